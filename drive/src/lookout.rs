@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use wetstring_proto::kermit::check::Check;
-use wetstring_proto::peer::{self, Heard, Part, Tongue};
+use wetstring_proto::peer::{self, Detected, Part, PeerProtocol};
 use wetstring_proto::{
     Blame, Command, Cx, Engine, Event, Failure, FailureKind, Instant, Outcome, Reply, Request,
     Stats, Status, Wants,
@@ -35,7 +35,7 @@ pub struct Expected {
     /// What this end does.
     pub ours: Part,
     /// Whether a peer that speaks this is right.
-    pub fits: fn(Tongue) -> bool,
+    pub fits: fn(PeerProtocol) -> bool,
     /// What may be said into silence.
     pub probes: Probes,
 }
@@ -57,14 +57,14 @@ pub struct Finding(Rc<Found>);
 
 #[derive(Debug, Default)]
 struct Found {
-    who: Cell<Option<(Tongue, Part)>>,
+    who: Cell<Option<(PeerProtocol, Part)>>,
     text: RefCell<Vec<u8>>,
     settled: Cell<bool>,
 }
 
 impl Finding {
     /// The peer that is the wrong one, once it is recognised.
-    pub fn wrong_peer(&self) -> Option<(Tongue, Part)> {
+    pub fn wrong_peer(&self) -> Option<(PeerProtocol, Part)> {
         self.0.who.get()
     }
 
@@ -169,7 +169,7 @@ pub struct Lookout {
     sent: Vec<u8>,
     began: Option<Instant>,
     /// Words that may be our own.
-    own: Option<(Tongue, Part)>,
+    own: Option<(PeerProtocol, Part)>,
     echo: Echo,
     suspect: Option<Suspect>,
     words: Words,
@@ -186,13 +186,13 @@ enum Echo {
     Unknown,
     /// A probe has left.
     Asked(Instant),
-    Heard,
+    Detected,
     None,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Suspect {
-    who: (Tongue, Part),
+    who: (PeerProtocol, Part),
     since: Instant,
     /// A packet with a check, or start characters that came again.
     certain: bool,
@@ -247,7 +247,7 @@ impl Lookout {
         );
         let own = self.own.filter(|_| failure.kind != FailureKind::Closed || !self.sent.is_empty());
         let who =
-            self.suspect.map(|suspect| suspect.who).or(own.filter(|_| self.echo != Echo::Heard));
+            self.suspect.map(|suspect| suspect.who).or(own.filter(|_| self.echo != Echo::Detected));
         // lrzsz's sx cancels when it hears ZMODEM, right after it has said what it awaits.
         let announced = || peer::announced(&self.heard).filter(|who| !self.is_right(who.0, who.1));
         let who = who.or_else(|| announced().filter(|_| failure.kind == FailureKind::PeerError));
@@ -258,7 +258,7 @@ impl Lookout {
         true
     }
 
-    fn is_right(&self, tongue: Tongue, part: Part) -> bool {
+    fn is_right(&self, tongue: PeerProtocol, part: Part) -> bool {
         // Whoever asks a Kermit for a server is answered by the engine itself.
         (self.expected.fits)(tongue) && (part != self.expected.ours || part == Part::Client)
     }
@@ -275,14 +275,14 @@ impl Lookout {
         self.lull = self.lull.saturating_sub(surplus);
         self.look_for_echo();
         let mut from = 0;
-        while let Some(Heard { at, len, tongue, part }) = peer::recognise(&self.heard, from) {
+        while let Some(Detected { at, len, tongue, part }) = peer::recognise(&self.heard, from) {
             if self.is_right(tongue, part) {
                 return self.settle();
             }
             let words = &self.heard[at..at + len];
             let ours = self.sent.windows(len).any(|said| said == words);
             if ours && self.echo != Echo::None {
-                self.own = Some((tongue, part)).filter(|_| self.echo != Echo::Heard);
+                self.own = Some((tongue, part)).filter(|_| self.echo != Echo::Detected);
             } else {
                 self.suspect_of(now, (tongue, part), true);
             }
@@ -297,7 +297,7 @@ impl Lookout {
     fn look_for_echo(&mut self) {
         let Echo::Asked(_) = self.echo else { return };
         if self.words.returned(self.expected.probes, &self.heard) {
-            self.echo = Echo::Heard;
+            self.echo = Echo::Detected;
             self.own = None;
         }
     }
@@ -324,14 +324,14 @@ impl Lookout {
         let ours = alone.iter().all(|byte| self.sent.contains(byte));
         let asked = self.expected.ours == Part::Receiver || self.rounds[1] > 0;
         if ours && asked && self.echo != Echo::None {
-            self.own = Some(who).filter(|_| self.echo != Echo::Heard);
+            self.own = Some(who).filter(|_| self.echo != Echo::Detected);
             return;
         }
         let again = self.suspect.is_some_and(|suspect| now.since(suspect.since) >= DOUBT);
         self.suspect_of(now, who, again);
     }
 
-    fn suspect_of(&mut self, now: Instant, who: (Tongue, Part), certain: bool) {
+    fn suspect_of(&mut self, now: Instant, who: (PeerProtocol, Part), certain: bool) {
         match &mut self.suspect {
             Some(suspect) if suspect.who == who => suspect.certain |= certain,
             _ => self.suspect = Some(Suspect { who, since: now, certain, asked: false }),
@@ -510,7 +510,7 @@ impl Engine for Lookout {
 
     fn event(&mut self) -> Option<Event<'_>> {
         let looks = self.looks();
-        if looks && self.engine.wants().contains(Wants::PERSON) {
+        if looks && self.engine.wants().contains(Wants::USER) {
             // Where a file has begun or something was agreed on, the peer is the right one.
             let heard = self.engine.stats().packets_in > 0;
             let event = self.engine.event();

@@ -330,7 +330,7 @@ impl Turning<'_, '_> {
     fn answer(&mut self) -> bool {
         for answered in 0..REQUEST_TURN {
             // The next file's name would take the place of that which they tell of.
-            if self.engine.wants().contains(Wants::PERSON) {
+            if self.engine.wants().contains(Wants::USER) {
                 self.events();
             }
             let Some(request) = self.engine.request() else { return answered > 0 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wetstring_drive::{Expected, Lookout, Probes};
-use wetstring_proto::peer::{Part, Tongue};
+use wetstring_proto::peer::{Part, PeerProtocol};
 use wetstring_proto::xymodem::frame::{Check, SHORT, finish};
 use wetstring_proto::{
     Cx, Engine, FailureKind, Instant, LineFacts, NoTrace, Outcome, Status, kermit, xymodem,
@@ -27,18 +27,18 @@ fn ymodem_receiver() -> Box<dyn Engine> {
     Box::new(xymodem::Receiver::new(config, memory).expect("enough memory"))
 }
 
-fn expected(ours: Part, fits: fn(Tongue) -> bool, probes: Probes) -> Expected {
+fn expected(ours: Part, fits: fn(PeerProtocol) -> bool, probes: Probes) -> Expected {
     Expected { ours, fits, probes }
 }
 
-fn kermit(tongue: Tongue) -> bool {
-    tongue == Tongue::Kermit
+fn kermit(tongue: PeerProtocol) -> bool {
+    tongue == PeerProtocol::Kermit
 }
 
 /// What came of it.
 #[derive(Debug)]
 struct Seen {
-    who: Option<(Tongue, Part)>,
+    who: Option<(PeerProtocol, Part)>,
     /// Tenths of a second.
     named: Option<u64>,
     ended: Option<u64>,
@@ -101,7 +101,7 @@ fn at(when: u64, tick: u64, words: &[u8]) -> Vec<u8> {
 fn a_zmodem_receiver_is_named_to_a_kermit_sender_within_two_seconds() {
     let expected = expected(Part::Sender, kermit, Probes::All);
     let seen = talk(kermit_sender(), expected, |tick, _| at(3, tick, ZRINIT));
-    assert_eq!(seen.who, Some((Tongue::Zmodem, Part::Receiver)));
+    assert_eq!(seen.who, Some((PeerProtocol::Zmodem, Part::Receiver)));
     assert!(seen.named.unwrap() <= 20 && seen.ended == seen.named, "{seen:?}");
 }
 
@@ -109,7 +109,7 @@ fn a_zmodem_receiver_is_named_to_a_kermit_sender_within_two_seconds() {
 fn one_start_character_is_told_and_the_second_ends_it() {
     let expected = expected(Part::Sender, kermit, Probes::All);
     let seen = talk(kermit_sender(), expected, |tick, _| at(0, tick % 110, b"C"));
-    assert_eq!(seen.who, Some((Tongue::Xymodem, Part::Receiver)));
+    assert_eq!(seen.who, Some((PeerProtocol::Xymodem, Part::Receiver)));
     assert!(seen.named.unwrap() <= 30, "{seen:?}");
     assert!((110..150).contains(&seen.ended.unwrap()), "{seen:?}");
     // A glitch of the line is no peer.
@@ -121,7 +121,7 @@ fn one_start_character_is_told_and_the_second_ends_it() {
 fn a_line_that_echoes_is_no_second_sender_or_receiver() {
     let sends = expected(Part::Sender, kermit, Probes::All);
     let receives = expected(Part::Receiver, kermit, Probes::All);
-    let nameless = expected(Part::Receiver, |tongue| tongue == Tongue::Ymodem, Probes::Nul);
+    let nameless = expected(Part::Receiver, |tongue| tongue == PeerProtocol::Ymodem, Probes::Nul);
     for (engine, expected) in
         [(kermit_sender(), sends), (kermit_receiver(), receives), (ymodem_receiver(), nameless)]
     {
@@ -145,11 +145,11 @@ fn a_twin_is_told_from_an_echo() {
     };
     let mark: &'static [u8] = first(&mut *kermit_sender()).leak();
     let seen = talk(kermit_sender(), sends, twin(mark));
-    assert_eq!(seen.who, Some((Tongue::Kermit, Part::Sender)), "{seen:?}");
+    assert_eq!(seen.who, Some((PeerProtocol::Kermit, Part::Sender)), "{seen:?}");
     assert!(seen.ended.unwrap() <= 100, "{seen:?}");
-    let asks = expected(Part::Receiver, |tongue| tongue == Tongue::Ymodem, Probes::Nul);
+    let asks = expected(Part::Receiver, |tongue| tongue == PeerProtocol::Ymodem, Probes::Nul);
     let seen = talk(ymodem_receiver(), asks, twin(b"C"));
-    assert_eq!(seen.who, Some((Tongue::Xymodem, Part::Receiver)), "{seen:?}");
+    assert_eq!(seen.who, Some((PeerProtocol::Xymodem, Part::Receiver)), "{seen:?}");
 }
 
 #[test]
@@ -161,13 +161,13 @@ fn silent_peers_are_made_to_speak_within_ten_seconds() {
     let seen = talk(kermit_receiver(), expected, |_, said| {
         if said.contains(&b'C') { block[..len].to_vec() } else { Vec::new() }
     });
-    assert_eq!(seen.who, Some((Tongue::Xmodem, Part::Sender)));
+    assert_eq!(seen.who, Some((PeerProtocol::Xmodem, Part::Sender)));
     assert!(seen.ended.unwrap() <= 100, "{seen:?}");
     // A Kermit receiver, which would wait for its own time to run out.
     let seen = talk(kermit_receiver(), expected, |_, said| {
         if said.starts_with(b"\x01#") { NAK.to_vec() } else { Vec::new() }
     });
-    assert_eq!(seen.who, Some((Tongue::Kermit, Part::Receiver)));
+    assert_eq!(seen.who, Some((PeerProtocol::Kermit, Part::Receiver)));
     assert!(seen.ended.unwrap() <= 100, "{seen:?}");
 }
 
@@ -176,7 +176,7 @@ fn nothing_is_said_into_silence_by_who_says_nothing_unasked() {
     let config = xymodem::Config::default();
     let memory = vec![0; config.sender_memory()];
     let sender = Box::new(xymodem::Sender::new(config, memory).expect("enough memory"));
-    let expected = expected(Part::Sender, |tongue| tongue == Tongue::Xymodem, Probes::None);
+    let expected = expected(Part::Sender, |tongue| tongue == PeerProtocol::Xymodem, Probes::None);
     let seen = talk(sender, expected, |_, said| {
         assert!(said.is_empty() || said[0] == 0x18, "{said:?}");
         Vec::new()

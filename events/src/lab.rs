@@ -1,15 +1,15 @@
-//! What the laboratory tells.
+//! Events of the laboratory.
 
 use serde::Serialize;
 
-/// Where the time of a transfer went. Of a trace that gives no account it has `no_account` only.
+/// Where the time of a transfer went. If the trace does not show it, only `no_account` is set.
 #[derive(Serialize, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explained {
-    /// Why there is no account.
+    /// Why there is no breakdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_account: Option<String>,
-    /// The account.
+    /// The breakdown.
     #[serde(flatten)]
     pub account: Option<Account>,
 }
@@ -18,17 +18,17 @@ pub struct Explained {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Account {
-    /// The protocol, if the trace says it.
+    /// The protocol, if the trace names it.
     pub protocol: Option<String>,
-    /// Which ends the trace has: `both`, `sender` or `receiver`.
+    /// The ends that the trace covers: `both`, `sender` or `receiver`.
     pub ends: &'static str,
     /// Bytes of files, each counted once.
     pub file_bytes: u64,
-    /// The whole time, in nanoseconds: the sum of the parts.
+    /// Total time in nanoseconds: the sum of the parts.
     pub elapsed_ns: u64,
-    /// The same in seconds.
+    /// Total time in seconds.
     pub elapsed_s: f64,
-    /// What the line carries, if that is known.
+    /// The rate of the line, if known.
     pub line_bytes_per_s: Option<f64>,
     /// How the rate is known: `told`, `given`, `measured`, `unseen`, `port` or `unknown`.
     pub line_rate: &'static str,
@@ -38,9 +38,9 @@ pub struct Account {
     pub errors: u64,
     /// Where the time went.
     pub parts: Vec<Part>,
-    /// What held the transfer up, in a sentence.
+    /// The bottleneck, in a sentence.
     pub bottleneck: String,
-    /// What would help, if it was asked for and could be found.
+    /// Advice, if requested and found.
     pub advice: Option<Advice>,
     /// Why there is no advice.
     pub no_advice: Option<String>,
@@ -60,7 +60,7 @@ pub struct Part {
     pub seconds: f64,
 }
 
-/// What would help.
+/// Advice.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
@@ -68,13 +68,13 @@ pub struct Advice {
     pub sentence: String,
     /// The time of the transfer.
     pub before_s: f64,
-    /// The time of its replay with nothing changed.
+    /// The time of its replay with unchanged settings.
     pub replayed_s: f64,
-    /// The change that helps most, if one does.
+    /// The most effective change, if any.
     pub best: Option<Trial>,
     /// The replayed scenario was inferred from what one end saw.
     pub inferred: bool,
-    /// Everything that was tried.
+    /// All changes that were tried.
     pub trials: Vec<Trial>,
     /// The replayed scenario, in TOML.
     pub scenario: String,
@@ -92,11 +92,11 @@ pub struct Trial {
     pub from: String,
     /// The new value, at both ends.
     pub to: String,
-    /// The time with it; null if the transfer did not end well.
+    /// The time with it; null if the transfer failed.
     pub predicted_s: Option<f64>,
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioResult {
@@ -108,21 +108,21 @@ pub struct ScenarioResult {
     pub seed: u64,
     /// How it ended, in words.
     pub ending: String,
-    /// It ended well.
+    /// The transfer succeeded.
     pub done: bool,
     /// Bytes that arrived.
     pub bytes: u64,
-    /// Bytes that did not.
+    /// Bytes that are missing.
     pub lost_bytes: u64,
     /// Virtual time.
     pub elapsed_s: f64,
     /// Characters per second.
     pub cps: f64,
-    /// What the line can carry.
+    /// The capacity of the line.
     pub limit_cps: Option<f64>,
-    /// The share of that, in percent.
+    /// The share of it, in percent.
     pub efficiency: Option<f64>,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
     /// Timeouts, at both ends.
     pub timeouts: u64,
@@ -130,15 +130,15 @@ pub struct ScenarioResult {
     pub damaged: u64,
     /// Steps of the simulation.
     pub events: u64,
-    /// How a person's keys were echoed, if one typed.
+    /// Echo times of interactive keys, if any were typed.
     pub echoes: Option<Echoes>,
-    /// What the bytes of a SLIP line were.
+    /// The bytes on a SLIP line by their purpose.
     pub slip: Option<Ledgers>,
     /// The digest of the trace.
     pub trace: String,
 }
 
-/// How keys were echoed.
+/// Echo times of interactive keys.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Echoes {
@@ -148,7 +148,7 @@ pub struct Echoes {
     pub echoed: u64,
     /// The median of the time until the echo, in milliseconds.
     pub median_ms: f64,
-    /// Nine of ten came within this time, in milliseconds.
+    /// The 90th percentile, in milliseconds.
     pub p90_ms: f64,
     /// The longest, in milliseconds.
     pub longest_ms: f64,
@@ -164,7 +164,7 @@ pub struct Ledgers {
     pub from_receiver: Ledger,
 }
 
-/// What the bytes of a direction of a SLIP line were.
+/// The bytes in one direction of a SLIP line by their purpose.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
@@ -178,11 +178,11 @@ pub struct Ledger {
     pub acks: u64,
     /// Their bytes.
     pub ack_bytes: u64,
-    /// Of typing.
+    /// Of interactive traffic.
     pub typed_bytes: u64,
 }
 
-/// A cell of a published table, and what comes out here.
+/// A cell of a published table, and our result.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
@@ -192,11 +192,11 @@ pub struct Cell {
     pub row: String,
     /// The column.
     pub col: String,
-    /// What was published.
+    /// The published value.
     pub published: Option<Printed>,
-    /// What comes out here.
+    /// Our result.
     pub ours: Option<Printed>,
-    /// What would agree.
+    /// The range that agrees.
     pub range: Option<Printed>,
     /// The unit.
     pub unit: &'static str,
@@ -206,11 +206,11 @@ pub struct Cell {
     pub verdict: String,
     /// Why they differ.
     pub reason: String,
-    /// What comes out here with our own defaults.
+    /// Our result with our own defaults.
     pub defaults: Option<Printed>,
     /// Why the defaults are slower.
     pub defaults_reason: String,
-    /// The share of what the line can carry.
+    /// Efficiency: the share of the line's capacity.
     pub efficiency: Option<f64>,
 }
 
@@ -233,29 +233,29 @@ pub enum Printed {
 pub struct SwarmSum {
     /// The protocol.
     pub protocol: &'static str,
-    /// How many there were.
+    /// Number of runs.
     pub runs: u64,
-    /// Ended well.
+    /// Runs that succeeded.
     pub done: u64,
-    /// Failed, and said so.
+    /// Runs that failed with an error.
     pub failed: u64,
-    /// Seeds in which damage passed the check of a protocol whose check is weak.
+    /// Seeds in which damage passed a protocol's weak check.
     pub fooled: Vec<u64>,
-    /// Seeds in which it would have, had there been nothing but the check.
+    /// Seeds in which it would have passed if there were only that check.
     pub check_alone: u64,
-    /// How many such seeds chance explains.
+    /// Number of such seeds expected by chance.
     pub fooled_at_most: u64,
-    /// Seeds that broke it.
+    /// Seeds that revealed a fault.
     pub broken: u64,
     /// Bytes damaged.
     pub hits: u64,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
     /// Steps of the simulation.
     pub events: u64,
 }
 
-/// A seed that broke a protocol.
+/// A seed that revealed a fault of a protocol.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailedSeed {
@@ -263,11 +263,11 @@ pub struct FailedSeed {
     pub protocol: &'static str,
     /// The seed.
     pub seed: u64,
-    /// What was broken.
+    /// The rule that was violated.
     pub fault: String,
-    /// What the seed stands for.
+    /// The scenario of the seed.
     pub picked: String,
-    /// The command that repeats it.
+    /// The command that reproduces it.
     pub replay: String,
 }
 

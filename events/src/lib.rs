@@ -4,7 +4,7 @@
 //! {"v":1,"event":"file-done","name":"a.txt",...}
 //! ```
 //!
-//! Nothing else is written, since the program has no other way to write one. A field that is unknown is `null`;
+//! The program has no other way to write one. A field that is unknown is `null`;
 //! a field that some events of a kind do not have is left out. Times are seconds, `_s`, unless the name says
 //! otherwise. With the feature `schema` an event describes itself; `docs/reference/events.md` and its JSON Schema
 //! are written from that.
@@ -40,7 +40,7 @@ pub const VERSION: u8 = 1;
 pub enum Event {
     /// The last event, exactly once, also after a usage error.
     End(Box<End>),
-    /// What is to be said of the line.
+    /// A remark about the line.
     Line {
         /// A sentence.
         text: String,
@@ -50,14 +50,14 @@ pub enum Event {
     },
     /// The line is open.
     Opened(Opened),
-    /// Others can read what passes on this line.
+    /// The line is not private: others can read it.
     InClear {
         /// `password` or `files`.
         what: String,
         /// The line.
         line: String,
     },
-    /// The peer has not been heard yet. Repeated while that lasts.
+    /// Nothing has been received from the peer yet. Repeated until it is.
     Waiting {
         /// What is awaited.
         #[serde(rename = "for")]
@@ -67,7 +67,7 @@ pub enum Event {
         /// Since the wait began.
         elapsed_s: f64,
     },
-    /// The program at the other end seems to be another than the one that is awaited.
+    /// The peer seems to run another program than expected.
     WrongPeer {
         /// A sentence.
         text: String,
@@ -83,7 +83,7 @@ pub enum Event {
         name: String,
         /// Bytes, if the sender said so.
         size: Option<u64>,
-        /// Time of its last change, in seconds since 1970, UTC.
+        /// Modification time, in seconds since 1970, UTC.
         modified: Option<i64>,
         /// Its Unix permissions.
         mode: Option<u32>,
@@ -92,11 +92,11 @@ pub enum Event {
         /// The position from which it is transferred; not 0 if it is resumed.
         offset: u64,
     },
-    /// How far the current file is.
+    /// Progress of the current file.
     Progress(Reading),
-    /// A file is whole.
+    /// A file is complete.
     FileDone {
-        /// The last reading.
+        /// The last progress.
         #[serde(flatten)]
         reading: Reading,
         /// Both ends have compared a digest of the whole file.
@@ -118,16 +118,16 @@ pub enum Event {
         /// By the peer, not here.
         by_peer: bool,
     },
-    /// A file is sent under another name, since two of a batch have the same.
+    /// A file is sent under another name because two of the batch have the same.
     Renamed {
         /// The file.
         path: String,
-        /// The name that was taken.
+        /// The name already used.
         own: String,
         /// The name under which it is sent.
         name: String,
     },
-    /// The peer (UUCP) has work that was declined.
+    /// The peer (UUCP) has a job that was declined.
     PeerHasWork {
         /// UUCP's letter: `S`, `R`, `X`, `E`, or another.
         command: String,
@@ -139,12 +139,12 @@ pub enum Event {
         /// Its status.
         status: u32,
     },
-    /// A text of the peer, such as its error message.
+    /// A text from the peer, such as its error message.
     Message {
         /// The text, with control characters escaped.
         text: String,
     },
-    /// What a server answered.
+    /// A server's reply.
     Reply {
         /// The answer.
         text: String,
@@ -156,7 +156,7 @@ pub enum Event {
         /// The directory, and how it is served.
         root: String,
     },
-    /// A person was asked whether to take what is offered.
+    /// The user was asked whether to accept an offer.
     Asked {
         /// The question.
         question: String,
@@ -165,7 +165,7 @@ pub enum Event {
     },
     /// The code phrase of a transfer.
     Code {
-        /// What is typed at the other end.
+        /// The command to type at the peer.
         phrase: String,
     },
     /// The key of a listener.
@@ -174,31 +174,31 @@ pub enum Event {
         host: String,
         /// The fingerprint of its key.
         fingerprint: String,
-        /// Nothing was known of this host.
+        /// The host was unknown.
         new: bool,
         /// Other hosts that have this key.
         #[serde(skip_serializing_if = "Option::is_none")]
         known_as: Option<Vec<String>>,
     },
-    /// A sender was turned away, since its key is not trusted.
+    /// A sender was refused because its key is not trusted.
     KeyRefused {
-        /// Where it is.
+        /// Its address.
         line: String,
         /// Its key.
         key: String,
         /// The fingerprint of its key.
         fingerprint: String,
     },
-    /// Somebody was turned away before a session.
+    /// A peer was refused before a session.
     Refused {
-        /// Where they are.
+        /// Its address.
         line: String,
         /// The reason.
         why: String,
     },
-    /// A peer that had fallen silent continues in another session.
+    /// A peer that had gone silent continues in another session.
     CameBack {
-        /// Where it was.
+        /// Its previous address.
         line: String,
     },
     /// Our public key (`wst key show`).
@@ -222,7 +222,7 @@ pub enum Event {
         /// The fingerprint of the key.
         fingerprint: String,
     },
-    /// A sender that may enter (`wst key list`).
+    /// A trusted sender (`wst key list`).
     AuthorizedKey {
         /// Its name.
         name: String,
@@ -242,7 +242,7 @@ pub enum Event {
         path: String,
         /// Its driver.
         driver: Option<String>,
-        /// The USB device that it is.
+        /// Its USB device.
         usb: Option<Usb>,
     },
     /// A setting (`wst show`).
@@ -251,7 +251,7 @@ pub enum Event {
         name: &'static str,
         /// Its value.
         value: String,
-        /// Its value unless set.
+        /// Its default.
         default: &'static str,
         /// The unit of the value.
         unit: &'static str,
@@ -259,7 +259,7 @@ pub enum Event {
         range: String,
         /// What it does.
         doc: &'static str,
-        /// Where it comes from.
+        /// Its source.
         source: &'static str,
     },
     /// A link to this program (`wst install-links`).
@@ -283,9 +283,9 @@ pub enum Event {
     Link {
         /// The longest packet, in bytes.
         mtu: u32,
-        /// How long such a packet takes, if the rate is known.
+        /// Transmission time of such a packet, if the rate is known.
         packet_s: Option<f64>,
-        /// Which headers are compressed, as asked for.
+        /// The configured header compression.
         compress: String,
     },
     /// The network interface of a SLIP link.
@@ -297,26 +297,26 @@ pub enum Event {
         /// The peer's address.
         remote: String,
     },
-    /// What is to be said of the user-space stack of a SLIP link.
+    /// A remark about the user-space stack of a SLIP link.
     Stack {
         /// A sentence.
         text: String,
     },
     /// A SLIP link is up.
     Up {
-        /// It was before, and the line was lost.
+        /// It is up again after the line was lost.
         again: bool,
     },
-    /// The line of a SLIP link is lost; it is opened again.
+    /// The line of a SLIP link is lost; it is being reopened.
     Lost {
         /// The reason.
         message: String,
     },
     /// The peer of a SLIP link compresses headers, and so do we.
     Compressing {},
-    /// An answer to a ping.
+    /// A ping reply.
     Pong {
-        /// Who answered.
+        /// The address that replied.
         from: String,
         /// The number of the ping.
         number: u64,
@@ -333,17 +333,17 @@ pub enum Event {
         turn: u32,
         /// The last round trip that was measured, in nanoseconds.
         ns: Option<u64>,
-        /// Echoes that did not come back so far.
+        /// Echoes lost so far.
         lost: u32,
         /// A sentence.
         text: String,
     },
-    /// A user of our ARPANET server has come.
+    /// A user of our ARPANET server has connected.
     User {
         /// A sentence.
         text: String,
     },
-    /// A user of our ARPANET server has gone.
+    /// A user of our ARPANET server has disconnected.
     Gone {
         /// A sentence.
         text: String,
@@ -353,21 +353,21 @@ pub enum Event {
         /// A sentence.
         text: String,
     },
-    /// What the user of our ARPANET server asked for is done.
+    /// A request of the user of our ARPANET server succeeded.
     Done {
         /// A sentence.
         text: String,
     },
-    /// What the user of our ARPANET server asked for was not done.
+    /// A request of the user of our ARPANET server failed.
     NotDone {
         /// A sentence.
         text: String,
     },
     /// Where the time of a transfer went (`wst explain`, `--explain`).
     Explained(Box<Explained>),
-    /// What came of a scenario (`wst lab run`).
+    /// The result of a scenario (`wst lab run`).
     Result(Box<ScenarioResult>),
-    /// A table that there is (`wst lab table --list`).
+    /// An available table (`wst lab table --list`).
     Table {
         /// Its name.
         table: String,
@@ -376,62 +376,62 @@ pub enum Event {
     },
     /// A cell of a table (`wst lab table`).
     Cell(Box<Cell>),
-    /// A sweep that there is (`wst lab sweep --list`).
+    /// An available sweep (`wst lab sweep --list`).
     Sweep {
         /// Its name.
         sweep: String,
         /// Its title.
         title: String,
-        /// How many runs it has.
+        /// Number of runs.
         points: u64,
     },
     /// A result of a sweep: `point`, the parameters that the sweep varies, and the columns of `wst lab sweep`.
     Row(Map<String, Value>),
     /// The runs of a protocol (`wst lab swarm`).
     Protocol(Box<SwarmSum>),
-    /// A seed that broke a protocol (`wst lab swarm`).
+    /// A seed that revealed a fault (`wst lab swarm`).
     Failure(Box<FailedSeed>),
-    /// The report is written (`wst lab report`).
+    /// The report has been written (`wst lab report`).
     Report {
         /// The page.
         file: String,
-        /// How many tables it has.
+        /// Number of tables.
         tables: u64,
-        /// How many values these have.
+        /// Number of values in them.
         cells: u64,
-        /// How many sweeps.
+        /// Number of sweeps.
         sweeps: u64,
-        /// How many time budgets.
+        /// Number of time budgets.
         budgets: u64,
     },
     /// Where two traces first differ (`wst lab diff`).
     Parting {
         /// The line, from 1.
         line: u64,
-        /// What stands there in A.
+        /// Its text in A.
         a: Option<String>,
-        /// What stands there in B.
+        /// Its text in B.
         b: Option<String>,
     },
-    /// A kind of lines of which two traces have different numbers (`wst lab diff`).
+    /// A kind of line whose count differs between two traces (`wst lab diff`).
     Count {
         /// The kind: who, and which event.
         of: String,
-        /// How many there are in A.
+        /// Count in A.
         a: u64,
-        /// How many there are in B.
+        /// Count in B.
         b: u64,
     },
     /// A result that differs (`wst lab diff`).
     Change {
-        /// What it is a result of.
+        /// The parameters of the result.
         of: String,
         /// The fields that differ.
         changes: std::collections::BTreeMap<String, Sides>,
     },
     /// A result that only one file has (`wst lab diff`).
     Only {
-        /// What it is a result of.
+        /// The parameters of the result.
         of: String,
         /// `a` or `b`.
         #[serde(rename = "in")]
@@ -440,7 +440,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The line that is written, without the end of the line.
+    /// The output line, without the line end.
     pub fn line(self) -> String {
         let mut object = Map::new();
         object.insert("v".to_owned(), VERSION.into());
@@ -452,7 +452,7 @@ impl Event {
     }
 }
 
-/// The JSON Schema of a line. Of an event nothing else may stand in a line than the schema names.
+/// The JSON Schema of a line. A line has no fields beyond those in the schema.
 #[cfg(feature = "schema")]
 pub fn schema() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_adds_stands_in_the_end_itself() {
+    fn command_summary_is_flattened_into_the_end_event() {
         let sweep = SweepSummary { points: 3, failed: 0, files: Vec::new() };
         let summary = Some(Summary::Sweep(sweep));
         let end = End { exit: 0, outcome: "done", message: String::new(), summary };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a SLIP link has carried.
+/// Traffic of a SLIP link.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkCounts {
@@ -10,9 +10,9 @@ pub struct LinkCounts {
     pub sent: Sent,
     /// From the peer.
     pub received: Received,
-    /// Of headers, if they are compressed.
+    /// Header compression, if it is on.
     pub compression: Option<Compression>,
-    /// Packets sent to find out whether the peer compresses.
+    /// Packets sent to probe whether the peer compresses.
     pub probes: u64,
     /// TCP timestamps that were removed.
     pub timestamps_dropped: u64,
@@ -20,29 +20,29 @@ pub struct LinkCounts {
     pub classes: Vec<Class>,
 }
 
-/// What a SLIP link has sent.
+/// Traffic sent on a SLIP link.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sent {
     /// Packets.
     pub packets: u64,
-    /// Their bytes, as IP has them.
+    /// Their bytes at the IP layer.
     pub bytes: u64,
     /// Bytes on the line.
     pub line_bytes: u64,
 }
 
-/// What a SLIP link has received.
+/// Traffic received on a SLIP link.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Received {
     /// Packets.
     pub packets: u64,
-    /// Their bytes, as IP has them.
+    /// Their bytes at the IP layer.
     pub bytes: u64,
     /// Bytes on the line.
     pub line_bytes: u64,
-    /// Frames that are no packet.
+    /// Frames that are not IP packets.
     pub bad_frames: u64,
     /// Bytes that the port reported as damaged.
     pub damaged_at_port: u64,
@@ -50,13 +50,13 @@ pub struct Received {
     pub compressed_refused: u64,
 }
 
-/// What came of compression.
+/// Results of header compression.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compression {
     /// Packets sent compressed.
     pub compressed: u64,
-    /// TCP packets sent whole.
+    /// TCP packets sent uncompressed.
     pub uncompressed: u64,
     /// Header bytes before.
     pub header_bytes_before: u64,
@@ -84,7 +84,7 @@ pub struct Class {
     pub longest_delay_s: f64,
 }
 
-/// What the user-space stack has received.
+/// Counters of the user-space stack.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StackCounts {
@@ -92,7 +92,7 @@ pub struct StackCounts {
     pub joined: u64,
     /// Connections refused.
     pub refused: u64,
-    /// Packets dropped, since they came too fast.
+    /// Packets dropped because they came too fast.
     pub dropped: u64,
     /// Packets in fragments.
     pub fragments: Fragments,
@@ -104,8 +104,8 @@ pub struct StackCounts {
 pub struct Fragments {
     /// Reassembled.
     pub whole: u64,
-    /// Of which fragments are missing.
+    /// With missing fragments.
     pub incomplete: u64,
-    /// Whose fragments contradict each other.
+    /// With conflicting fragments.
     pub refused: u64,
 }

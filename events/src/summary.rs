@@ -10,16 +10,16 @@ use crate::{Counters, FileResult, LinkCounts, StackCounts};
 pub struct End {
     /// The exit code.
     pub exit: u8,
-    /// What it means, in a word; of `wst lab diff` `same` or `different`.
+    /// Its meaning in a word; of `wst lab diff` `same` or `different`.
     pub outcome: &'static str,
-    /// A sentence; empty if everything is said.
+    /// A sentence; empty if there is nothing to add.
     pub message: String,
-    /// What the command adds.
+    /// The summary of the command.
     #[serde(flatten)]
     pub summary: Option<Summary>,
 }
 
-/// What a command adds to the last event, if it came so far.
+/// The summary that a command adds to the last event, if it got that far.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -40,17 +40,17 @@ pub enum Summary {
     Comparison(Comparison),
 }
 
-/// What came of a transfer.
+/// The result of a transfer.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transfer {
     /// The files.
     pub files: Vec<FileResult>,
-    /// Further files, of which there were too many to list.
+    /// Further files, beyond those listed.
     pub unlisted: u64,
-    /// Whole files of which both ends have compared a digest.
+    /// Complete files whose digest both ends have compared.
     pub verified: u64,
-    /// Whole files of which they have not.
+    /// Complete files whose digest they have not compared.
     pub unverified: u64,
     /// The time of the transfer.
     pub elapsed_s: f64,
@@ -70,13 +70,13 @@ pub struct Sessions {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
-    /// What would be the exit code.
+    /// The exit code it would have alone.
     pub exit: u8,
-    /// A sentence; empty if it ended well.
+    /// A sentence; empty if it succeeded.
     pub message: String,
 }
 
-/// What came of the demonstration.
+/// The result of the demonstration.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Demo {
@@ -84,11 +84,11 @@ pub struct Demo {
     pub bytes: u64,
     /// The time on the line.
     pub elapsed_s: f64,
-    /// The share of what the line can carry.
+    /// Efficiency: the share of the line's capacity.
     pub efficiency: f64,
-    /// Where the line's time went.
+    /// The use of the line's time.
     pub shares: Shares,
-    /// Bytes that noise damaged on the way there.
+    /// Bytes damaged by noise towards the receiver.
     pub damaged_bytes: u64,
     /// The counters of the sender.
     pub stats: Counters,
@@ -100,7 +100,7 @@ pub struct Demo {
     pub equal: bool,
 }
 
-/// Where a line's time went, as shares of 1.
+/// The use of a line's time, as fractions of 1.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shares {
@@ -114,11 +114,11 @@ pub struct Shares {
     pub idle: f64,
 }
 
-/// What an emulated line has carried.
+/// Traffic of an emulated line.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineUsage {
-    /// How long it was up.
+    /// Uptime.
     pub elapsed_s: f64,
     /// From A to B.
     pub a_to_b: Usage,
@@ -126,13 +126,13 @@ pub struct LineUsage {
     pub b_to_a: Usage,
 }
 
-/// What a direction of a line has carried.
+/// Traffic in one direction of a line.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
-    /// Bytes that it took.
+    /// Bytes in.
     pub bytes_in: u64,
-    /// Bytes that it delivered.
+    /// Bytes delivered.
     pub bytes_out: u64,
     /// Bytes that it damaged.
     pub damaged_bytes: u64,
@@ -140,11 +140,11 @@ pub struct Usage {
     pub dropped_bytes: u64,
     /// Bytes that it delivered twice.
     pub duplicated_bytes: u64,
-    /// How long it was busy.
+    /// Busy time.
     pub busy_s: f64,
 }
 
-/// What a SLIP link has carried.
+/// Traffic of a SLIP link.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlipSummary {
@@ -154,7 +154,7 @@ pub struct SlipSummary {
     /// Those of the user-space stack, if it was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackCounts>,
-    /// How long it was up.
+    /// Uptime.
     pub elapsed_s: f64,
     /// The pings, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,25 +165,25 @@ pub struct SlipSummary {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pings {
-    /// How many were sent.
+    /// Sent.
     pub sent: u32,
-    /// How many were answered.
+    /// Answered.
     pub answered: u32,
 }
 
-/// What came of a sweep.
+/// The result of a sweep.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepSummary {
-    /// How many points.
+    /// Number of points.
     pub points: u64,
-    /// How many runs did not end well.
+    /// Number of failed runs.
     pub failed: u64,
     /// The files with the results.
     pub files: Vec<String>,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {

@@ -1,17 +1,17 @@
-//! What several events of a transfer share.
+//! Types shared by the events of a transfer.
 
 use serde::Serialize;
 
-/// What a line turned out to be. Of `wst ncp` it has `line` and `port`, of NETBLT the last three besides the others.
+/// Properties of a line. Of `wst ncp` it has `line` and `port`, of NETBLT the last three besides the others.
 #[derive(Serialize, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Opened {
     /// The line.
     pub line: String,
-    /// Bytes arrive as they were sent, or the line breaks; null if that is not known.
+    /// The line is reliable: bytes arrive as sent or it fails; null if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reliable: Option<Option<bool>>,
-    /// All eight bits of a byte pass, and every value of it.
+    /// All 256 byte values pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clear: Option<bool>,
     /// Bits per second, if known.
@@ -20,7 +20,7 @@ pub struct Opened {
     /// The local UDP port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// How packets are encrypted, if they are.
+    /// The encryption of packets, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<Option<String>>,
     /// The longest packet, in bytes.
@@ -31,7 +31,7 @@ pub struct Opened {
     pub fingerprint: Option<Option<String>>,
 }
 
-/// How a file is represented.
+/// The type of a file.
 #[derive(Serialize, Debug, Clone, Copy)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -42,7 +42,7 @@ pub enum FileKind {
     Binary,
 }
 
-/// How far a file is.
+/// Progress of a file.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reading {
@@ -56,15 +56,15 @@ pub struct Reading {
     pub elapsed_s: f64,
     /// Bytes per second.
     pub bytes_per_s: f64,
-    /// The share of what the line can carry, if its rate is known.
+    /// Efficiency: the share of the line's capacity, if its rate is known.
     pub efficiency: Option<f64>,
-    /// Until it is whole, if that can be told.
+    /// Estimated time left, if known.
     pub left_s: Option<f64>,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
 }
 
-/// What became of a file.
+/// The result of a file.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileResult {
@@ -72,7 +72,7 @@ pub struct FileResult {
     pub name: String,
     /// The local file.
     pub path: Option<String>,
-    /// Where an older file of the same name is now.
+    /// The backup of an older file of the same name.
     pub put_aside: Option<String>,
     /// Bytes.
     pub size: u64,
@@ -80,7 +80,7 @@ pub struct FileResult {
     pub resumed_from: u64,
     /// `stored`, `sent`, `refused`, `skipped` or `partial`.
     pub outcome: &'static str,
-    /// The reason, of one that was refused or skipped.
+    /// The reason, if it was refused or skipped.
     pub why: Option<String>,
     /// The rule for names that it broke.
     pub name_rule: Option<String>,
@@ -94,7 +94,7 @@ pub struct FileResult {
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {
-    /// Files transferred whole.
+    /// Files transferred completely.
     pub files_done: u64,
     /// Files skipped, refused or cancelled.
     pub files_skipped: u64,
@@ -112,7 +112,7 @@ pub struct Counters {
     pub packets_out: u64,
     /// Good packets received.
     pub packets_in: u64,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
     /// Negative acknowledgements sent.
     pub naks_out: u64,
@@ -138,9 +138,9 @@ pub struct ListedFile {
     pub name: String,
     /// Bytes.
     pub size: u64,
-    /// Date and time, as the server tells them.
+    /// Date and time, as reported by the server.
     pub date: String,
-    /// Permissions, as the server tells them.
+    /// Permissions, as reported by the server.
     pub rights: String,
 }
 

@@ -99,7 +99,7 @@ pub fn ncp(bytes: &[u8]) -> u64 {
     for id in ids {
         ncp.host().release(id);
     }
-    // Nobody answers any more: it comes to an end.
+    // The peer is gone: it must end.
     for _ in 0..200 {
         drain(&mut ncp, now);
         let Some(deadline) = ncp.deadline() else { return ncp.counts().data_in };

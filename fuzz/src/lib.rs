@@ -12,20 +12,20 @@
 //! | body | what it gets | what must hold |
 //! |---|---|---|
 //! | [`netblt::packet`] | a datagram | what is read can be written and read again; every list of messages ends |
-//! | [`netblt::engine`] | a script: datagrams, right and wrong ones, time, answers of a store, a person's commands | no panic, what is lent stays, packets fit, an abort ends it, no endless talk |
+//! | [`netblt::engine`] | a script: datagrams, right and wrong ones, time, answers of a store, a user's commands | no panic, what is lent stays, packets fit, an abort ends it, no endless talk |
 //! | [`slip::link`] | a script: packets to one end of a SLIP line, what the line does to their bytes | no panic, a good line gives what was given, what is lent stays, nothing too long |
 //! | [`talk::session`] | a script: what a path does to two engines in a session, and what is forged | no panic, nothing whole or verified that is not, both end |
 //! | [`script::lines`] | lines of a script | logical lines in order, nothing held at the end |
 //! | [`script::run`] | a script in the Kermit language | no panic, every bound holds, the next script runs |
 //! | [`arpanet::leader`] | a message | what is read can be written and read again |
 //! | [`arpanet::ncp`] | a script: messages, right and wrong ones, RFNMs, time, a process | no panic, messages fit, no endless talk, all timers end |
-//! | [`arpanet::reply`] | a server's lines | numbers are numbers, texts stand in their lines |
+//! | [`arpanet::reply`] | a server's lines | numbers are numbers, texts are in their lines |
 //! | [`kermit::command`] | the words of a client | what is read can be written and read again |
 //! | [`kermit::server`] | a script: packets to a server, time, answers of a store | no panic, no endless requests, an abort ends it |
 //! | [`pair::kermit`], [`pair::xymodem`], [`pair::zmodem`], [`pair::uucp`] | a script: what a wire does to a sender and a receiver, and packets put between | no panic, the order of requests, no endless talk, nothing whole that is not, both end |
 //! | [`names::names`] | names and lists of names of a peer | what is taken stays below the directory, and stays as it is; patterns end |
-//! | [`telnet::talk`] | a script: what a partner says, data, wishes | nothing comes of nothing, what is owed is bounded |
-//! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
+//! | [`telnet::talk`] | a script: what a peer says, data, requests | no reply without a request, owed replies are bounded |
+//! | [`session::gate`] | a script: datagrams to a listener, some of a true peer's, changed | no amplification, bounded memory, no access without the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 //! | [`session::gate_by_code`], [`session::dialler_by_code`] | the same, where the ends have a code phrase | the same, and no more guesses than are allowed |
 
@@ -66,7 +66,7 @@ impl<'a> Script<'a> {
         *first
     }
 
-    /// Whether the next byte says so: of so many values one does.
+    /// One chance in `n`, decided by the next byte.
     pub fn one_in(&mut self, count: u8) -> bool {
         self.byte().is_multiple_of(count)
     }

@@ -4,7 +4,7 @@ use crate::Script;
 use wetstring_drive::disk::names::{MAX_DEPTH, MAX_LEN, PathRule, confine};
 use wetstring_drive::serve::tree::{matches, patterns, readings, unescaped, words};
 
-/// What may stand in names that are meant to lead elsewhere.
+/// Parts of names that are meant to escape the directory.
 const PARTS: &[&[u8]] = &[
     b"..",
     b".",
@@ -54,7 +54,7 @@ fn is_plain(part: &[u8]) -> bool {
 /// # Panics
 ///
 /// If a name leads out of the directory, changes when it is made safe once more, or a list loses a name that
-/// stands in it alone.
+/// is in it alone.
 pub fn names(bytes: &[u8]) -> usize {
     let mut script = Script::new(bytes);
     let mut taken = 0;

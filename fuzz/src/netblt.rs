@@ -80,7 +80,7 @@ struct Play {
     wrote: u64,
 }
 
-/// A script for an engine: what comes, when, and what the store and the person say. What came of it.
+/// A script for an engine: what comes, when, and what the store and the user say. What came of it.
 ///
 /// # Panics
 ///
@@ -345,7 +345,7 @@ impl Play {
         }
     }
 
-    /// Takes packets, at most so many; whether the port took each.
+    /// Takes at most N packets; whether the port took each.
     fn give(&mut self, most: usize, took: bool) {
         for count in 0.. {
             assert!(count < AT_ONCE, "it does not stop talking");
@@ -421,7 +421,7 @@ impl Play {
         }
     }
 
-    /// Somebody gives up: it ends, whatever came before.
+    /// The user aborts: it ends, regardless of what came before.
     fn end(&mut self) {
         let (now, mut trace) = (self.now, NoTrace);
         self.engine.command(&mut Cx { now, trace: &mut trace }, Command::Abort);

@@ -1,7 +1,7 @@
 //! Kermit, X/Y/ZMODEM and UUCP: a sender and a receiver over a wire that the script rules.
 //!
 //! The script says how long the wire is left alone, which of its bytes are lost, damaged or doubled, what
-//! is put between them, when a person gives up and when a store fails. What it puts there are packets with
+//! is put between them, when a user gives up and when a store fails. What it puts there are packets with
 //! right checks, so that they reach the states that noise does not. Then it stops, and both must end.
 
 use crate::Script;
@@ -18,11 +18,11 @@ use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Sp
 use wetstring_proto::{kermit, uucp, xymodem, zmodem};
 use wetstring_protocols::{Config, Protocol};
 
-/// Bytes that are under way in a direction; more wait in the engine.
+/// Bytes that are in flight in a direction; more wait in the engine.
 const WIRE: usize = 4096;
-/// Calls at one moment beyond which an engine does not let the time go on.
+/// Calls at one moment beyond which it is a livelock.
 const AT_ONCE: usize = 20_000;
-/// Moments until both ends must be over once nobody meddles.
+/// Moments until both ends must be over once the faults stop.
 const TO_END: usize = 200_000;
 
 /// Appends a packet of the script's choice, checks and all.
@@ -69,7 +69,7 @@ pub fn any(protocol: Protocol, bytes: &[u8]) -> Came {
 /// # Panics
 ///
 /// As all of these: if an engine breaks a rule of its trait, asks or talks without end, or calls a file
-/// whole that is not what was sent though nobody touched the wire.
+/// whole that is not what was sent although the wire had no faults.
 pub fn kermit(bytes: &[u8]) -> Came {
     let mut script = Script::new(bytes);
     let config = || kermit::Config { buffer_len: 4096, ..kermit::Config::default() };
@@ -234,7 +234,7 @@ struct Play {
     now: Instant,
     /// The next request of this end fails.
     fails: [bool; 2],
-    /// Somebody touched what was under way.
+    /// Bytes in flight were tampered with.
     touched: bool,
     forged: usize,
 }
@@ -296,7 +296,7 @@ impl Play {
                 (self.ends.forge)(script, &mut packet);
                 self.touched = true;
                 self.forged += 1;
-                // Before what is under way, so that it comes in the state that the script has seen.
+                // Before what is in flight, so that it comes in the state that the script has seen.
                 for byte in packet.iter().rev() {
                     self.wires[from].push_front(*byte);
                 }
@@ -322,7 +322,7 @@ impl Play {
         self.touched |= wire.drain(at..end).count() > 0;
     }
 
-    /// What is under way arrives, and both do what they have to, at the next time at which there is
+    /// What is in flight arrives, and both do what they have to, at the next time at which there is
     /// something to do.
     fn moment(&mut self) {
         if self.wires.iter().all(VecDeque::is_empty) {
@@ -411,7 +411,7 @@ impl Play {
         }
     }
 
-    /// Nobody meddles any more: both come to an end.
+    /// The faults stop: both ends finish.
     fn end(&mut self) {
         for round in 0..TO_END {
             self.moment();
@@ -421,7 +421,7 @@ impl Play {
             }
             let silent = self.wires.iter().all(VecDeque::is_empty)
                 && self.ends.engines.iter().all(|engine| engine.deadline().is_none());
-            // One that waits without a bound may: a person ends it.
+            // One that waits without a bound may: a user ends it.
             if silent || round == TO_END / 2 {
                 self.command(0, Command::Abort);
                 self.command(1, Command::Abort);

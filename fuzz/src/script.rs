@@ -115,7 +115,7 @@ fn text(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(piece).collect()
 }
 
-/// Lines: whatever comes, each line becomes part of one logical line at most, and nothing is held after
+/// Lines: regardless of input, each line becomes part of one logical line at most, and nothing is held after
 /// the end.
 pub fn lines(bytes: &[u8]) {
     for source in [bytes.to_vec(), text(bytes)] {
@@ -144,7 +144,7 @@ pub fn run(bytes: &[u8]) -> usize {
         world.answers.extend([b"yes".to_vec(), b"no".to_vec()]);
         let mut interp = Interp::new(&mut world, bounds(), vec![b"wst".to_vec()]);
         interp.file("t", &[b"a b".to_vec(), b"\\%1".to_vec()]);
-        // What a script leaves behind must not spoil the next one.
+        // What a script leaves behind must not affect the next one.
         interp.list(b"define \\%a ok, echo \\%a");
         said += world.screen.len();
         assert!(world.screen.len() <= 100_000);

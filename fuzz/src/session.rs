@@ -10,7 +10,7 @@ use wetstring_drive::datagram::{Credentials, Phrase, Secret};
 use wetstring_proto::{Duration, Instant};
 
 const BEGIN: Instant = Instant(1_000_000_000);
-/// What the true partner puts into its first packet.
+/// What the true peer puts into its first packet.
 const WORD: &[u8] = b"the packet of somebody who may come in";
 
 fn secret(text: &str) -> Credentials {
@@ -21,7 +21,7 @@ fn code(text: &str) -> Credentials {
     Credentials::Code(text.parse::<Phrase>().expect("a phrase"))
 }
 
-/// A listener, a true partner at one address, and everybody else.
+/// A listener, a true peer at one address, and everybody else.
 struct Door {
     gate: Gate,
     now: Instant,
@@ -36,7 +36,7 @@ impl Door {
         Self { gate, now: BEGIN, open: vec![0; 65_536], sums: [(0, 0); 4] }
     }
 
-    /// Somebody's datagram; what goes back, and who got in.
+    /// A peer's datagram; what goes back, and who got in.
     fn hear(&mut self, from: usize, bytes: &[u8]) -> (Option<Vec<u8>>, Option<Proved>) {
         let address = SocketAddr::from(([10, 0, 0, from as u8], 998));
         self.sums[from].0 += bytes.len();
@@ -81,13 +81,13 @@ fn dial(door: &mut Door, asking: &mut Initiator<'_>, from: usize) -> Option<Vec<
     None
 }
 
-/// A script of datagrams to a listener; whether the true partner got in at last.
+/// A script of datagrams to a listener; whether the true peer got in at last.
 ///
 /// # Panics
 ///
-/// If more goes back than came, the table grows, or somebody gets in without the secret.
+/// If more goes back than came, the table grows, or a peer gets in without the secret.
 pub fn gate(bytes: &[u8]) -> bool {
-    by(bytes, &secret("what nobody else knows"), &secret("what somebody guesses"))
+    by(bytes, &secret("only the peer knows this"), &secret("what somebody guesses"))
 }
 
 /// The same with a code phrase.
@@ -99,7 +99,7 @@ pub fn gate_by_code(bytes: &[u8]) -> bool {
     by(bytes, &code("7-walnut-compass"), &code("8-walnut-compass"))
 }
 
-/// The listener and its true partner have `ours`, somebody has `theirs`.
+/// The listener and its true peer have `ours`, a peer has `theirs`.
 fn by(bytes: &[u8], ours: &Credentials, theirs: &Credentials) -> bool {
     let mut script = Script::new(bytes);
     let mut door = Door::new(ours.clone());
@@ -122,7 +122,7 @@ fn by(bytes: &[u8], ours: &Credentials, theirs: &Credentials) -> bool {
                 known = dial(&mut door, &mut dialler, 0).unwrap_or_default();
             }
             2 => {
-                // The true partner's datagrams, changed or from elsewhere.
+                // The true peer's datagrams, changed or from elsewhere.
                 let mut bytes = known[usize::from(script.byte()) % known.len()].clone();
                 let (at, flip) = (usize::from(script.short()), script.byte());
                 let len = bytes.len();
@@ -138,7 +138,7 @@ fn by(bytes: &[u8], ours: &Credentials, theirs: &Credentials) -> bool {
                 assert!(came.is_none(), "another secret opens");
             }
             4 if inside.is_none() => {
-                // The last word of the handshake, as it is.
+                // The last packet of the handshake, as it is.
                 if let Some(word) = known.last().cloned() {
                     inside = door.hear(0, &word).1;
                     if let Some(proved) = &inside {
@@ -190,7 +190,7 @@ fn made_up(script: &mut Script<'_>) -> Vec<u8> {
 ///
 /// If something makes a session that the listener did not say.
 pub fn dialler(bytes: &[u8]) {
-    calls(bytes, &secret("what nobody else knows"));
+    calls(bytes, &secret("only the peer knows this"));
 }
 
 /// The same with a code phrase.
@@ -219,7 +219,7 @@ fn calls(bytes: &[u8], credentials: &Credentials) {
             1 => now = now + Duration::from_millis(u64::from(script.byte()) * 20),
             kind => {
                 let mut bytes = made_up(&mut script);
-                // Half of them to the handshake that is under way.
+                // Half of them for the current handshake.
                 if let (3, Some(index)) = (kind, &index) {
                     bytes[4..8].copy_from_slice(index);
                 }

@@ -33,7 +33,7 @@ fn end(script: &mut Script<'_>) -> Link<Vec<u8>> {
     Link::new(config, config.parts(|len| vec![0xEE; len])).expect("settings that may be")
 }
 
-/// A packet: TCP that goes on from what the script said before, or any bytes.
+/// A packet: TCP that continues from what the script said before, or any bytes.
 fn packet(script: &mut Script<'_>, numbers: &mut [u32; 2], id: &mut u16) -> Vec<u8> {
     if script.one_in(8) {
         return script.bytes().to_vec();

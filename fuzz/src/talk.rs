@@ -1,7 +1,7 @@
 //! NETBLT: both engines in a session over a path that the script rules.
 //!
 //! Either end opens (WRITE or READ). The script says how long the path is left alone, which datagram is
-//! lost, doubled, held back, damaged, or said again much later, when a person gives up and when a disk
+//! lost, doubled, held back, damaged, or retransmitted much later, when a user gives up and when a disk
 //! fails; with the right ports and a right checksum it may also forge. Then it stops, and both must end.
 
 use crate::Script;
@@ -16,13 +16,13 @@ use wetstring_proto::{
     BitRate, Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Span, Status,
 };
 
-/// Datagrams under way in a direction; more are lost, as in any queue.
+/// Datagrams in flight in a direction; more are lost, as in any queue.
 const QUEUE: usize = 300;
-/// Datagrams that were seen and may be said again.
+/// Datagrams that were seen and may be retransmitted.
 const SEEN: usize = 64;
-/// Calls at one moment beyond which an engine does not let the time go on.
+/// Calls at one moment beyond which it is a livelock.
 const AT_ONCE: usize = 20_000;
-/// Moments until both ends must be over once nobody meddles.
+/// Moments until both ends must be over once the faults stop.
 const TO_END: usize = 60_000;
 
 /// One end.
@@ -43,9 +43,9 @@ struct Talk {
     ways: [VecDeque<Vec<u8>>; 2],
     seen: Vec<Vec<u8>>,
     now: Instant,
-    /// Somebody made packets of the connection: only a digest tells them apart.
+    /// Forged packets of the connection were injected: only a digest tells them apart.
     forged: bool,
-    /// A person gave up a file or more.
+    /// A user gave up a file or more.
     given_up: bool,
 }
 
@@ -136,7 +136,7 @@ impl Talk {
     fn step(&mut self, script: &mut Script<'_>) {
         let from = usize::from(script.one_in(2));
         match script.byte() % 16 {
-            // Left alone for so many moments.
+            // Left alone for this many moments.
             0..=5 => {
                 for _ in 0..=script.byte() % 32 {
                     self.moment();
@@ -202,7 +202,7 @@ impl Talk {
         self.ways[from].push_front(bytes);
     }
 
-    /// What is under way arrives, and both do what they have to, at the next time at which there is
+    /// What is in flight arrives, and both do what they have to, at the next time at which there is
     /// something to do.
     fn moment(&mut self) {
         if self.ways.iter().all(VecDeque::is_empty) {
@@ -287,7 +287,7 @@ impl Talk {
         }
     }
 
-    /// Nobody meddles any more: both come to an end.
+    /// The faults stop: both ends finish.
     fn end(&mut self) {
         for _ in 0..TO_END {
             self.moment();
@@ -297,7 +297,7 @@ impl Talk {
             }
             let quiet = self.ways.iter().all(VecDeque::is_empty);
             if quiet && self.ends.iter().all(|end| end.engine.deadline().is_none()) {
-                // One that waits to be opened waits for ever.
+                // One that waits to be opened waits indefinitely.
                 let (now, mut trace) = (self.now, NoTrace);
                 for end in &mut self.ends {
                     end.engine.command(&mut Cx { now, trace: &mut trace }, Command::Abort);

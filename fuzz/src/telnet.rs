@@ -1,4 +1,4 @@
-//! Telnet: any bytes from a partner, and what passes between two ends.
+//! Telnet: any bytes from a peer, and what passes between two ends.
 
 use crate::Script;
 use wetstring_proto::telnet::com_port::Command;
@@ -7,7 +7,7 @@ use wetstring_proto::telnet::{Plan, Telnet, TelnetOption};
 /// More than an end may have to say by itself.
 const MOST_OWED: usize = 512;
 
-/// A script: bytes that come, in pieces, data that goes, wishes, and how much of what is said leaves.
+/// A script: bytes that come, in pieces, data that goes, requests, and how much of what is said leaves.
 ///
 /// # Panics
 ///
@@ -33,7 +33,7 @@ pub fn talk(bytes: &[u8]) -> u64 {
                 assert!((data.len()..=wire.len()).contains(&done.written));
             }
             4 => {
-                // Said by somebody who means it.
+                // A genuine command.
                 let option = script.pick(&[0, 1, 3, 24, 44, 47]);
                 let verb = script.pick(&[251, 252, 253, 254]);
                 telnet.receive(&mut [255, verb, option]);
@@ -43,7 +43,7 @@ pub fn talk(bytes: &[u8]) -> u64 {
                 telnet.request_server();
                 telnet.stop_server();
                 reached += u64::from(telnet.set_com_port(Command::Rate(script.word())));
-                reached += u64::from(telnet.partner_serves().is_some());
+                reached += u64::from(telnet.peer_serves().is_some());
             }
             _ => telnet.replied(usize::from(script.short())),
         }

@@ -103,7 +103,7 @@ fn netblt_session() {
 fn session_gate() {
     let inside = body("session-gate", 400, session::gate);
     let count = inside.iter().filter(|inside| **inside).count();
-    println!("{} scripts, the true partner got in in {count}", inside.len());
+    println!("{} scripts, the true peer got in in {count}", inside.len());
     assert!(!is_whole() || count > 20, "{count}");
 }
 
@@ -111,7 +111,7 @@ fn session_gate() {
 fn session_gate_by_code() {
     let inside = body("session-gate-by-code", 400, session::gate_by_code);
     let count = inside.iter().filter(|inside| **inside).count();
-    println!("{} scripts, the true partner got in in {count}", inside.len());
+    println!("{} scripts, the true peer got in in {count}", inside.len());
     assert!(!is_whole() || count > 20, "{count}");
 }
 

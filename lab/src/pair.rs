@@ -507,7 +507,7 @@ impl<'a> Side<'a> {
             if let Some(tell) = &mut self.tell {
                 tell(now, &event);
             }
-            recorder.note(now, self.who, &TraceEvent::Told(&event));
+            recorder.note(now, self.who, &TraceEvent::Reported(&event));
         }
         if self.report.outcome.is_none() {
             self.report.outcome = self.engine.status().outcome();

@@ -39,7 +39,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Has at least so many bytes from now on; false if there are not so many.
+    /// Grows to at least this many bytes; false if there are not that many.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         self.grow_within(bytes, MOST_GATHERED)
     }
@@ -185,7 +185,7 @@ mod tests {
     use object_store::memory::InMemory;
 
     #[test]
-    fn who_reads_leaves_memory_to_uploads() {
+    fn readers_leave_memory_to_uploads() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let bucket = Bucket::new(Arc::new(InMemory::new()), None, runtime);
         let piece = 1 << 20;

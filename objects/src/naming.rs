@@ -9,7 +9,7 @@ use wetstring_drive::serve::Entry;
 /// The object that keeps an empty directory.
 pub const MARKER: &str = ".wetstring-directory";
 
-/// What an error of the store is to a person at the server.
+/// What an error of the store is to a user at the server.
 pub(crate) fn error(error: Error) -> io::Error {
     let kind = match &error {
         Error::NotFound { .. } => ErrorKind::NotFound,

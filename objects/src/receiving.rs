@@ -178,7 +178,7 @@ impl Receiving {
         if let Some((path, mut upload)) = current.upload.take() {
             let whole = current.make_way(&self.bucket).and_then(|()| {
                 if current.placing == Placing::Free && self.bucket.head(&path)?.is_some() {
-                    // Somebody was faster, and this one cannot be renamed on the way.
+                    // Another upload was faster, and this one cannot be renamed any longer.
                     return Err(io::ErrorKind::AlreadyExists.into());
                 }
                 self.bucket.wait(async {
@@ -200,7 +200,7 @@ impl Receiving {
             let put = self.bucket.store.put_opts(&path, payload.clone(), options);
             match self.bucket.runtime.block_on(put) {
                 Ok(_) => return Ok(()),
-                // Somebody was faster: the next name.
+                // Another upload was faster: the next name.
                 Err(Error::AlreadyExists { .. }) if free => {}
                 Err(other) => return Err(error(other)),
             }

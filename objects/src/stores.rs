@@ -92,7 +92,7 @@ impl ObjectTree {
                     .map_err(error)?,
             ),
         };
-        // Behind the bucket's name.
+        // After the bucket's name.
         let rest = rest.trim_start_matches('/');
         let prefix =
             if scheme == "memory" { rest } else { rest.split_once('/').map_or("", |r| r.1) };
@@ -308,7 +308,7 @@ impl Content for Object {
             self.ahead = Vec::new();
             let options = GetOptions {
                 range: Some(GetRange::Bounded(range)),
-                // Another object of the same name is none to go on with.
+                // Another object of the same name cannot be resumed.
                 if_match: self.meta.e_tag.clone(),
                 ..GetOptions::default()
             };

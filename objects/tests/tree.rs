@@ -118,7 +118,7 @@ fn directories_are_kept_while_they_are_empty() {
 }
 
 #[test]
-fn nothing_is_overwritten_unless_it_is_told() {
+fn nothing_is_overwritten_unless_configured() {
     let tree = tree();
     let with = |collision| put(&tree, "", "f", b"new", collision);
     put(&tree, "", "f", b"old", Collision::Reject).unwrap();
@@ -142,7 +142,7 @@ fn nothing_is_overwritten_unless_it_is_told() {
 }
 
 #[test]
-fn what_is_not_whole_is_nowhere() {
+fn incomplete_object_is_invisible() {
     let tree = tree();
     let mut store = tree.receive(&[], ReceiveOptions::default()).unwrap();
     for (len, complete) in [(10, false), (10, true), (6_000_000, false), (6_000_000, true)] {

@@ -64,7 +64,7 @@ fn compressing(c: &mut Criterion) {
     group.throughput(Throughput::Elements(COUNT as u64));
     for (name, packets) in cases() {
         group.bench_function(name, |b| {
-            // It is done in place, so each run needs the packets anew; copying them is not measured.
+            // It is done in place, so each run needs a fresh copy of the packets; copying is not measured.
             b.iter_batched_ref(
                 || (compressor(), packets.clone()),
                 |(compressor, packets)| {

@@ -60,7 +60,7 @@ fn checks(c: &mut Criterion) {
     group.finish();
 }
 
-/// All of `source` in subpackets of this length, as they stand on the wire.
+/// All of `source` in subpackets of this length, as they are on the wire.
 fn encode(
     source: &[u8],
     length: usize,

@@ -1,4 +1,4 @@
-//! Character sets of text by their names. The tables are the host's affair; an engine only says and hears the names.
+//! Character sets of text by name. The host has the tables; an engine only exchanges names.
 
 /// A character set of a text file.
 ///
@@ -6,15 +6,15 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Charset(u8);
 
-/// What a sender says of the character set of a file's text on the wire.
+/// The character set of a file's text on the wire, as its sender announces it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Encoding {
-    /// Nothing, or that it goes as it is.
+    /// Unspecified, or untranslated.
     #[default]
     Unsaid,
     /// This set.
     Known(Charset),
-    /// One that is not known here.
+    /// An unknown set.
     Unknown,
 }
 
@@ -75,7 +75,7 @@ const SETS: &[(&str, Option<&str>)] = &[
     ("swiss", None),
 ];
 
-/// How many of them may be on the wire: the first.
+/// The first N of them may be on the wire.
 const ON_WIRE: usize = 11;
 
 const fn names<const N: usize>() -> [&'static str; N] {
@@ -136,8 +136,8 @@ impl Charset {
 }
 
 impl Encoding {
-    /// Whether a line end is more than the bytes CR and LF, so that whoever knows the set must see
-    /// to it.
+    /// Whether a line end is more than the bytes CR and LF, so that the converter of the set must
+    /// handle it.
     pub(crate) fn is_wide(self) -> bool {
         self == Self::Known(Charset::UCS2)
     }

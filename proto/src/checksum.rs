@@ -5,7 +5,7 @@
 pub struct Sum(u64);
 
 impl Sum {
-    /// Adds these bytes as big endian words; an odd last byte stands before a zero.
+    /// Adds these bytes as big endian words; an odd last byte is padded with a zero.
     #[must_use]
     pub fn with(mut self, bytes: &[u8]) -> Self {
         // Four bytes at a time: the carries are folded at the end, which ones-complement allows.
@@ -39,7 +39,7 @@ pub fn checksum(bytes: &[u8]) -> u16 {
     Sum::default().with(bytes).checksum()
 }
 
-/// Whether bytes that contain their own checksum are sound.
+/// Whether bytes that contain their own checksum are intact.
 pub fn is_sound(bytes: &[u8]) -> bool {
     Sum::default().with(bytes).folded() == 0xFFFF
 }

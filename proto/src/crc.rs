@@ -5,8 +5,8 @@
 //! | CRC-16/XMODEM | 0x1021 | most significant first | 0 | as it is | 0x31c3 |
 //! | CRC-32 (IEEE 802.3) | 0x04c11db7 | least significant first | all ones | complemented | 0xcbf43926 |
 //!
-//! Kermit's CRC-16 has the same polynomial as the first, with the bits reflected; it stays beside
-//! Kermit because nothing else uses it.
+//! Kermit's CRC-16 has the same polynomial as the first, with the bits reflected; it is in
+//! `kermit` because nothing else uses it.
 //!
 //! Both take several bytes per turn from several tables: the remainder of a sum is the sum of the
 //! remainders, so each byte is looked up in the table for its distance from the end of the slice.
@@ -130,7 +130,7 @@ pub(crate) const FOLD: usize = 16 * 16;
 pub(crate) fn fold(first: [u8; FOLD], more: &[[u8; FOLD]]) -> [u8; FOLD] {
     let mut words = load(&first);
     for chunk in more {
-        // Within the chunk first: what is near receives before it gives.
+        // Within the chunk first: near words are updated before they are folded on.
         for k in 4..11 {
             let near = words[k - 4];
             xor(&mut words[k], near);
@@ -140,7 +140,7 @@ pub(crate) fn fold(first: [u8; FOLD], more: &[[u8; FOLD]]) -> [u8; FOLD] {
             xor(&mut words[k], near);
             xor(&mut words[k], far);
         }
-        // Then all of it into the next one.
+        // Then all of it into the next chunk.
         let mut next = load(chunk);
         for (word, &from) in next.iter_mut().zip(&words) {
             xor(word, from);
@@ -200,7 +200,7 @@ fn crc32_by_tables(mut crc: u32, bytes: &[u8]) -> u32 {
     for slice in slices {
         let start = crc.to_le_bytes();
         let mut next = 0;
-        // The bytes that do not depend on the previous turn first, so that their loads overlap it.
+        // First the bytes that do not depend on the previous round, so that their loads overlap it.
         for k in 4..SLICE_32 {
             next ^= TABLES_32[SLICE_32 - 1 - k][usize::from(slice[k])];
         }
@@ -217,9 +217,9 @@ fn crc32_by_tables(mut crc: u32, bytes: &[u8]) -> u32 {
 
 /// Bytes between a byte that is taken away by [`fold_32`] and those to which it is added.
 const NEAR_32: [usize; 3] = [145, 183, 211];
-/// The farthest of them.
+/// The largest of them.
 const FAR_32: usize = 300;
-/// Bytes taken away at a time: no more than the nearest distance, so that they do not meet.
+/// Bytes taken away at a time: at most the smallest distance, so that they do not overlap.
 const STEP_32: usize = 128;
 /// Steps between two moves of the history in [`fold_32`].
 const STEPS_32: usize = 8;
@@ -233,7 +233,7 @@ const STEPS_32: usize = 8;
 /// the first four bytes would be added to.
 fn fold_32(crc: u32, bytes: &[u8], end: &mut [u8; FAR_32 + STEP_32]) -> usize {
     let steps = (bytes.len() - FAR_32) / STEP_32;
-    // What was taken away: the last 300 bytes of it, and then step by step what comes.
+    // The history of bytes taken away: the last 300, then those of each step.
     let mut taken = [0u8; FAR_32 + STEPS_32 * STEP_32];
     let mut at = FAR_32;
     let start = crc.to_le_bytes();

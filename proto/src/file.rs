@@ -1,7 +1,7 @@
-//! Files as the engines see them: what they ask of a store, and what a store answers.
+//! Files as the engines see them: requests to a store and its replies.
 //!
-//! An engine never opens a file. It asks (`Request`), the host does the work with whatever it has
-//! (a disk, a browser, an object store, memory) and answers (`Reply`). Decisions such as accept,
+//! An engine never opens a file. It issues a `Request`; the host executes it on its store
+//! (a disk, a browser, an object store, memory) and returns a `Reply`. Decisions such as accept,
 //! resume, skip or refuse are answers to [`Request::Offer`].
 
 use crate::charset::Encoding;
@@ -10,21 +10,21 @@ use core::fmt;
 /// Whether a file is a sequence of bytes or of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FileKind {
-    /// Bytes; they arrive as they left.
+    /// Bytes, transferred unchanged.
     #[default]
     Binary,
-    /// Lines; the line end is the local one on either side.
+    /// Lines; each side has its local line end.
     Text,
 }
 
-/// What is known of a file before its data moves.
+/// What is known of a file before its data is transferred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileInfo<'a> {
-    /// Name as it stands on the wire, decoded. Raw bytes: not yet safe as a path.
+    /// Name on the wire, decoded. Raw bytes: not yet safe as a path.
     pub name: &'a [u8],
     /// Exact length in bytes, if known.
     pub size: Option<u64>,
-    /// Time of the last change, in seconds since 1970-01-01 00:00 UTC.
+    /// Modification time, in seconds since 1970-01-01 00:00 UTC.
     pub modified: Option<i64>,
     /// Unix permission bits (`0o644`), without file type and without setuid, setgid, sticky.
     pub mode: Option<u32>,
@@ -32,31 +32,31 @@ pub struct FileInfo<'a> {
     pub kind: FileKind,
     /// The character set of the text on the wire, where the protocol names one.
     pub encoding: Encoding,
-    /// The sender says that these bytes are no text, and are to stay as they are whatever the
-    /// receiver's person thinks of them (ZMODEM's ZCBIN).
+    /// The sender declares the file binary: no conversion, regardless of the receiver's
+    /// settings (ZMODEM's ZCBIN).
     pub verbatim: bool,
     /// The sender offers to continue a file that the receiver has in part.
     pub resume: bool,
-    /// Before it is continued, what is here is compared with the sender's, and offered again without
-    /// `resume` if it differs.
+    /// Before it is resumed, the stored part is compared with the sender's; if it differs the file is
+    /// offered again without `resume`.
     pub compared: bool,
-    /// The whole file will be compared before it is stored: one that was continued wrongly is found then.
+    /// The whole file will be compared before it is stored: a wrongly resumed one is detected.
     pub proved: bool,
-    /// What the batch still holds, this file included, if known: YMODEM and ZMODEM announce it.
+    /// The rest of the batch, this file included, if known: YMODEM and ZMODEM announce it.
     pub left: Option<Left>,
-    /// What the sender wishes about a file of that name that the receiver has. Whether it is
-    /// granted is the store's own affair.
+    /// How the sender asks to handle a collision at the receiver. The store decides
+    /// whether to comply.
     pub wish: Wish,
-    /// The sender wants the file skipped where there is none of that name.
+    /// The sender asks to skip the file if there is none of that name.
     pub only_if_present: bool,
-    /// The sender's CRC-32 of the whole file, where the store has asked for it
+    /// The sender's CRC-32 of the whole file, if the store has requested it
     /// ([`Reply::TellCheck`]).
     pub check: Option<u32>,
-    /// This is text for a person's screen, no file: a server's answer (Kermit's X packet).
+    /// This is text for a user's screen, no file: a server's answer (Kermit's X packet).
     pub screen: bool,
 }
 
-/// What a sender wishes about a file of the same name at the receiver (ZMODEM's management option).
+/// How a sender asks to handle a collision at the receiver (ZMODEM's management option).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Wish {
@@ -81,7 +81,7 @@ pub enum Wish {
     Rename,
 }
 
-/// Files and bytes that a batch still holds, the current file included. An estimate.
+/// Files and bytes left in a batch, the current file included. An estimate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Left {
     /// Files.
@@ -100,13 +100,13 @@ pub enum DigestKind {
     Xxh3,
 }
 
-/// Why a receiver does not take a file.
+/// Why a receiver refuses a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A file of that name exists and the policy is not to touch it.
+    /// A file of that name exists and the policy is to keep it.
     Exists,
-    /// The file here is as new or newer.
+    /// The existing file is as new or newer.
     NotNewer,
     /// It does not fit.
     NoSpace,
@@ -116,24 +116,24 @@ pub enum Refusal {
     Kind,
     /// Resuming is not possible for this file.
     Resume,
-    /// Longer than the protocol can count (4 GiB with ZMODEM).
+    /// Longer than the protocol's limit (4 GiB with ZMODEM).
     TooLong,
-    /// The person said no.
+    /// The user declined.
     Declined,
-    /// The character set of the text is not known.
+    /// Unknown character set of the text.
     CharacterSet,
     /// The receiver does not permit it.
     NotPermitted,
-    /// The receiver could not create the file, or could not put it into its place.
+    /// The receiver could not create the file, or could not rename it into place.
     NotStored,
-    /// The receiver may take it at another time.
+    /// The receiver may accept it later.
     Later,
 }
 
-/// What an engine asks of its store. It is repeated, unchanged, until answered.
+/// An engine's request to its store. It is repeated, unchanged, until answered.
 ///
 /// Each variant names the replies that answer it; [`Reply::Failed`] answers any of them and ends
-/// the transaction with the blame on the store.
+/// the session with the blame on the store.
 #[derive(PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Request<'a> {
@@ -145,17 +145,17 @@ pub enum Request<'a> {
     Read {
         /// Position in the file.
         offset: u64,
-        /// Where to put them.
+        /// Destination buffer.
         into: &'a mut [u8],
     },
     /// A receiver is offered a file: [`Reply::Accept`] or [`Reply::Refuse`]. Accepting creates
     /// nothing that a later refusal could not remove.
     ///
-    /// Offered again while it is open, without [`FileInfo::resume`]: what is here of it is the
-    /// beginning of another file. The answer before is void, and this is the same file, not a
+    /// Offered again while it is open, without [`FileInfo::resume`]: the stored part belongs to
+    /// another file. The previous reply is void, and this is the same file, not a
     /// second one.
     Offer {
-        /// What the sender said of it.
+        /// The sender's description of it.
         info: FileInfo<'a>,
     },
     /// A receiver wants bytes stored at `offset`: [`Reply::Done`]. Offsets never go back, unless
@@ -166,25 +166,25 @@ pub enum Request<'a> {
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// A receiver asks for the next bytes at or behind `from` that are here already of the file it
-    /// was offered: [`Reply::Held`]. A store that answers so takes writes in any order, each byte once,
-    /// and remembers which bytes it has if the file is closed before it is whole. One that takes
-    /// them in order only fails with [`StoreError::Unsupported`], which does no harm.
+    /// A receiver asks for the next range at or after `from` that the store already has of the offered
+    /// file: [`Reply::Held`]. A store that answers so accepts writes in any order, each byte once,
+    /// and remembers which bytes it has if the file is closed before it is complete. One that accepts
+    /// only sequential writes fails with [`StoreError::Unsupported`], which is harmless.
     Held {
         /// Position in the file.
         from: u64,
     },
     /// A digest over the first `len` bytes of the current file: [`Reply::Digest`].
     Digest {
-        /// Which.
+        /// The kind of digest.
         kind: DigestKind,
-        /// How many leading bytes it covers.
+        /// Number of leading bytes it covers.
         len: u64,
     },
-    /// The partner wants a command run on this machine: [`Reply::Ran`], or [`Reply::Failed`] where
-    /// that is not allowed. Asked only where the configuration allows it.
+    /// The peer asks to run a command on this host: [`Reply::Ran`], or [`Reply::Failed`] where
+    /// that is not allowed. Issued only if the configuration allows it.
     Run {
-        /// The command, raw. It comes from the partner.
+        /// The command, raw and untrusted.
         command: &'a [u8],
     },
     /// A client asks the server for something: [`Reply::Said`], [`Reply::Follow`] or
@@ -193,22 +193,22 @@ pub enum Request<'a> {
     Serve {
         /// The type of packet that it came in.
         kind: u8,
-        /// What is asked for, in the words of the protocol
+        /// The command, as the protocol encodes it
         /// ([`ServerCommand::parse`](crate::kermit::command::ServerCommand::parse)).
         words: &'a [u8],
-        /// The kind of files that the client has set by hand, for a command that does not say one.
+        /// The file type that the client has set by hand, for a command without one.
         files: Option<FileKind>,
-        /// Where to put an answer.
+        /// Buffer for a reply.
         answer: &'a mut [u8],
     },
-    /// The current file is over: [`Reply::Done`] once it is safe. At a receiver `complete` means
-    /// that the file is whole: put it in its place, and only then answer.
+    /// The current file ends: [`Reply::Done`] once it is durable. At a receiver `complete` means
+    /// that the whole file has arrived: rename it into place, and only then reply.
     Close {
-        /// Whole, or cut short by a cancel or a failure.
+        /// Complete, or cut short by a cancel or a failure.
         complete: bool,
-        /// What the partner said of the end result, for the record of the sender's store: true if
-        /// the far end has compared a digest of the whole file. At a receiver, of a file that is not
-        /// `complete`: it was compared and is wrong, so that it must not be continued.
+        /// The peer's result, for the records of the sender's store: true if
+        /// the peer has compared a digest of the whole file. At a receiver, of a file that is not
+        /// `complete`: it was compared and differs, so that it must not be resumed.
         verified: bool,
     },
 }
@@ -219,70 +219,70 @@ pub enum Request<'a> {
 pub enum Reply<'a> {
     /// To `Next`: send this one.
     File(FileInfo<'a>),
-    /// To `Next`: that was all.
+    /// To `Next`: no more files.
     NoMoreFiles,
-    /// To `Read`: so many bytes were put into the buffer; 0 is the end of the file.
+    /// To `Read`: bytes put into the buffer; 0 is the end of the file.
     Read(usize),
-    /// To `Offer`: yes, and the first `offset` bytes are here already (0 unless resuming).
+    /// To `Offer`: accepted; the first `offset` bytes are stored already (0 unless resuming).
     Accept {
         /// Position to start from.
         offset: u64,
     },
-    /// To `Offer`: no, and why.
+    /// To `Offer`: refused, with the reason.
     Refuse(Refusal),
     /// To `Offer`: that depends on the sender's CRC-32 of the whole file. Offer it again with
     /// [`FileInfo::check`], or without [`FileInfo::wish`] if the sender does not tell.
     TellCheck,
-    /// To `Held`: these bytes are here; none further if both are equal.
+    /// To `Held`: these bytes are stored; none further if both are equal.
     Held {
         /// Position of the first.
         from: u64,
-        /// Position behind the last.
+        /// Position after the last.
         to: u64,
     },
     /// To `Run`: its exit status; 0 is success.
     Ran(u32),
-    /// To `Serve`: done; so many bytes of text are in the buffer.
+    /// To `Serve`: done; bytes of text in the buffer.
     Said(usize),
-    /// To `Serve`: done, or to be done with [`Request::Next`]: what is to be sent follows by that.
+    /// To `Serve`: done; the files to send follow by [`Request::Next`].
     Follow {
         /// It is text for the client's screen, no file.
         screen: bool,
     },
-    /// To `Serve`: no; so many bytes of the reason are in the buffer.
+    /// To `Serve`: refused; bytes of the reason in the buffer.
     Denied(usize),
     /// To `Digest`: its bytes, big endian, in the first bytes of the array.
     Digest([u8; 32]),
-    /// To `Write` and `Close`: done and safe.
+    /// To `Write` and `Close`: done and durable.
     Done,
-    /// To anything: the store cannot, and why. Also to `Digest` where it has none.
+    /// To any request: the store failed, with the reason. Also to `Digest` if it has none.
     Failed(StoreError),
 }
 
-/// Why a store could not do what was asked.
+/// Why a store request failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// No room left on the device.
     NoSpace,
-    /// Not allowed to.
+    /// Permission denied.
     Permission,
-    /// The file is not there any more.
+    /// The file no longer exists.
     NotFound,
     /// The device reported an error.
     Io,
     /// A file changed while it was sent.
     Changed,
-    /// A file that was asked for could not be read, and was left out.
+    /// A requested file could not be read and was skipped.
     Missing,
-    /// A file was sent and could not be deleted, which was asked for, too.
+    /// A file was sent but could not be deleted as requested.
     Kept,
-    /// More than may be moved.
+    /// The quota is exceeded.
     Quota {
-        /// Bytes that may be.
+        /// The quota in bytes.
         most: u64,
     },
-    /// This store does not do that.
+    /// Not supported by this store.
     Unsupported,
 }
 
@@ -290,15 +290,15 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Quota { most } => {
-                return write!(f, "the quota of {most} bytes does not allow for it");
+                return write!(f, "the quota of {most} bytes is exceeded");
             }
             Self::NoSpace => "no space left in the store",
             Self::Permission => "permission denied by the store",
             Self::NotFound => "file not found in the store",
             Self::Io => "the store reported an input/output error",
             Self::Changed => "the file changed while it was sent",
-            Self::Missing => "a file could not be read, and was left out",
-            Self::Kept => "a file was sent, but not deleted",
+            Self::Missing => "a file could not be read and was skipped",
+            Self::Kept => "a file was sent but could not be deleted",
             Self::Unsupported => "not supported by the store",
         })
     }
@@ -311,23 +311,23 @@ impl Refusal {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exists => "a file of that name exists",
-            Self::NotNewer => "the file here is not older",
+            Self::NotNewer => "the existing file is not older",
             Self::NoSpace => "not enough space",
             Self::Name => "the name is not acceptable",
             Self::Kind => "the type of file is not supported",
             Self::Resume => "resuming is not possible",
-            Self::TooLong => "the file is longer than the protocol can count",
+            Self::TooLong => "the file is longer than the protocol allows",
             Self::Declined => "declined",
-            Self::CharacterSet => "its character set is not known",
+            Self::CharacterSet => "unknown character set",
             Self::NotPermitted => "not permitted",
-            Self::NotStored => "it could not be stored there",
+            Self::NotStored => "it could not be stored",
             Self::Later => "not now; try again later",
         }
     }
 }
 
-/// Answers an engine's requests: a disk, an object store, a test's memory.
+/// Executes an engine's requests: a disk, an object store, a test's memory.
 pub trait Store {
-    /// Does what is asked, and says how it went.
+    /// Executes a request.
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s>;
 }

@@ -2,11 +2,11 @@
 
 use crate::time::Duration;
 
-/// What is known of the line before a byte has moved: facts, not wishes.
+/// What is known of the line before the first byte: facts, not preferences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LineFacts {
-    /// The transport delivers everything unchanged and in order (TCP), or surely does not
-    /// (serial); `None` if this end cannot know, as at the far end of a terminal session.
+    /// The transport is reliable (TCP), or certainly not (serial); `None` if this end cannot
+    /// know, as on a host reached through a terminal session.
     pub reliable: Option<bool>,
     /// All 256 byte values pass.
     pub clear: bool,

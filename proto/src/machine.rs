@@ -1,5 +1,5 @@
-//! What all engines have in common. A protocol writes a [`Machine`], which knows what to do at each
-//! door; [`Housed`] keeps it with its memory, and [`engine!`] gives it the doors of an [`Engine`].
+//! The frame around every engine. A protocol implements a [`Machine`], which handles each
+//! door; [`WithMemory`] keeps it with its memory, and [`engine!`] gives it the doors of an [`Engine`].
 //!
 //! [`Engine`]: crate::Engine
 
@@ -9,7 +9,7 @@ use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
 use crate::time::Instant;
 
-/// The state machine of an engine. Its memory is not its own: every door that moves something is
+/// The state machine of an engine. It does not own its memory: every door that needs it is
 /// given it, divided into named parts. The doors are those of [`Engine`](crate::Engine).
 pub(crate) trait Machine {
     /// The lengths of the parts of the memory: `[usize; N]`.
@@ -20,9 +20,8 @@ pub(crate) trait Machine {
     /// Gives the parts their names.
     fn divide(lengths: Self::Lengths, memory: &mut [u8]) -> Self::Mem<'_>;
 
-    /// Does what follows from what has happened, such as to queue what may be sent. It comes after
-    /// every other door that may move something, and before bytes are lent; to do it once more does
-    /// no harm.
+    /// Processes pending work, such as queueing what may be sent. Called after every other door
+    /// that may change the state, and before bytes are lent; idempotent.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Self::Mem<'_>);
 
     fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Self::Mem<'_>, bytes: &[u8]) -> usize;
@@ -47,16 +46,16 @@ pub(crate) trait Machine {
     }
 }
 
-/// A machine with the memory that it lives in.
+/// A machine with its memory.
 #[derive(Debug)]
-pub(crate) struct Housed<C: Machine, M> {
+pub(crate) struct WithMemory<C: Machine, M> {
     pub(crate) core: C,
     lengths: C::Lengths,
     memory: M,
 }
 
-impl<C: Machine, M: Memory> Housed<C, M> {
-    /// The memory has at least the bytes of all parts together.
+impl<C: Machine, M: Memory> WithMemory<C, M> {
+    /// Fails if the memory is smaller than the sum of all parts.
     pub(crate) fn new(core: C, lengths: C::Lengths, memory: M) -> Result<Self, MemoryTooSmall> {
         let (needed, given) = (lengths.as_ref().iter().sum(), memory.as_ref().len());
         if given < needed {
@@ -71,7 +70,7 @@ impl<C: Machine, M: Memory> Housed<C, M> {
     }
 }
 
-/// Cuts parts of these lengths off the memory, one after the other.
+/// Splits the memory into consecutive parts of these lengths.
 pub(crate) fn split<const N: usize>(mut memory: &mut [u8], lengths: [usize; N]) -> [&mut [u8]; N] {
     lengths.map(|len| {
         let (part, rest) = core::mem::take(&mut memory).split_at_mut(len);
@@ -80,7 +79,7 @@ pub(crate) fn split<const N: usize>(mut memory: &mut [u8], lengths: [usize; N]) 
     })
 }
 
-/// Makes an [`Engine`](crate::Engine) of `struct $name<M>(Housed<_, M>)`.
+/// Makes an [`Engine`](crate::Engine) of `struct $name<M>(WithMemory<_, M>)`.
 macro_rules! engine {
     ($name:ident) => {
         impl<M: $crate::Memory> $crate::Engine for $name<M> {

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// The bytes an engine lives in: `&mut [u8]` on bare metal, `Vec<u8>` or `Box<[u8]>` elsewhere.
+/// The memory of an engine: `&mut [u8]` on bare metal, `Vec<u8>` or `Box<[u8]>` elsewhere.
 ///
-/// How many are needed is said by the configuration (`Config::sender_memory()` and
+/// The configuration gives the required size (`Config::sender_memory()` and
 /// `Config::receiver_memory()`).
 pub trait Memory: AsRef<[u8]> + AsMut<[u8]> {}
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Memory for T {}

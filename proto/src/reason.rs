@@ -1,6 +1,6 @@
-//! Why a codec cannot use what came: an enum of its own for each, whose words stand beside its variants.
+//! Why a codec rejects its input: an enum for each codec, with the text of each variant.
 
-/// Declares such an enum: variants with their words, `as_str` for traces, and `Display`.
+/// Declares such an enum: variants with their text, `as_str` for traces, and `Display`.
 macro_rules! reasons {
     (
         $(#[$about:meta])*
@@ -12,7 +12,7 @@ macro_rules! reasons {
         $vis enum $Name { $( $(#[$meaning])* $variant, )+ }
 
         impl $Name {
-            /// The reason in words, as traces have it.
+            /// The reason as text, as in traces.
             $vis const fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $words, )+ }
             }

@@ -1,4 +1,4 @@
-//! What a protocol says of itself, so that everything above the engines can list it.
+//! The description of a protocol, from which all layers above the engines list it.
 //!
 //! The configuration of a protocol implements [`Registered`], in the protocol's own folder. With that, and one
 //! line in the list of the crate `wetstring-protocols`, it can be chosen by its name, set, shown and documented,
@@ -18,7 +18,7 @@ pub enum Carrier {
     Bytes,
     /// Datagrams, each of which is one packet.
     Datagrams,
-    /// The subnet of the ARPANET, from host to host. The line says it, so that nobody chooses the protocol.
+    /// The subnet of the ARPANET, from host to host. Implied by the line, so the protocol is not chosen.
     Hosts,
 }
 
@@ -29,9 +29,9 @@ pub struct WeakCheck {
     pub of: fn(&[u8]) -> u16,
     /// Bytes that it takes on the line, 1 or 2.
     pub len: usize,
-    /// Usual lengths of what it guards.
+    /// Usual lengths of the data it covers.
     pub blocks: &'static [usize],
-    /// Answers are single bytes that nothing guards.
+    /// Answers are single bytes without a check.
     pub bare_answers: bool,
 }
 
@@ -40,25 +40,25 @@ pub struct WeakCheck {
 pub struct Entry {
     /// What `-P` and a scenario take.
     pub name: &'static str,
-    /// What a person calls it.
+    /// Its display name.
     pub title: &'static str,
-    /// The same with its article, and as exactly as its name.
+    /// The display name with its article.
     pub a_title: &'static str,
-    /// What is usually typed at the far end to receive by it, and to send.
+    /// The usual commands at the peer to receive with it, and to send.
     pub far_end: [&'static str; 2],
     /// The settings that make a configuration the one of this name.
     pub preset: &'static [(&'static str, &'static str)],
     /// What carries it.
     pub carrier: Carrier,
-    /// It passes a line that takes the eighth bit.
+    /// It works on a 7-bit line.
     pub passes_7_bits: bool,
-    /// It passes a line that takes XON and XOFF out.
+    /// It works on a line that removes XON and XOFF.
     pub passes_xon_xoff: bool,
-    /// A sender can begin where an interrupted transfer ended.
+    /// An interrupted transfer can be resumed.
     pub resumes: bool,
-    /// It says the file's name and length. One that does not leaves the padding of its last block at the end.
+    /// It transmits the file's name and length. Without them the padding of the last block remains.
     pub tells_names: bool,
-    /// The check that damage may pass; `None` where it practically cannot.
+    /// The weak check; `None` if undetected damage is practically impossible.
     pub weak_check: Option<WeakCheck>,
 }
 
@@ -66,18 +66,18 @@ pub struct Entry {
 pub trait Registered: Settings + Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// The heading of its settings.
     const HEADING: &'static str;
-    /// What stands in front of the names of its settings: `kermit` of `kermit.window`.
+    /// The prefix of its settings' names: `kermit` of `kermit.window`.
     const FAMILY: &'static str;
-    /// The names by which it is chosen, in the order in which a person is shown them.
+    /// The names by which it is chosen, in display order.
     const ENTRIES: &'static [Entry];
-    /// The state tables, each with whose it is: `sender`, `receiver`, `either end`, ...
+    /// The state tables, each with its owner: `sender`, `receiver`, `either end`, ...
     const STATES: &'static [(&'static str, Diagram)] = &[];
     /// The engine that sends.
     type Sender<M: Memory>: Engine;
     /// The engine that receives.
     type Receiver<M: Memory>: Engine;
 
-    /// Takes what is known of the line. A protocol of datagrams has no use for it.
+    /// Sets what is known of the line. A datagram protocol ignores it.
     fn on_line(&mut self, line: LineFacts) {
         let _ = line;
     }

@@ -1,19 +1,19 @@
-//! Time as the engines see it: nanoseconds since an epoch that the driver picks; and rates.
+//! Time as the engines see it: nanoseconds since an epoch that the caller picks; and rates.
 
 use core::fmt;
 use core::ops::{Add, Sub};
 
 pub use core::time::Duration;
 
-/// A point in time, in nanoseconds since an epoch that the driver picks.
+/// A point in time, in nanoseconds since an epoch that the caller picks.
 ///
-/// The engines only compare and subtract instants, so a laboratory may start at zero and a real
-/// driver at any monotonic origin. 2^64 ns are 584 years.
+/// The engines only compare and subtract instants, so the laboratory may start at zero and a real
+/// program at any monotonic origin. 2^64 ns are 584 years.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Instant(pub u64);
 
 impl Instant {
-    /// The driver's epoch.
+    /// The epoch.
     pub const ZERO: Self = Self(0);
 
     /// Nanoseconds since the epoch.
@@ -21,7 +21,7 @@ impl Instant {
         self.0
     }
 
-    /// The time that has passed since `earlier`; zero if `earlier` is later.
+    /// The time since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -29,7 +29,7 @@ impl Instant {
 
 impl Add<Duration> for Instant {
     type Output = Self;
-    /// Saturates at the end of time rather than wrapping to its beginning.
+    /// Saturates rather than wrapping.
     fn add(self, rhs: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(rhs.as_nanos()).unwrap_or(u64::MAX)))
     }
@@ -49,8 +49,8 @@ impl fmt::Display for Instant {
     }
 }
 
-/// A time that is set: whole milliseconds up to 49 days, in four bytes, since a configuration lives in an engine
-/// that may have two kilobytes in all. [`Span::get`] is what engines count with.
+/// A configured time: whole milliseconds up to 49 days, in four bytes, since a configuration is part of an
+/// engine that may have two kilobytes in all. [`Span::get`] gives the [`Duration`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span(u32);
 
@@ -58,12 +58,12 @@ impl Span {
     /// No time.
     pub const ZERO: Self = Self(0);
 
-    /// This many seconds; the longest there is if they are more.
+    /// This many seconds, saturating.
     pub const fn from_secs(seconds: u64) -> Self {
         Self::from_millis(seconds.saturating_mul(1000))
     }
 
-    /// This many milliseconds; the longest there is if they are more.
+    /// This many milliseconds, saturating.
     pub const fn from_millis(milliseconds: u64) -> Self {
         if milliseconds > u32::MAX as u64 { Self(u32::MAX) } else { Self(milliseconds as u32) }
     }
@@ -79,7 +79,7 @@ impl Span {
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// No rate: no bound, or not known.
+    /// No rate: unlimited, or unknown.
     pub const ZERO: Self = Self(0);
 
     /// This many bits per second.

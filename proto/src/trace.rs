@@ -1,12 +1,12 @@
 //! What an engine did, as text lines in a stable order.
 //!
-//! A trace is log, golden file and determinism oracle at once: one line per event, the time
+//! A trace is log, golden file and determinism oracle in one: one line per event, the time
 //! first, then a word, then `key=value` pairs. Every event is a [`TraceEvent`], and [`RECORDS`] says what its
-//! line has; nothing depends on what `Debug` prints. Recording costs nothing when nobody listens.
+//! line has; nothing depends on what `Debug` prints. Recording costs nothing when it is off.
 
-use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome};
+use crate::event::{Command, Event};
 use crate::file::StoreError;
-use crate::stats::Stats;
+use crate::outcome::{Blame, FailureKind, Outcome};
 use crate::time::Instant;
 use core::fmt;
 
@@ -14,19 +14,19 @@ mod records;
 
 pub use records::{Key, Kind, RECORDS, Record, check};
 
-/// Why something that had been sent is sent again.
+/// The cause of a retransmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Again {
-    /// No answer came in time.
+    /// Timeout.
     Timeout,
-    /// The receiver asked for it: it came damaged, or not at all.
+    /// The receiver sent a NAK: it was damaged or lost.
     Nak,
-    /// Later packets were acknowledged, this one was not.
+    /// Later packets were acknowledged, but not this one.
     Lost,
-    /// It comes after one that was damaged, and the protocol can only go back.
+    /// It follows a damaged packet, and the protocol is go-back-N.
     GoBack,
-    /// An answer came that could not be read, and it can only have been about this.
+    /// An unreadable answer, which can only have been for this.
     Answer,
 }
 
@@ -46,24 +46,24 @@ impl Again {
     }
 }
 
-/// What an engine that has nothing to send waits for.
+/// What an engine with nothing to send waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Wait {
-    /// Nothing: it is sending, or it is over.
+    /// Nothing: it is sending, or has ended.
     #[default]
     Nothing,
     /// An acknowledgement of data, without which no more data may be sent.
     Window,
-    /// The answer to a packet that is no data, or to the last data.
+    /// The answer to a control packet, or to the last data.
     Answer,
-    /// The partner: its start, or its next packet.
-    Partner,
+    /// The peer: its start, or its next packet.
+    Peer,
     /// Its own store.
     Store,
-    /// The character by which a half duplex line is handed over.
+    /// The handshake character of a half duplex line.
     Turn,
-    /// The end of a pause that it makes for the partner's sake.
+    /// The end of a pause for the peer's sake.
     Pause,
 }
 
@@ -73,7 +73,7 @@ impl Wait {
         Self::Nothing,
         Self::Window,
         Self::Answer,
-        Self::Partner,
+        Self::Peer,
         Self::Store,
         Self::Turn,
         Self::Pause,
@@ -85,7 +85,7 @@ impl Wait {
             Self::Nothing => "nothing",
             Self::Window => "window",
             Self::Answer => "answer",
-            Self::Partner => "partner",
+            Self::Peer => "peer",
             Self::Store => "store",
             Self::Turn => "turn",
             Self::Pause => "pause",
@@ -93,18 +93,18 @@ impl Wait {
     }
 }
 
-/// Where a packet stands among everything that is sent, and what of it is the file.
+/// The position of a packet in the output, and its share of file data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
-    /// Bytes handed to the wire before it; what was dropped before it left does not count.
+    /// Bytes sent before it, without those dropped before they left.
     pub at: u64,
     /// Length of the encoded data field, in bytes; 0 if it carries no data of the file.
     pub data: usize,
-    /// Bytes of the file that the data field stands for.
+    /// File bytes encoded in the data field.
     pub file: usize,
-    /// Of those, bytes that had been sent before.
+    /// Of those, bytes sent before.
     pub old: usize,
-    /// Why it is sent again, if it is.
+    /// Why it is retransmitted, if it is.
     pub why: Option<Again>,
 }
 
@@ -112,7 +112,7 @@ pub struct Load {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TraceEvent<'a> {
-    /// A packet was handed to the wire: its type letter, number, and length on the wire in bytes.
+    /// A packet was sent.
     Sent {
         /// Type, as the protocol writes it (`S`, `D`, ...).
         kind: char,
@@ -120,7 +120,7 @@ pub enum TraceEvent<'a> {
         number: u64,
         /// Length on the wire in bytes.
         len: usize,
-        /// How often it had been sent before.
+        /// How often it was sent before.
         again: u32,
         /// What it carries.
         load: Load,
@@ -138,69 +138,69 @@ pub enum TraceEvent<'a> {
         /// Bytes that came before its end, since the start.
         at: u64,
     },
-    /// The port took bytes: how many there were in all by then. A few that it took shortly before
-    /// are with them.
+    /// The port took bytes: the total so far. A few taken shortly before
+    /// are included.
     Left {
         /// Bytes since the start.
         total: u64,
-        /// How long ago it took the first of those that had no line yet, in nanoseconds.
+        /// Nanoseconds since it took the first of those not yet traced.
         ago_ns: u64,
     },
-    /// A receiver got bytes from the port: how many there were in all by then. Only where packets
-    /// begin and end, and where many come at a time.
+    /// A receiver got bytes from the port: the total so far. Only at packet boundaries, and for
+    /// many bytes at a time.
     Came {
         /// Bytes since the start.
         total: u64,
     },
-    /// What the engine waits for is another thing now.
+    /// The engine waits for something else.
     Waiting(Wait),
-    /// The packet that came last had come before.
+    /// The last packet was a duplicate.
     Duplicate {
         /// Sequence number or position.
         number: u64,
     },
-    /// A packet arrived that cannot be used.
+    /// A damaged or invalid packet arrived.
     Damaged {
         /// Which rule it broke.
         why: &'static str,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
     },
-    /// A timer ran out.
+    /// A timer expired.
     Timeout {
-        /// What was waited for.
+        /// What was awaited.
         waiting_for: &'static str,
-        /// Number of the packet it was about.
+        /// Number of the packet concerned.
         number: u64,
     },
     /// The state of the protocol changed.
     State {
-        /// State left.
+        /// The old state.
         from: &'static str,
-        /// State entered.
+        /// The new state.
         to: &'static str,
-        /// What led there, as the protocol's state table names it.
+        /// The input, as the protocol's state table names it.
         input: &'static str,
     },
-    /// What both ends agreed on, or a value that changed: a name and a number.
+    /// A negotiated or changed value: a name and a number.
     Value {
         /// What it is.
         name: &'static str,
         /// The new value.
         value: u64,
     },
-    /// A text, such as a file name or the partner's error message.
+    /// A text, such as a file name or the peer's error message.
     Text {
         /// What it is.
         name: &'static str,
         /// Raw bytes; shown escaped.
         text: &'a [u8],
     },
-    /// The engine told the person something.
-    Told(&'a Event<'a>),
+    /// The engine reported an event to the user.
+    Reported(&'a Event<'a>),
     /// The outcome is fixed at this end.
     Settled(Outcome),
-    /// The run is over.
+    /// The run has ended.
     Ended(Option<Outcome>),
     /// The counters at the end.
     Stats {
@@ -209,16 +209,16 @@ pub enum TraceEvent<'a> {
         /// Bytes of data fields, each packet counted once.
         encoded: u64,
     },
-    /// Something was done to the run from outside.
+    /// An external action on the run.
     Act(Act),
-    /// Why a run ended: a word of the laboratory.
+    /// Why the laboratory ended a run.
     Stopped(&'static str),
 }
 
-/// What is done to a run from outside.
+/// An external action on a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// The person at this end, `A` or `B`, gave a command.
+    /// The user at this end, `A` or `B`, gave a command.
     Command(char, Command),
     /// The faults of the line stop.
     Calm,
@@ -270,7 +270,7 @@ fn outcome(f: &mut fmt::Formatter<'_>, word_of_line: &str, of: Option<Outcome>) 
     write!(f, "{word_of_line} outcome=failed blame={blame} kind={}", word(failure.kind))
 }
 
-/// What an engine told the person.
+/// An event that was reported to the user.
 fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
     let (kind, text): (_, &[u8]) = match event {
         Event::Negotiated(text) => ("negotiated", text.as_bytes()),
@@ -279,7 +279,7 @@ fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
         Event::FileRefused { name, .. } => ("file-refused", name),
         Event::FileCancelled { .. } => ("file-cancelled", b""),
         Event::Completed { .. } => ("completed", b""),
-        Event::Turned { .. } => ("turned", b""),
+        Event::RolesReversed { .. } => ("turned", b""),
         Event::Declined { .. } => ("declined", b""),
         Event::Message(text) => ("message", text),
         Event::Replied(text) => ("replied", text),
@@ -295,7 +295,7 @@ fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
             write!(f, " by_peer={by_peer}")?;
         }
         Event::Completed { status } => write!(f, " status={status}")?,
-        Event::Turned { receives } => write!(f, " receives={receives}")?,
+        Event::RolesReversed { receives } => write!(f, " receives={receives}")?,
         Event::Declined { kept, .. } => write!(f, " kept={kept}")?,
         Event::Negotiated(_) | Event::Message(_) | Event::Replied(_) => {}
     }
@@ -338,7 +338,7 @@ impl fmt::Display for TraceEvent<'_> {
             }
             Self::Value { name, value } => write!(f, "value {name}={value}"),
             Self::Text { name, text } => write!(f, "text {name}={}", text.escape_ascii()),
-            Self::Told(event) => told(f, event),
+            Self::Reported(event) => told(f, event),
             Self::Settled(of) => outcome(f, "settled", Some(of)),
             Self::Ended(of) => outcome(f, "end", of),
             Self::Stats { file, encoded } => write!(f, "stats file={file} encoded={encoded}"),
@@ -356,17 +356,17 @@ impl fmt::Display for TraceEvent<'_> {
     }
 }
 
-/// Takes the events of an engine.
+/// A sink for the trace events of an engine.
 pub trait Trace {
-    /// Takes one event that happened `at` this time.
+    /// Records an event at this time.
     fn record(&mut self, at: Instant, event: &TraceEvent<'_>);
-    /// Whether anybody listens; engines skip the work of describing an event when not.
+    /// Whether the trace is on; if not, engines skip describing events.
     fn enabled(&self) -> bool {
         true
     }
 }
 
-/// The trace that nobody reads.
+/// The trace that discards everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTrace;
 
@@ -374,88 +374,5 @@ impl Trace for NoTrace {
     fn record(&mut self, _: Instant, _: &TraceEvent<'_>) {}
     fn enabled(&self) -> bool {
         false
-    }
-}
-
-/// The last cause of waiting that an engine has traced, so that each is said once.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waits(Wait);
-
-impl Waits {
-    /// Traces what is waited for now, if that is another thing than before. `wait` is not asked
-    /// when nobody listens.
-    pub(crate) fn note(self, cx: &mut Cx<'_>, wait: impl FnOnce() -> Wait) -> Self {
-        if !cx.trace.enabled() {
-            return self;
-        }
-        let wait = wait();
-        if wait != self.0 {
-            cx.trace.record(cx.now, &TraceEvent::Waiting(wait));
-        }
-        Self(wait)
-    }
-}
-
-/// When bytes left, without a line for every single one: a port that is full takes them so.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Leavings {
-    /// Bytes that have a line.
-    told: u64,
-    /// When the first that has none left.
-    since: Option<Instant>,
-}
-
-impl Leavings {
-    /// So many bytes have a line, and whatever was the last.
-    const MANY: u64 = 64;
-
-    /// Traces that the port has taken `total` bytes since the start; `pending` more wait for it.
-    pub(crate) fn note(self, cx: &mut Cx<'_>, total: u64, pending: usize) -> Self {
-        if !cx.trace.enabled() {
-            return self;
-        }
-        let since = self.since.unwrap_or(cx.now);
-        if pending > 0 && total - self.told < Self::MANY {
-            return Self { since: Some(since), ..self };
-        }
-        let ago_ns = cx.now.as_nanos() - since.as_nanos();
-        cx.trace.record(cx.now, &TraceEvent::Left { total, ago_ns });
-        Self { told: total, since: None }
-    }
-}
-
-/// When bytes came, without a line for every single one: where packets begin and end, and many at
-/// a time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Comings {
-    /// Packets that had ended, good or damaged.
-    packets: u64,
-    /// The last bytes ended one.
-    between: bool,
-}
-
-impl Comings {
-    /// So many bytes at a time always have a line.
-    const MANY: usize = 64;
-
-    /// Traces that `used` bytes came, with which there were so many since the start, and so many
-    /// packets had ended.
-    pub(crate) fn note(self, cx: &mut Cx<'_>, used: usize, stats: &Stats) -> Self {
-        if used == 0 || !cx.trace.enabled() {
-            return self;
-        }
-        let packets = stats.packets_in + stats.damaged;
-        let ended = packets != self.packets;
-        if self.between || ended || used >= Self::MANY {
-            cx.trace.record(cx.now, &TraceEvent::Came { total: stats.wire_in_bytes });
-        }
-        Self { packets, between: ended }
-    }
-}
-
-/// Leaves the trace of a packet that had come before.
-pub(crate) fn trace_duplicate(cx: &mut Cx<'_>, number: u64) {
-    if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Duplicate { number });
     }
 }

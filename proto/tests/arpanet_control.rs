@@ -114,7 +114,7 @@ fn a_text_that_is_longer_than_its_message() {
 }
 
 #[test]
-fn commands_that_are_none() {
+fn invalid_commands() {
     for opcode in 14..=255 {
         assert_eq!(Control::parse(&[opcode; 12]), Err(BadControl::Opcode(opcode)));
     }

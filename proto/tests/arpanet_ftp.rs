@@ -33,7 +33,7 @@ impl User {
     }
 }
 
-/// Turns clients, on host 0 unless they say another, and a server on host 1 until the clients are over, or so much time has passed.
+/// Turns clients, on host 0 unless they say another, and a server on host 1 until the clients are over, or this much time has passed.
 fn run(net: &mut Net, users: &mut [User], server: &mut Server, most: Duration) -> Vec<Status> {
     let end = net.now + most;
     loop {
@@ -230,7 +230,7 @@ fn users_of_several_hosts_at_one_server() {
 }
 
 #[test]
-fn a_file_that_is_not_as_long_as_the_server_said_is_not_whole() {
+fn file_with_wrong_length_is_incomplete() {
     for (boast, kind) in [
         (-1, Type::Image),
         (1, Type::Image),
@@ -258,7 +258,7 @@ fn a_file_that_is_not_as_long_as_the_server_said_is_not_whole() {
 }
 
 #[test]
-fn a_data_connection_that_breaks_is_no_end_of_a_file() {
+fn broken_data_connection_is_not_end_of_file() {
     // What was lost is a message with data: the server sees a connection that was closed in good order.
     for announced in [true, false] {
         let mut net = Net::two();
@@ -309,7 +309,7 @@ fn login() {
 }
 
 #[test]
-fn what_is_refused_is_skipped() {
+fn refused_files_are_skipped() {
     for (why, number) in
         [(Refusal::NoSpace, "453"), (Refusal::Name, "550"), (Refusal::Exists, "451")]
     {
@@ -352,7 +352,7 @@ fn a_store_that_is_full() {
 }
 
 #[test]
-fn a_person_gives_up() {
+fn user_cancels() {
     for puts in [true, false] {
         for after in [0, 3, 30, 200] {
             let mut net = Net::two();
@@ -390,7 +390,7 @@ fn a_person_gives_up() {
 }
 
 #[test]
-fn a_server_that_is_not_there_or_falls_silent() {
+fn absent_or_silent_server() {
     let mut net = Net::two();
     let mut server = Server::new(Options::default());
     server.most = 0;
@@ -497,7 +497,7 @@ fn no_data_connection() {
     server.files.push(("f".into(), b"x".to_vec()));
     let mut user = Terminal::call(&mut net, &mut server);
     user.say(&mut net, &mut server, "USER a");
-    // Nobody listens there: U+4 is in the range of the call, so the request waits and runs out.
+    // No listener there: U+4 is in the range of the call, so the request waits and runs out.
     user.say(&mut net, &mut server, "RETR f");
     net.pass(Duration::from_secs(31));
     assert!(user.say(&mut net, &mut server, "").starts_with("454 "));

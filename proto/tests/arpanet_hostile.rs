@@ -1,4 +1,4 @@
-//! ARPANET hosts against what others must not say: nobody else's connections suffer, nothing grows, and the end is clear.
+//! ARPANET hosts against illegal messages: no other connection suffers, nothing grows, and the end is clear.
 
 use crate::arpanet_net;
 use crate::arpanet_server;
@@ -120,7 +120,7 @@ fn requests_and_resets_from_every_host_there_is() {
 }
 
 #[test]
-fn who_never_answers_cannot_keep_others_out_for_ever() {
+fn silent_client_cannot_block_others_indefinitely() {
     // No RFNM for anything that is said to the strangers: each holds a place until it is over.
     let mut net = Net::two();
     net.judge = Box::new(|from, leader, _| {
@@ -137,14 +137,14 @@ fn who_never_answers_cannot_keep_others_out_for_ever() {
 }
 
 #[test]
-fn a_reset_said_in_anothers_name_is_for_the_imp_to_prevent() {
+fn forged_reset_is_up_to_the_imp() {
     // The leader's source is the IMP's word. With it the connection of that host ends, and no other.
     let mut net = Net::two();
     let (from, to) = pair(&mut net);
     net.hear(1, &control(address(0), &Control::Rst));
     net.settle();
     assert_eq!(net.state(1, to), State::Failed(Trouble::Reset));
-    // The host that did not say it goes on as far as it was allowed, and hears no more.
+    // The host that did not say it continues as far as it was allowed, and hears no more.
     for _ in 0..100 {
         net.host(0).write(from, b"lost", 32);
         net.host(0).push(from);
@@ -184,7 +184,7 @@ fn allocations_that_do_not_fit_the_counters() {
         let all = Control::Ret { link: 2, messages: u16::MAX, bits: u32::MAX };
         net.hear(1, &control(address(0), &all));
     }
-    // As many as were returned are allowed anew.
+    // As many as were returned are allocated again.
     net.settle();
     assert_eq!(net.state(1, to), State::Open);
     assert!(net.host(1).allocation(to).1 <= 8192 * 8);
@@ -211,7 +211,7 @@ fn messages_beyond_what_was_allowed() {
 }
 
 #[test]
-fn headers_that_are_wrong_are_counted_and_nothing_else() {
+fn wrong_headers_are_only_counted() {
     let mut net = Net::two();
     let ends = pair(&mut net);
     let from = address(0);
@@ -325,7 +325,7 @@ fn files_that_break_the_rules_of_their_mode() {
     };
     let good = [block(0, 3, b"abc"), block(64, 2, b"de")].concat();
     let marked = [block(0, 3, b"abc"), block(16, 4, b"MARK"), block(64, 2, b"de")].concat();
-    // Behind the end of the file nothing counts.
+    // After the end of the file nothing counts.
     let behind = [&good[..], &block(0, 3, b"xyz")].concat();
     for (commands, octets) in [
         (&["MODE B"][..], &good),

@@ -60,7 +60,7 @@ fn golden_leaders() {
 }
 
 #[test]
-fn what_is_no_leader() {
+fn invalid_leaders() {
     for kind in 11..15 {
         let old = Leader::parse(Form::Old, &[kind, 6, 5, 0]);
         assert_eq!(old, Err(BadLeader::Type(kind)));
@@ -80,7 +80,7 @@ fn what_is_no_leader() {
 }
 
 #[test]
-fn what_does_not_fit_is_not_written() {
+fn oversized_string_is_not_written() {
     let mut into = [0; 12];
     let leader = Leader::regular(Address { host: 1, imp: 6 }, 5);
     assert_eq!(leader.put(Form::Old, &mut into), Some(4));

@@ -59,7 +59,7 @@ fn carry(
     (true, imp::answer(form, &sent, Kind::Rfnm, 0, told))
 }
 
-/// Lets the server's process go on.
+/// Lets the server's process continue.
 fn serve(
     service: &mut Service<&mut [u8]>,
     cx: &mut Cx<'_>,
@@ -209,7 +209,7 @@ fn what_an_engine_needs() {
 }
 
 #[test]
-fn too_little_memory_is_said() {
+fn too_little_memory_is_reported() {
     let config = Config::default();
     let needed = config.sender_memory();
     let error = Sender::new(config.clone(), vec![0; needed - 1]).unwrap_err();

@@ -86,7 +86,7 @@ fn the_two_output_buffers() {
         let (from, to) = pair(&mut net, class(Wanted::new(5, 4).size(36)));
         let file = random(octets, 3);
         assert!(carry(&mut net, from, to, &file)[..octets] == file);
-        // Behind the leader: the header, and the bytes.
+        // After the leader: the header, and the bytes.
         let count = |text: Vec<u8>| usize::from(u16::from_be_bytes([text[2], text[3]]));
         net.texts(0, 2).into_iter().map(count).collect()
     };
@@ -178,7 +178,7 @@ fn requests_are_refused_or_run_out() {
 }
 
 #[test]
-fn a_dead_host_is_told_at_once() {
+fn dead_host_is_reported_at_once() {
     for why in [0, 1, 3] {
         let mut net = Net::two();
         net.judge = Box::new(move |_, _, _| Fate::Dead(why));
@@ -201,7 +201,7 @@ fn a_dead_host_is_told_at_once() {
 }
 
 #[test]
-fn what_was_not_delivered_goes_again() {
+fn undelivered_message_is_retransmitted() {
     let mut net = Net::two();
     let (from, to) = pair(&mut net, Wanted::new(5, 4).size(36));
     let mut count = 0;
@@ -222,7 +222,7 @@ fn what_was_not_delivered_goes_again() {
     assert!(got[..4000] == file);
     assert!(net.hosts[0].counts().again > 4 && net.hosts[0].counts().incomplete > 4);
 
-    // But not for ever, and not where others were sent behind it.
+    // But not indefinitely, and not where others were sent after it.
     for window in [1, 4] {
         let config = Config { window, retries: 3, ..Config::default() };
         let mut net = Net::new(&[config.clone(), config]);
@@ -247,7 +247,7 @@ fn what_was_not_delivered_goes_again() {
 }
 
 #[test]
-fn what_is_too_long_for_the_net_goes_in_shorter_messages() {
+fn oversized_data_is_split_into_messages() {
     // The IMPs of 1973 in emulation take seven packets and not eight.
     for (size, packets) in [(8, 7), (36, 7), (8, 3), (255, 1), (1, 2)] {
         let mut net = Net::two();
@@ -275,7 +275,7 @@ fn what_is_too_long_for_the_net_goes_in_shorter_messages() {
         assert_eq!(net.host(1).queued(to), 32_000_usize.next_multiple_of(usize::from(size)));
         assert_eq!(net.hosts[0].counts().incomplete, before);
     }
-    // A single packet is never too long: who says so says it for ever.
+    // A single packet is never too long: a host that says so repeats it indefinitely.
     let mut net = Net::two();
     let (from, _) = pair(&mut net, Wanted::new(5, 4).bulk());
     net.judge =
@@ -380,7 +380,7 @@ fn interrupts_and_allocation_given_back() {
     let before = net.host(0).allocation(from);
     assert_eq!(before, net.host(1).allocation(to), "both ends count the same");
     assert!(before.0 == 64 && before.1 > 60_000);
-    // Once, or what is asked back is allowed anew at once.
+    // Once, or what is asked back is allocated again at once.
     net.host(1).allow(to, 0, 0);
     net.host(1).take_back(to, 64, 32);
     net.settle();
@@ -428,7 +428,7 @@ fn closed_by_the_receiver() {
 }
 
 #[test]
-fn commands_that_make_no_sense_are_told_and_errors_are_not() {
+fn invalid_commands_are_reported_but_errors_are_not() {
     let mut net = Net::two();
     let control =
         |text: &[u8]| [&[0, 6 | 1 << 6, 0, 0, 0, 8, 0, text.len() as u8, 0], text].concat();
@@ -448,7 +448,7 @@ fn commands_that_make_no_sense_are_told_and_errors_are_not() {
     );
     assert_eq!(codes(&mut net, &[4, 2, 0, 1, 0, 0, 0, 9]), [5], "ALL for a link that is not there");
     assert_eq!(codes(&mut net, &[0, 0, 0]), [0; 0]);
-    // Whatever stands in an ERR, also one that is cut short.
+    // Whatever is in an ERR, also one that is cut short.
     for len in 1..=12 {
         assert_eq!(
             codes(&mut net, &[11, 200, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11][..len]),

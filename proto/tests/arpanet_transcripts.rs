@@ -33,7 +33,7 @@ trait Ours {
     fn hear(&mut self, cx: &mut Cx<'_>, message: &[u8]);
     /// The next message, taken; empty if there is none.
     fn say(&mut self, cx: &mut Cx<'_>) -> Vec<u8>;
-    /// Lets the process go on; whether it did anything.
+    /// Lets the process continue; whether it did anything.
     fn turn(&mut self, cx: &mut Cx<'_>) -> bool;
 }
 
@@ -217,7 +217,7 @@ fn first_socket(text: &str, form: Form, way: &str) -> u32 {
 }
 
 #[test]
-fn a_person_at_linux_ncp_talks_with_our_server() {
+fn linux_ncp_user_talks_to_our_server() {
     for text in [
         include_str!("../../vectors/arpanet/linux-ncp-ftp.transcript"),
         include_str!("../../vectors/arpanet/linux-ncp-gateway.transcript"),
@@ -229,7 +229,7 @@ fn a_person_at_linux_ncp_talks_with_our_server() {
 }
 
 #[test]
-fn linux_ncp_is_refused_where_nobody_listens() {
+fn linux_ncp_is_refused_without_a_listener() {
     let mut ours = On::new(Server::new(Options::default()));
     let text = include_str!("../../vectors/arpanet/linux-ncp-finger.transcript");
     assert_eq!(replay(&mut ours, text), 2);
@@ -263,7 +263,7 @@ fn we_call_a_server_at_linux_ncp() {
 }
 
 #[test]
-fn a_file_goes_over_the_program_of_the_imps() {
+fn file_transfer_over_imp_program() {
     let wave: Vec<u8> = (0..1000_u32).map(|n| (n % 251) as u8).collect();
     for (form, byte, text) in [
         (Form::Old, 8, include_str!("../../vectors/arpanet/imp-store.transcript")),

@@ -175,7 +175,7 @@ fn slow_check(check: Check, covered: &[u8]) -> Vec<u8> {
     }
 }
 
-/// So many cases, and no files of failures beside the tests.
+/// N cases, and no files of failures beside the tests.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -535,7 +535,7 @@ fn packets_among_noise() {
     let stream = [b"\r\nlogin: \x01", &a[..], b"\r\n\0\x11\x01", &b[..], b"\rxy\r"].concat();
     let (found, noise) = frames(clean(), &stream, &[]);
     assert_eq!(found, [Owned::Packet(a), Owned::Packet(b)]);
-    // "login: " and "xy" with the CR that is no courtesy any more.
+    // "login: " and "xy" with the CR that is no courtesy any longer.
     assert_eq!(noise, 7 + 3);
 }
 
@@ -595,7 +595,7 @@ fn lengths_that_are_tolerated() {
 }
 
 #[test]
-fn a_clear_channel_takes_mark_and_eol_as_data() {
+fn clear_channel_accepts_mark_and_eol_as_data() {
     let data: Vec<u8> = (0..=255).collect();
     let packet = body(7, &data, true);
     let stream = [b"\x01", &packet[..], b"\r"].concat();

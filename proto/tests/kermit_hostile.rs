@@ -150,7 +150,7 @@ fn silence(outcome: Option<Outcome>) -> bool {
 }
 
 #[test]
-fn a_silent_partner_ends_within_the_set_time() {
+fn a_silent_peer_ends_within_the_set_time() {
     let set = config(&[("timeout", "2"), ("retries", "4")]);
     let mut s = sender(&set);
     let took = turn_against(&mut s, &mut Source::new(vec![File::new("f", b"x")]), |_| Vec::new());
@@ -163,9 +163,9 @@ fn a_silent_partner_ends_within_the_set_time() {
 }
 
 #[test]
-fn an_echoing_line_is_no_partner() {
+fn an_echoing_line_is_no_peer() {
     let set = config(&[("timeout", "2"), ("retries", "3"), ("streaming", "off")]);
-    common::assert_no_partner(&mut sender(&set), Duration::from_secs(60));
+    common::assert_no_peer(&mut sender(&set), Duration::from_secs(60));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn an_error_under_a_weaker_check_counts_on_a_noisy_line_when_silence_follows() {
     }
 }
 
-/// Three raw Ctrl-C from a person at a terminal end a transfer that hangs.
+/// Three raw Ctrl-C from a user at a terminal end a transfer that hangs.
 #[test]
 fn raw_interrupts_end_a_transfer() {
     let mut r = receiver(&config(&[]));

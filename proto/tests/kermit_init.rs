@@ -17,7 +17,7 @@ enum Hit {
     Acknowledgement,
 }
 
-/// Every character that may be a prefix stands before others, and runs do.
+/// Every character that may be a prefix is before others, and runs do.
 fn tempting() -> Vec<u8> {
     let mut bytes = Vec::new();
     for prefix in (33..=62u8).chain(96..=126) {
@@ -79,7 +79,7 @@ fn passes(packet: &[u8]) -> bool {
     Check::Sum6.verify(&packet[1..end - 1], &packet[end - 1..end])
 }
 
-/// Tries every damage of so many bits that the check lets through: which of them end in a false success.
+/// Tries every error of N bits that the check lets through: which of them end in a false success.
 fn lies(settings: &[(&str, &str)], hit: Hit, flips: usize) -> Vec<String> {
     let sound = packet(settings, hit);
     let bits = (1..sound.len()).flat_map(|at| (0..7).map(move |bit| (at, 1u8 << bit)));
@@ -135,7 +135,7 @@ fn flipped_bits_of_its_acknowledgement_are_no_false_success() {
 /// A receiver of another make that heard another repeat prefix echoes it, however often it is asked. What
 /// it takes for a prefix never stands bare, so the file is whole all the same.
 #[test]
-fn a_stranger_that_heard_another_repeat_prefix_gets_the_file() {
+fn peer_with_misread_repeat_prefix_gets_the_file() {
     let set = Config { crlf_files: true, ..config(STRANGER) };
     for other in *b"|}{>" {
         let (mut s, mut r) = (sender(&set), receiver(&set));
@@ -161,7 +161,7 @@ fn a_stranger_that_heard_another_repeat_prefix_gets_the_file() {
 
 /// Whoever uses an unusual prefix says so again when he is asked, and is believed.
 #[test]
-fn an_unusual_prefix_that_is_meant_is_taken() {
+fn genuine_unusual_prefix_is_accepted() {
     for (at, prefix) in [(12, b'}'), (9, b'$')] {
         let set = Config { crlf_files: true, ..config(STRANGER) };
         let (mut s, mut r) = (sender(&set), receiver(&set));

@@ -129,7 +129,7 @@ fn real_parameter_strings() {
 }
 
 #[test]
-fn a_mode_that_a_person_has_set_is_told() {
+fn user_set_mode_is_announced() {
     use wetstring_proto::FileKind;
     use wetstring_proto::kermit::Config;
     for (manual, last) in [(false, b'@'), (true, b'A')] {
@@ -174,7 +174,7 @@ impl MapParams for [&[u8]] {
 }
 
 #[test]
-fn a_string_cut_anywhere_keeps_what_stands_before() {
+fn truncated_string_keeps_the_fields_before() {
     let mut out = [0; 40];
     let full = Config::default().params(FileKind::Binary);
     let len = full.emit(&mut out, 40);
@@ -217,7 +217,7 @@ fn real_strings_are_not_doubted_and_damaged_ones_are() {
 }
 
 #[test]
-fn agreements_with_real_partners() {
+fn agreements_with_real_peers() {
     let mut config = Config { streaming: Switch::On, ..Config::default() };
     let ckermit = outcome(&config, STRINGS[1]);
     assert_eq!((ckermit.window, ckermit.check, ckermit.rept), (30, Check::Crc16, Some(b'~')));
@@ -231,14 +231,14 @@ fn agreements_with_real_partners() {
     assert!(!uboot.streaming && !uboot.attributes);
     config.streaming = Switch::Off;
     assert!(!outcome(&config, STRINGS[1]).streaming);
-    // A 7-bit partner: prefixing, and locking shifts only if both can.
+    // A 7-bit peer: prefixing, and locking shifts only if both can.
     let seven = outcome(&config, STRINGS[3]);
     assert_eq!((seven.qbin, seven.shift), (Some(b'&'), Shift::Off));
 }
 
 /// Digest §7.3, row by row: proposal, answerer's parity, answer, what is in use.
 #[test]
-fn eighth_bit_prefixing_is_settled_by_both() {
+fn eighth_bit_prefixing_is_negotiated() {
     for (proposal, seven_bit, said, used) in [
         (b'Y', false, b'Y', None),
         (b'Y', true, b'&', Some(b'&')),

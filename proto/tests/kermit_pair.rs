@@ -304,7 +304,7 @@ fn a_store_that_cannot_read_ends_both() {
 }
 
 #[test]
-fn a_store_that_corrupts_is_found_out() {
+fn corrupting_store_is_detected() {
     let set = config(&[]);
     let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut sink = Sink { corrupt: true, ..Sink::new() };
@@ -319,7 +319,7 @@ fn a_store_that_corrupts_is_found_out() {
 }
 
 #[test]
-fn too_little_memory_is_said() {
+fn too_little_memory_is_reported() {
     let config = Config::default();
     let needed = config.sender_memory();
     let error = Sender::new(config, vec![0; needed - 1]).err().unwrap();
@@ -341,7 +341,7 @@ fn converted_names_are_plain_on_the_wire_and_lower_case_here() {
     assert!(wire.contains("FMY_LONG_NAME.TXT"), "{wire}");
 }
 
-/// A parity that somebody has set is that of a serial line, which makes mistakes; a peer that streams cannot repeat.
+/// A configured parity means a serial line, which has errors; a peer that streams cannot retransmit.
 #[test]
 fn streaming_is_not_offered_where_a_parity_was_set() {
     for (parity, offered) in [(None, true), (Some(Parity::None), true), (Some(Parity::Even), false)]

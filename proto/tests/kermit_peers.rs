@@ -165,7 +165,7 @@ fn send(habit: Habit, window: u8, delay: usize) -> Result<(Duration, u32), (Outc
 }
 
 #[test]
-fn a_device_that_cannot_hold_its_window_gets_the_file() {
+fn device_with_small_window_gets_the_file() {
     for habit in [Habit::InSequence, Habit::OneAtATime, Habit::FirstOnly, Habit::Deaf] {
         for window in [1, 2, 3, 4, 8, 31] {
             for delay in [1, 20] {

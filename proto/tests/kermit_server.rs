@@ -75,7 +75,7 @@ fn all<'a>() -> Vec<(C<'a>, &'a str)> {
 }
 
 #[test]
-fn commands_are_written_as_the_digest_has_them_and_read_again() {
+fn commands_round_trip() {
     for (command, wire) in all() {
         let mut out = [0; 200];
         let len = command.emit(&mut out).unwrap();
@@ -106,7 +106,7 @@ fn long_arguments_run_to_the_end_and_only_the_last_may_be_long() {
 }
 
 #[test]
-fn what_is_no_command_is_said_so() {
+fn unknown_command_gets_an_error() {
     for (words, why) in [
         (&b""[..], BadCommand::Malformed),
         (b"P", BadCommand::Unknown),
@@ -177,7 +177,7 @@ fn escaped(wire: &str) -> String {
 }
 
 #[test]
-fn a_file_is_continued() {
+fn file_is_resumed() {
     let config = config(&[]);
     let mut session = Session::new(&config, shelf());
     session.shelf.files.truncate(1);
@@ -218,7 +218,7 @@ fn settings_change_what_follows() {
 }
 
 #[test]
-fn an_idle_server_says_so_if_it_was_asked_to() {
+fn idle_server_sends_naks_if_requested() {
     let mut session = Session::new(&config(&[]), shelf());
     assert_eq!(session.ask(&C::Set { code: 404, value: b"30" }).outcome, Outcome::Done);
     let due = session.server.deadline().unwrap();
@@ -230,7 +230,7 @@ fn an_idle_server_says_so_if_it_was_asked_to() {
 
 /// A client that has what it asked for may say its next I in one segment with the acknowledgement of B.
 #[test]
-fn what_comes_with_the_acknowledgement_of_b_is_heard() {
+fn data_with_the_acknowledgement_of_b_is_read() {
     let packet = |seq: u8, kind: u8, data: &[u8]| {
         let mut packet = vec![1, 32 + 3 + data.len() as u8, 32 + seq, kind];
         packet.extend(data);
@@ -380,7 +380,7 @@ fn any_bytes_at_a_server() {
         if session.server.status() != Status::Running {
             continue;
         }
-        // Whatever it was told, it serves the next who asks, when what was under way has died.
+        // Whatever it was told, it serves the next who asks, when what was in flight has died.
         session.now = now;
         for _ in 0..100 {
             let Some(next) = session.server.deadline() else { break };
@@ -446,7 +446,7 @@ fn packets(dice: &mut Dice) -> Vec<u8> {
 }
 
 #[test]
-fn a_session_allocates_nothing_and_needs_what_it_says() {
+fn session_allocates_nothing_and_memory_is_as_stated() {
     let file = random(200_000, 9);
     let set = config(&[("streaming", "off")]);
     let mut serving = vec![0; set.server_memory()];

@@ -181,7 +181,7 @@ fn long_name_short_packets() {
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
     let arrived = String::from_utf8_lossy(&sink.files[0].name).into_owned();
     assert!(arrived.starts_with("Firmware-image-") && arrived.ends_with("im.gz"), "{arrived}");
-    // The person at either end is shown the name that was sent.
+    // The user at either end is shown the name that was sent.
     let shown =
         ends.events.iter().filter(|e| e.contains(&format!("started {arrived} at 0"))).count();
     assert_eq!(shown, 2, "{:?}", ends.events);
@@ -324,7 +324,7 @@ fn a_file_that_grows_is_sent_as_it_was() {
 }
 
 #[test]
-fn a_file_that_shrinks_is_a_failure_of_the_store() {
+fn shrinking_file_is_store_failure() {
     struct Shrinking(Source);
     impl Store for Shrinking {
         fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
@@ -378,7 +378,7 @@ fn announced(attributes: &str, packets: &[&[u8]]) -> (Option<Outcome>, Vec<u8>, 
 }
 
 #[test]
-fn a_file_shorter_or_longer_than_announced_is_not_whole() {
+fn file_of_wrong_length_is_incomplete() {
     let differs = Some(failed(Blame::Line, FailureKind::LengthDiffers));
     for (size, word) in [("6", "shorter"), ("4", "longer"), ("0", "longer")] {
         let (outcome, said, file) = announced(&format!("\"\"B81!{size}@ "), &[b"hello"]);
@@ -398,14 +398,14 @@ fn a_file_shorter_or_longer_than_announced_is_not_whole() {
 /// The length of text differs by its line ends, a length in units of 1024 bytes is rounded, and one that is
 /// no number is none.
 #[test]
-fn a_length_that_is_none_to_the_byte_is_not_compared() {
+fn approximate_length_is_not_compared() {
     for attributes in ["\"#AMJ1!4@ ", "\"#AMJ1!9@ ", "\"\"B8!!1@ ", "\"\"B81\"-1@ ", "\"\"B8@ "] {
         let (outcome, _, file) = announced(attributes, &[b"hello"]);
         assert_eq!((outcome, file.complete), (Some(Outcome::Done), true), "{attributes}");
     }
 }
 
-/// `mail` and `print` are wishes that a store cannot fulfil (C-Kermit's MAIL FILE ADDRESS).
+/// `mail` and `print` are requests that a store cannot fulfil (C-Kermit's MAIL FILE ADDRESS).
 #[test]
 fn mail_is_refused() {
     let mut list = Attributes::default();
@@ -416,7 +416,7 @@ fn mail_is_refused() {
     let mut source = Source::new(vec![File { resume: true, ..File::new("letter", b"dear") }]);
     let mut sink = Sink::new();
     let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-    // Our sender does not mail; its wish to resume becomes one to mail on the way.
+    // Our sender does not mail; its request to resume becomes one to mail on the way.
     pair.meddle = Box::new(|is_sender, wire| {
         if let Some(at) = wire.windows(3).position(|w| w == b"+!R").filter(|_| is_sender) {
             wire[at + 2] = b'M';

@@ -125,7 +125,7 @@ fn a_resend_is_cut_where_the_packet_ends() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_are_reported() {
     let good = vector("ldata");
     assert_eq!(Packet::parse(&good[..11]), Err(BadPacket::Short));
     assert_eq!(Packet::parse(&good[..26]), Err(BadPacket::Short));

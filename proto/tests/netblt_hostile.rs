@@ -1,5 +1,5 @@
-//! NETBLT against partners and strangers that do what they must not: it ends clearly, in the memory
-//! that it was given, and nobody is told of a success that is none.
+//! NETBLT against peers and strangers that do what they must not: it ends clearly, in the memory
+//! that it was given, and no false success is reported.
 
 use crate::common;
 use crate::netblt_talk;
@@ -76,7 +76,7 @@ fn resend(sequence: u16, buffer: u32, packets: &[u16]) -> Vec<u8> {
 
 #[test]
 fn a_receiver_that_never_acknowledges() {
-    // It grants everything, lives, and says for ever that it has nothing.
+    // It grants everything, stays alive, and reports indefinitely that it has nothing.
     let mut sink_hole = |turn: u64| {
         let mut all: Vec<u8> = (1..=4).flat_map(|n| go(n as u16, n)).collect();
         all.extend(resend(5 + turn as u16, 1, &[0, 1, 2]));
@@ -86,16 +86,16 @@ fn a_receiver_that_never_acknowledges() {
     let mut engine = sender(&config());
     let end = against(&mut engine, &mut source, &mut says(&mut sink_hole), DEATH * 6);
     failed(&end, Blame::Line);
-    // It lives, but nothing goes on: four times the death timer.
+    // It lives, but nothing continues: four times the death timer.
     assert!(end.after > DEATH * 3 && end.after < DEATH * 5, "{end:?}");
     assert_eq!(source.closed, [(false, false)]);
-    // What it asks for again is sent again, at the rate and no faster: 5 packets every 10 ms.
+    // What it asks for again is retransmitted, at the rate and no faster: 5 packets every 10 ms.
     let most = end.after.as_millis() as u64 / 10 * 5 * 1024 + 10_000;
     assert!(end.sent < most, "{end:?}");
 }
 
 #[test]
-fn a_receiver_that_falls_silent() {
+fn silent_receiver() {
     let mut source = Source::new(vec![file(30_000)]);
     let mut engine = sender(&config());
     let mut peer = |_: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {
@@ -161,7 +161,7 @@ fn lists_that_ask_beyond_the_end_are_answered_by_the_end() {
 
 #[test]
 fn a_sender_that_never_stops() {
-    // It says that the file has 1000 bytes, or nothing of its length, and sends for ever.
+    // It says that the file has 1000 bytes, or omits its length, and sends indefinitely.
     for (client, said) in [(&b"wst1 s=1000 name=short"[..], true), (b"wst1 name=endless", false)] {
         let mut sink = Sink { room: Some(200_000), ..Sink::new() };
         let mut engine = receiver(&passive());
@@ -185,7 +185,7 @@ fn a_sender_that_never_stops() {
         assert_eq!(sink.files.len(), 1);
         assert!(!sink.files[0].complete, "it never became whole");
         if said {
-            // It goes on where it said that it would end.
+            // It continues where it said that it would end.
             let differs = common::failed(Blame::Peer, FailureKind::LengthDiffers);
             assert_eq!((end.outcome, end.allocations), (differs, 0), "{end:?}");
             assert!(sink.files[0].bytes.len() <= 1000);
@@ -226,8 +226,8 @@ fn a_buffer_that_ends_early_is_not_whole() {
 }
 
 #[test]
-fn a_disk_that_fails_after_the_end_is_not_asked_for_ever() {
-    // Found by the fuzzer: what was here when the other end gave up was to be kept, and the store could not.
+fn failing_store_after_the_end_is_not_retried_indefinitely() {
+    // Found by the fuzzer: what was here when the peer gave up was to be kept, and the store could not.
     let mut sink = Sink { room: Some(0), ..Sink::new() };
     let mut engine = receiver(&passive());
     let mut peer = |now: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {
@@ -246,7 +246,7 @@ fn a_disk_that_fails_after_the_end_is_not_asked_for_ever() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_no_success() {
+fn unverifiable_resume_is_failure() {
     // The sender takes the last OK for a comparison, so a receiver that cannot compare says none.
     for write in [true, false] {
         let (mut source, mut sink) = (Source::new(vec![file(20_000)]), Sink::new());
@@ -268,7 +268,7 @@ fn what_cannot_be_compared_is_no_success() {
 }
 
 #[test]
-fn a_sender_that_repeats_itself_for_ever() {
+fn endlessly_repeating_sender() {
     let mut sink = Sink::new();
     let mut engine = receiver(&passive());
     let mut peer = |now: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {

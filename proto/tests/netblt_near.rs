@@ -13,7 +13,7 @@ const THERE: Ports = Ports { local: ACTIVE, foreign: PASSIVE };
 /// Packets of a buffer.
 const PACKETS: u16 = 20;
 const PACKET: usize = 1000;
-/// Then it falls silent.
+/// Then it goes silent.
 const END: Duration = Duration::from_secs(2);
 
 /// Takes what comes in any order.
@@ -85,7 +85,7 @@ fn most_granted(room: usize) -> u32 {
 }
 
 #[test]
-fn no_more_is_granted_than_the_host_keeps() {
+fn grants_are_limited_by_host_buffers() {
     // A quarter of a second ahead, if nothing is known.
     let unknown = most_granted(0);
     assert!(unknown > 25, "{unknown}");

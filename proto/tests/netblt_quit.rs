@@ -1,5 +1,5 @@
-//! QUIT of the other end (RFC 998 5.3.2): it is answered by QUITACK, in every role, and again as often as it
-//! comes, since the QUITACK may be lost; the outcome is what the other end said.
+//! QUIT of the peer (RFC 998 5.3.2): it is answered by QUITACK, in every role, and again as often as it
+//! comes, since the QUITACK may be lost; the outcome is what the peer said.
 
 use crate::common;
 use crate::netblt_talk;

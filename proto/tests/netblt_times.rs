@@ -59,12 +59,12 @@ fn starved(automatic: bool, acknowledges: bool) -> [(u32, u32); 2] {
 }
 
 #[test]
-fn what_does_not_come_is_asked_for_ever_more_seldom() {
+fn missing_packets_are_requested_at_growing_intervals() {
     for automatic in [false, true] {
-        // Somebody who hears and is not ready.
+        // A peer who hears and is not ready.
         let [early, all] = starved(automatic, true);
         assert!(all.1 < 1200, "{automatic}: {early:?} {all:?}");
-        // Somebody who is gone: a minute until the death timer is over.
+        // A peer who is gone: a minute until the death timer is over.
         let [early, all] = starved(automatic, false);
         assert!(early.0 < 70 && all.0 < 110, "{automatic}: {early:?} {all:?}");
     }
@@ -72,7 +72,7 @@ fn what_does_not_come_is_asked_for_ever_more_seldom() {
 
 /// A port may withhold a packet. Its round trip begins when it leaves.
 #[test]
-fn a_packet_that_left_late_makes_no_long_round_trip() {
+fn late_packet_does_not_lengthen_rtt() {
     let at = |ms: u64| Instant(ms * 1_000_000);
     let mut engine = receiver(&patient(true));
     let mut sink = Sink::new();
@@ -96,7 +96,7 @@ fn a_packet_that_left_late_makes_no_long_round_trip() {
             lent.push(packet.to_vec());
             engine.transmitted(cx, len);
         }
-        // It lends another, and nobody takes it.
+        // It lends another, which is not taken.
         engine.transmit(cx);
         (lent, engine.measured())
     };

@@ -162,7 +162,7 @@ fn what_is_set_is_shown() {
 }
 
 #[test]
-fn what_a_row_does_not_take_changes_nothing_and_is_named() {
+fn invalid_value_changes_nothing_and_is_named() {
     let mut config = Config::default();
     for (name, values) in [
         ("t.checksum", &["", "On", "true", "1"][..]),
@@ -193,7 +193,7 @@ fn what_a_row_does_not_take_changes_nothing_and_is_named() {
 }
 
 #[test]
-fn a_word_stands_for_one_value() {
+fn each_word_has_one_value() {
     assert_eq!(Role::WORDS, ["call", "answer"]);
     assert_eq!((Role::named("answer"), Role::Call.word()), (Some(Role::Answer), "call"));
     assert_eq!(Role::named("Answer"), None);

@@ -1,4 +1,4 @@
-//! What makes compression begin where nobody said that it should: the question that two ends at
+//! What starts compression where it was not configured: the probe that two ends at
 //! `auto` ask, and timestamps that are taken out of SYNs.
 
 use crate::common;
@@ -75,7 +75,7 @@ fn two_ends_at_auto_begin_to_compress() {
     assert!(b.is_compressing() && !a.is_compressing());
     assert_eq!((a.stats().probes, a.stats().sent), (1, 3));
     assert!(a.is_idle());
-    // The other end answers with what it has to say anyway.
+    // The peer answers with what it has to say anyway.
     b.put(NOW, &data(1)).unwrap();
     let answer = frames(&mut b, NOW);
     assert_eq!(answer[0][0], 0x75);
@@ -92,7 +92,7 @@ fn two_ends_at_auto_begin_to_compress() {
 /// Whole conversations between two such ends: every packet arrives, and what comes twice is a bare
 /// acknowledgement.
 #[test]
-fn nothing_is_lost_by_asking() {
+fn probing_loses_nothing() {
     for seed in 0..40 {
         let mut dice = Dice(seed);
         let mut ends = [link(Compression::Auto), link(Compression::Auto)];
@@ -121,7 +121,7 @@ fn nothing_is_lost_by_asking() {
 
 /// An end that knows SLIP alone gets all that was sent, and is asked ever less often.
 #[test]
-fn plain_slip_loses_nothing_and_is_asked_seldom() {
+fn plain_slip_loses_nothing_and_is_probed_rarely() {
     let (mut auto, mut plain) = (link(Compression::Auto), link(Compression::Off));
     let mut asked = Vec::new();
     // An acknowledgement a second, for an hour.
@@ -137,13 +137,13 @@ fn plain_slip_loses_nothing_and_is_asked_seldom() {
     assert_eq!(asked, [0, 5, 25, 105, 425, 1025, 1625, 2225, 2825, 3425]);
     assert_eq!(plain.stats().compressed_refused, asked.len() as u64);
     assert!(!auto.is_compressing());
-    // Another end may be there when the line comes back.
+    // Another peer may be there when the line comes back.
     auto.reopened();
     auto.put(Instant(0), &ack(1)).unwrap();
     assert_eq!(frames(&mut auto, Instant(0)).len(), 2);
 }
 
-/// Nobody is asked who was told: `on` compresses, `off` does not.
+/// Without probing: `on` compresses, `off` does not.
 #[test]
 fn only_auto_asks() {
     for compression in [Compression::On, Compression::Off, Compression::Differential] {
@@ -212,7 +212,7 @@ fn timestamps_are_taken_out_of_a_syn_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_offer_of_timestamps_is_left_alone() {
+fn packets_without_timestamp_offer_are_unchanged() {
     let fragment =
         Tcp { flags: flag::SYN, options: OFFER.to_vec(), fragment: 0x2000, ..Tcp::new() };
     let signed = [&OFFER[..], &[29, 4, 1, 1]].concat();
@@ -253,7 +253,7 @@ fn what_is_no_offer_of_timestamps_is_left_alone() {
 
 /// One end is enough, whichever the connection begins at; off means hands off.
 #[test]
-fn a_link_takes_them_out_both_ways_if_it_was_told() {
+fn link_removes_timestamps_both_ways_if_configured() {
     let told = |compression| Config { compression, take_out_timestamps: true, ..Config::default() };
     let mut wanted = OFFER;
     wanted[6..16].fill(1);
@@ -287,7 +287,7 @@ fn changing_timestamps_are_counted() {
     }
     let stats = on.compressor_stats().unwrap();
     assert_eq!((stats.uncompressed, stats.timestamps_changed, stats.compressed), (10, 9, 0));
-    // What is said again has the same ones, and other options are no timestamps.
+    // What is retransmitted has the same ones, and other options are no timestamps.
     for (id, options) in [(9, vec![1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 9]), (10, vec![1, 1, 5, 2])] {
         on.put(NOW, &Tcp { id, options, ..Tcp::new() }.bytes()).unwrap();
         frames(&mut on, NOW);

@@ -88,7 +88,7 @@ fn frames_share_ends_and_ends_alone_are_nothing() {
 }
 
 #[test]
-fn bad_frames_are_dropped_whole_and_the_next_is_good() {
+fn bad_frames_are_dropped_and_the_next_is_good() {
     let good = Ok(b"good".to_vec());
     for (bytes, bad) in [
         ("414243db41444546c0", BadFrame::Escape),
@@ -110,7 +110,7 @@ fn bad_frames_are_dropped_whole_and_the_next_is_good() {
 }
 
 #[test]
-fn an_error_of_the_port_costs_the_frame_that_it_hit() {
+fn port_error_drops_only_its_frame() {
     let (mut decoder, mut room) = (Decoder::new(), [0; 10]);
     assert_eq!(decoder.next(&mut room, b"abc"), (3, None));
     decoder.line_error();
@@ -147,7 +147,7 @@ fn golden_headers() {
 
 /// Without omitting, every compressed frame has its slot.
 #[test]
-fn every_frame_says_its_slot_if_told() {
+fn every_frame_has_its_slot_if_configured() {
     let mut ends = Ends::new(16, false);
     for (packet, kind, frame) in vectors() {
         let (_, now) = ends.frame(&packet);
@@ -171,7 +171,7 @@ fn after(count: usize) -> Ends {
 }
 
 #[test]
-fn nothing_is_rebuilt_before_a_whole_packet_came() {
+fn nothing_is_rebuilt_before_an_uncompressed_packet() {
     let mut ends = Ends::new(16, true);
     assert_eq!(ends.packet(&from_hex("9086af61")), Err(Refused::Tossed));
     assert_eq!(ends.packet(&from_hex("d00086af61")), Err(Refused::Empty(0)));
@@ -206,7 +206,7 @@ fn frames_that_end_too_soon_change_nothing() {
 }
 
 #[test]
-fn whole_packets_are_looked_at_before_they_fill_a_slot() {
+fn uncompressed_packets_are_verified_before_they_fill_a_slot() {
     let whole = Tcp::new().bytes();
     let frame = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut frame = whole.clone();
@@ -270,7 +270,7 @@ fn other_types_of_frames_are_errors() {
 }
 
 #[test]
-fn a_flipped_bit_is_caught_by_the_checksum_of_tcp() {
+fn flipped_bit_is_caught_by_the_tcp_checksum() {
     let vectors = vectors();
     let frame = &vectors[3].2;
     let mut rebuilt = 0;
@@ -285,7 +285,7 @@ fn a_flipped_bit_is_caught_by_the_checksum_of_tcp() {
 }
 
 #[test]
-fn what_follows_a_lost_frame_is_wrong_until_a_whole_packet() {
+fn frames_after_a_loss_are_wrong_until_an_uncompressed_packet() {
     let vectors = vectors();
     let mut ends = after(3);
     let refused = [Refused::Rebuilt, Refused::Rebuilt, Refused::OutOfStep(0)];
@@ -386,7 +386,7 @@ fn numbers_at_their_edges() {
 }
 
 #[test]
-fn what_a_compressed_header_cannot_say_goes_whole() {
+fn unencodable_changes_are_sent_uncompressed() {
     let changes: [(Step<'_, Tcp>, Kind); 16] = [
         (("type of service", &|t| t.tos = 0x10), Kind::Uncompressed),
         (("time to live", &|t| t.ttl = 63), Kind::Uncompressed),
@@ -419,7 +419,7 @@ fn what_a_compressed_header_cannot_say_goes_whole() {
 }
 
 #[test]
-fn what_could_not_be_rebuilt_to_the_byte_goes_as_it_is() {
+fn packets_not_exactly_rebuildable_are_sent_unchanged() {
     let good = Tcp { data: b"hello".to_vec(), ..Tcp::new() };
     let bytes = good.bytes();
     let mut padded = bytes.clone();

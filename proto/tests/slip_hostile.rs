@@ -5,7 +5,7 @@ use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Ends, Talk, data, twist};
-use wetstring_proto::slip::differential::Undiffer;
+use wetstring_proto::slip::differential::DifferentialDecompressor;
 use wetstring_proto::slip::packet::LONGEST_HEADER;
 use wetstring_proto::slip::table::SLOT;
 use wetstring_proto::slip::{Compression, Config, HEADROOM, Link, Rate, Refused};
@@ -42,7 +42,7 @@ fn any_frames_are_rebuilt_within_bounds_or_refused() {
         let mut dice = Dice(seed);
         let slots = [3, 16, 256][dice.roll(3)];
         let mut ends = Ends::new(slots, true);
-        let mut undiffer = Undiffer::new(16, vec![0xEE; 16 * SLOT]).unwrap();
+        let mut undiffer = DifferentialDecompressor::new(16, vec![0xEE; 16 * SLOT]).unwrap();
         let mut talk = Talk::new(seed, 3);
         for _ in 0..200 {
             let packet = talk.next().bytes();
@@ -65,7 +65,7 @@ fn any_frames_are_rebuilt_within_bounds_or_refused() {
 }
 
 #[test]
-fn a_frame_that_would_make_too_long_a_packet_is_refused() {
+fn frame_expanding_to_oversized_packet_is_refused() {
     let mut ends = Ends::new(16, true);
     let mut talk = Talk::new(3, 1);
     ends.pass(&talk.next().bytes());
@@ -123,7 +123,7 @@ fn any_bytes_on_the_line_and_any_packets_to_send() {
 }
 
 #[test]
-fn a_frame_without_an_end_takes_no_memory_and_no_packet() {
+fn unterminated_frame_uses_no_memory_and_gives_no_packet() {
     let mut link = link(Compression::On, None);
     for _ in 0..1000 {
         assert_eq!(link.receive(&[0x45; 1000]).0, 1000);

@@ -5,7 +5,7 @@ use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Ends, Talk, Tcp, data, is_taken, twist};
-use wetstring_proto::slip::differential::{Differ, Undiffer};
+use wetstring_proto::slip::differential::{DifferentialCompressor, DifferentialDecompressor};
 use wetstring_proto::slip::frame::{BadFrame, Found, encode, longest};
 use wetstring_proto::slip::packet::{Kind, flag};
 use wetstring_proto::slip::{Decoder, HEADROOM, Refused};
@@ -55,7 +55,7 @@ fn a_steady_connection_has_short_headers() {
 /// A line that loses frames without a word, loses bytes and changes bits.
 struct BadLine {
     dice: Dice,
-    /// One frame in so many is hit.
+    /// One frame in N has an error.
     rate: usize,
     /// Frames are lost whole, and nothing else happens.
     only_loses: bool,
@@ -174,7 +174,7 @@ fn steady_windows(only_loses: bool) -> Tally {
 /// Fewer than one frame in a thousand on lines that hit one in twelve, and each of them one of the
 /// exceptions below, or two hits in a row that do the same.
 #[test]
-fn what_is_rebuilt_wrongly_is_caught_by_the_checksum_of_tcp() {
+fn wrong_rebuilds_are_caught_by_the_tcp_checksum() {
     for only_loses in [true, false] {
         let tally = steady_windows(only_loses);
         for (came, meant) in &tally.believed {
@@ -272,7 +272,7 @@ fn the_third_exception_is_an_echo_behind_a_lost_packet_of_half_the_length() {
 
 /// Windows that close by what came, on a bad line: the exceptions by chance.
 #[test]
-fn what_is_believed_is_wrong_in_numbers_that_make_up_for_each_other() {
+fn accepted_errors_cancel_out_in_the_checksum() {
     let mut believed = 0;
     for seed in 0..300 {
         let mut talk = Talk::new(seed, 1);
@@ -301,7 +301,10 @@ fn what_is_believed_is_wrong_in_numbers_that_make_up_for_each_other() {
 fn the_differential_scheme_keeps_packets_and_takes_eleven_bytes_for_an_acknowledgement() {
     let ends = |slots| {
         let memory = || vec![0; usize::from(slots) * wetstring_proto::slip::table::SLOT];
-        (Differ::new(slots, memory()).unwrap(), Undiffer::new(slots, memory()).unwrap())
+        (
+            DifferentialCompressor::new(slots, memory()).unwrap(),
+            DifferentialDecompressor::new(slots, memory()).unwrap(),
+        )
     };
     let mut compressed = 0;
     let (mut caught, mut lost) = (0, 0);

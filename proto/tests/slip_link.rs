@@ -79,7 +79,7 @@ fn every_kind_of_link_carries_packets_in_any_chunks() {
             let asked = a.stats().probes;
             assert_eq!(asked, u64::from(compression == Compression::Auto));
             if asked > 0 {
-                // What was said again to ask came twice.
+                // What was retransmitted to ask came twice.
                 let at =
                     (1..came.len()).find(|at| came[*at] == came[at - 1] && came[*at] != want[*at]);
                 came.remove(at.expect("the question"));
@@ -116,7 +116,7 @@ fn conversation(count: u16) -> Vec<Vec<u8>> {
     (0..count).map(step).collect()
 }
 
-/// The kinds of the frames in bytes: the first byte behind each END.
+/// The kinds of the frames in bytes: the first byte after each END.
 fn send(link: &mut Link<Vec<u8>>, packet: &[u8]) -> (u8, Vec<u8>) {
     link.put(NOW, packet).unwrap();
     let bytes = bytes(link, NOW);
@@ -125,7 +125,7 @@ fn send(link: &mut Link<Vec<u8>>, packet: &[u8]) -> (u8, Vec<u8>) {
 }
 
 #[test]
-fn auto_begins_to_compress_when_the_other_end_has() {
+fn auto_starts_to_compress_after_the_peer() {
     let mut auto = with(Compression::Auto);
     let talk = conversation(6);
     for packet in &talk[..2] {
@@ -148,7 +148,7 @@ fn auto_begins_to_compress_when_the_other_end_has() {
     assert_eq!(first & 0x80, 0x80);
     assert!(wire.len() <= 8, "{wire:02x?}");
     auto.reopened();
-    assert!(!auto.is_compressing(), "the other end may be another now");
+    assert!(!auto.is_compressing(), "the peer may be another now");
     assert_eq!(send(&mut auto, &talk[4]).0, 0x45);
 }
 
@@ -167,7 +167,7 @@ fn off_takes_nothing_compressed() {
 }
 
 #[test]
-fn what_is_no_ip_is_passed_over() {
+fn non_ip_is_ignored() {
     let mut link = with(Compression::On);
     link.put(NOW, &[0x90; 50]).unwrap();
     link.put(NOW, &Tcp::new().bytes()).unwrap();
@@ -223,7 +223,7 @@ fn reopened_ends_understand_each_other_again() {
     assert_eq!(packets(&mut b, &wire), [talk[3].clone()], "what waited is sent");
 }
 
-/// With the line's rate told, no packet is chosen while one is under way: one that comes now and is urgent is
+/// With the line's rate told, no packet is chosen while one is in flight: one that comes now and is urgent is
 /// next, whatever the port's buffer would take.
 #[test]
 fn an_urgent_packet_waits_for_one_packet_at_most() {
@@ -276,7 +276,7 @@ fn an_urgent_packet_waits_for_one_packet_at_most() {
 }
 
 #[test]
-fn settings_that_cannot_be() {
+fn invalid_settings() {
     let make = |config: Config| Link::new(config, config.parts(|len| vec![0; len])).map(|_| ());
     let good = Config::default();
     assert_eq!(make(good), Ok(()));

@@ -1,4 +1,4 @@
-//! What waits for the line: who goes first, who is dropped, and that nobody starves.
+//! Queue of packets for the line: priority, drops, and no starvation.
 
 use crate::common;
 use crate::slip_packets;
@@ -119,7 +119,7 @@ impl Line {
 }
 
 #[test]
-fn what_is_urgent_goes_first_and_flows_take_turns() {
+fn urgent_packets_go_first_and_flows_take_turns() {
     let mut line = Line::new(20_000);
     for id in 0..4 {
         for port in [1, 2] {
@@ -158,7 +158,7 @@ fn turns_are_counted_in_bytes() {
 
 /// A file over SSH: its flow has too much waiting, and goes down; typing in another session does not.
 #[test]
-fn a_flow_with_much_waiting_goes_down_in_order() {
+fn flow_with_long_queue_is_demoted_in_order() {
     let mut line = Line::new(20_000);
     for id in 0..10 {
         line.put(&Tcp { id, ..segment([1, 22], 256) }).unwrap();
@@ -170,19 +170,19 @@ fn a_flow_with_much_waiting_goes_down_in_order() {
     assert_eq!(line.take(), Some((2, 50, Class::Interactive)));
     for id in 0..10 {
         if id == 5 {
-            // Still behind its own.
+            // Still after its own.
             line.put(&Tcp { id: 10, ..segment([1, 22], 1) }).unwrap();
         }
         assert_eq!(line.take(), Some((1, id, Class::Bulk)));
     }
     assert_eq!(line.take(), Some((1, 10, Class::Bulk)));
-    // Nothing waits any more: it begins anew.
+    // The queue is empty: it starts again in its own class.
     line.put(&Tcp { id: 11, ..segment([1, 22], 1) }).unwrap();
     assert_eq!(line.take(), Some((1, 11, Class::Interactive)));
 }
 
 #[test]
-fn nobody_starves() {
+fn no_class_starves() {
     let mut line = Line::new(20_000);
     for id in 0..20 {
         line.put(&Tcp { id, ..segment([1, 20], 256) }).unwrap();
@@ -236,7 +236,7 @@ fn bulk_is_dropped_for_what_is_urgent_and_never_the_other_way() {
 }
 
 #[test]
-fn lengths_that_cannot_be() {
+fn invalid_lengths() {
     let mut line = Line::new(1000);
     let longest = MTU;
     for got in [0, 2, 297, 5000] {

@@ -77,8 +77,8 @@ fn talks(len: usize) {
                         "nvt" => !telnet.is_binary(),
                         "settled" => telnet.is_settled(),
                         "unsettled" => !telnet.is_settled(),
-                        "serving" => telnet.partner_serves() == Some(true),
-                        "stopped" => telnet.partner_serves() == Some(false),
+                        "serving" => telnet.peer_serves() == Some(true),
+                        "stopped" => telnet.peer_serves() == Some(false),
                         _ => panic!("{at}: {word}"),
                     };
                     assert!(holds, "{at}: {word}");
@@ -130,16 +130,16 @@ fn two_of_ours_agree() {
         let (mut a, mut b) = (Telnet::new(a), Telnet::new(b));
         meet(&mut a, &mut b);
         assert!(a.is_binary() && b.is_binary() && a.is_settled() && b.is_settled());
-        assert_eq!(a.partner_serves(), serves);
+        assert_eq!(a.peer_serves(), serves);
         assert_eq!(wire(&a, b"\r\xff\n"), b"\r\xff\xff\n");
         // A server that ends says so, and one that has none to stop says nothing.
         b.stop_server();
         meet(&mut a, &mut b);
-        assert_eq!(a.partner_serves(), serves.map(|_| false));
-        // Asked to go on, it says that it does.
+        assert_eq!(a.peer_serves(), serves.map(|_| false));
+        // Asked to continue, it says that it does.
         a.request_server();
         meet(&mut a, &mut b);
-        assert_eq!(a.partner_serves(), serves);
+        assert_eq!(a.peer_serves(), serves);
         // Options can be left again, by who has asked for them too.
         a.leave(O::Binary, true);
         a.leave(O::Binary, false);
@@ -152,7 +152,7 @@ fn two_of_ours_agree() {
 #[test]
 fn serial_ports_are_set() {
     let mut telnet = Telnet::new(Plan::COM_PORT);
-    assert!(!telnet.set_com_port(Command::Rate(9600)), "nobody has agreed yet");
+    assert!(!telnet.set_com_port(Command::Rate(9600)), "not agreed yet");
     said(&mut telnet);
     heard(&mut telnet, &hex("fffd00 fffb00 fffd03 fffb03 fffd2c"));
     assert!(telnet.is_settled());
@@ -211,7 +211,7 @@ proptest! {
         prop_assert_eq!(got, data);
     }
 
-    /// Two ends with any wishes come to an end, and both know the same.
+    /// Two ends with any requests come to an end, and both know the same.
     #[test]
     fn no_circles(bits: [u8; 8]) {
         let set = |bits: u8| {

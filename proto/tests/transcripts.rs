@@ -13,10 +13,10 @@
 //! resumed ls.bin "bytes"          the same, and the sender offers to continue it
 //! refuse exists                   a receiver's store refuses what it is offered; or not-newer
 //! has ls.bin "bytes"              what a receiver's store holds of it already
-//! > %"Y.5!                        bytes that the partner sends: MARK and CR are added
+//! > %"Y.5!                        bytes that the peer sends: MARK and CR are added
 //! < %"Y.5!                        the packet that the engine has to send now
 //! <? S                            a packet of this type; its content is the engine's own affair
-//! + 3s                            so much time passes
+//! + 3s                            this much time passes
 //! >| raw bytes\r                  bytes exactly as they stand
 //! end done                        how it ends: done, or a word of the failure's message
 //! got ls.bin "bytes"              what a receiver's store holds in the end, whole
@@ -58,14 +58,14 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A name and the quoted bytes behind it.
+/// A name and the quoted bytes after it.
 fn named(rest: &str) -> File {
     let (name, bytes) = rest.split_once(' ').expect("NAME \"BYTES\"");
     let bytes = bytes.strip_prefix('"').and_then(|b| b.strip_suffix('"')).expect("quoted bytes");
     File::new(name, &unescape(bytes))
 }
 
-/// One session under way.
+/// One session.
 struct Play {
     place: String,
     config: Config,
@@ -76,7 +76,7 @@ struct Play {
     source: Source,
     sink: Sink,
     now: Instant,
-    /// What the engine has sent and nobody has looked at yet.
+    /// What the engine has sent and the transcript has not matched yet.
     sent: Vec<u8>,
 }
 
@@ -279,7 +279,7 @@ fn every_transcript() {
 
 #[test]
 #[should_panic(expected = "left")]
-fn a_wrong_answer_is_noticed() {
+fn wrong_answer_is_detected() {
     let mut play = Play::new();
     play.line("engine receiver");
     play.line("> 9 S~/ @-#Y3~^>J)0___J\"U1@C");

@@ -183,7 +183,7 @@ fn packets_are_found_however_they_are_cut_and_whatever_stands_between() {
     }
 }
 
-/// The last byte before a pause is not held back: the goodbye is followed by nothing.
+/// The last byte before a pause is not held back: the final exchange is followed by nothing.
 #[test]
 fn text_is_passed_on_to_its_end() {
     let text = b"\x10OOOOOO\0";
@@ -192,15 +192,15 @@ fn text_is_passed_on_to_its_end() {
 }
 
 #[test]
-fn a_longer_packet_than_announced_is_none() {
+fn packet_longer_than_announced_is_rejected() {
     let mut reader = PacketReader::new(64);
     let mut room = [0; 64];
     let packet = data(1, 0, &[7; 128], 128);
     assert_eq!(reader.next(&mut room, &packet), (2, Some(Found::Byte(0x10))));
 }
 
-/// How many of so many fields with one wrong bit have the same sum, the bit in the first byte and
-/// behind it.
+/// How many of N fields with one wrong bit have the same sum, the bit in the first byte and
+/// after it.
 fn unseen(len: usize, text: bool) -> [u32; 2] {
     let mut dice = Dice(len as u64);
     let mut unseen = [0; 2];
@@ -291,7 +291,7 @@ fn the_commands_of_real_systems() {
 }
 
 #[test]
-fn names_stay_in_the_one_directory_that_there_is() {
+fn names_stay_in_the_public_directory() {
     for (text, want) in [
         (&b"S /pub/me/a.txt ~/b.txt me - D.0 644"[..], Some(&b"b.txt"[..])),
         (b"S a.txt ~/sub/b.txt me - D.0 644", Some(b"sub/b.txt")),
@@ -320,7 +320,7 @@ fn names_stay_in_the_one_directory_that_there_is() {
 }
 
 #[test]
-fn every_name_that_can_be_said_arrives() {
+fn every_encodable_name_arrives() {
     let mut into = [0; 400];
     let mut name = [0; 100];
     for features in ["041", "071", "001", "0"] {

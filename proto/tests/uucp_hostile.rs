@@ -108,18 +108,18 @@ fn random_bytes_and_random_packets_come_to_an_end() {
     }
 }
 
-/// A line that gives back what is sent is no partner.
+/// A line that gives back what is sent is no peer.
 #[test]
-fn an_echo_is_no_partner() {
+fn an_echo_is_no_peer() {
     for role in ["call", "answer"] {
         let set = config(&[("role", role), ("patience", "30")]);
-        common::assert_no_partner(&mut sender(&set), Duration::from_secs(400));
-        common::assert_no_partner(&mut receiver(&set), Duration::from_secs(400));
+        common::assert_no_peer(&mut sender(&set), Duration::from_secs(400));
+        common::assert_no_peer(&mut receiver(&set), Duration::from_secs(400));
     }
 }
 
 #[test]
-fn nobody_there_is_said_after_the_patience() {
+fn no_peer_fails_after_the_patience() {
     let set = config(&[]);
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
     let mut bench = Bench::new(&mut s, &mut source);
@@ -144,13 +144,13 @@ fn a_refusal_to_talk_is_passed_on() {
     }
 }
 
-/// What a peer says, the answers of a sender and of a receiver, and whether it may go on.
+/// What a peer says, the answers of a sender and of a receiver, and whether it may continue.
 type Case<'a> = (&'a [u8], &'a [u8], &'a [u8], bool);
 
 /// The lines by which the other system would run something, fetch something or leave mail: a job stays
 /// in its queue where the protocol has an answer that leaves it there (Taylor UUCP 1.07: 4, and 9 for R).
 #[test]
-fn what_is_not_followed_stays_in_the_queue() {
+fn unsupported_job_stays_in_the_queue() {
     let set = config(&[]);
     let all: [Case<'_>; 6] = [
         (b"R /etc/passwd ~/p us -\0", b"RN9\0", b"RN2\0", true),
@@ -185,7 +185,7 @@ fn what_is_not_followed_stays_in_the_queue() {
 
 /// A sender whose turn is over is offered what the other system has for it: it stays there.
 #[test]
-fn a_sender_that_takes_nothing_leaves_the_queue_of_the_other_end_alone() {
+fn sender_only_leaves_the_peers_queue_alone() {
     let offers: [(&[u8], Option<&[u8]>); 4] = [
         (b"S a ~/a us - D.0 644\0", Some(b"SN4\0")),
         (b"E D.1 D.1 us - D.1 666 \"\" 5 rmail\0", Some(b"EN4\0")),
@@ -214,10 +214,10 @@ fn a_sender_that_takes_nothing_leaves_the_queue_of_the_other_end_alone() {
     }
 }
 
-/// A refusal for good deletes the job at the other end, be it Taylor UUCP, BSD or HDB; 4 keeps it with all
+/// A refusal for good deletes the job at the peer, be it Taylor UUCP, BSD or HDB; 4 keeps it with all
 /// of them.
 #[test]
-fn what_the_store_does_not_take_stays_in_the_queue_too() {
+fn job_refused_by_the_store_stays_in_the_queue() {
     for why in [Refusal::Exists, Refusal::NoSpace, Refusal::Declined] {
         let set = config(&[]);
         let (mut r, mut sink) = (receiver(&set), Sink::new());
@@ -235,7 +235,7 @@ fn what_the_store_does_not_take_stays_in_the_queue_too() {
 
 /// HDB leaves without a word after a 4. All of ours has arrived by then, or nothing has.
 #[test]
-fn a_line_that_closes_is_no_failure_once_all_is_confirmed() {
+fn line_closing_after_confirmation_is_success() {
     let set = config(&[("packet", "64")]);
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
     let mut bench = Bench::new(&mut s, &mut source);
@@ -258,9 +258,9 @@ fn a_line_that_closes_is_no_failure_once_all_is_confirmed() {
     assert_eq!(bench.engine.if_closed(), None, "nothing of ours was sent");
 }
 
-/// The caller may be gone before our last words have left: it has said that all is done.
+/// The caller may be gone before our last packets have left: it has said that all is done.
 #[test]
-fn a_line_that_closes_before_the_last_words_have_left_is_no_failure() {
+fn line_closing_before_the_last_packets_is_success() {
     let set = config(&[]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
@@ -276,7 +276,7 @@ fn a_line_that_closes_before_the_last_words_have_left_is_no_failure() {
 }
 
 #[test]
-fn a_command_without_end_is_not_kept_for_ever() {
+fn unterminated_command_is_dropped() {
     let set = config(&[]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
@@ -289,7 +289,7 @@ fn a_command_without_end_is_not_kept_for_ever() {
 }
 
 #[test]
-fn a_length_that_lies_is_no_success() {
+fn wrong_length_is_failure() {
     for (size, blame) in [("0x3", Blame::Peer), ("0x5", Blame::Peer)] {
         let set = config(&[]);
         let (mut r, mut sink) = (receiver(&set), Sink::new());
@@ -326,7 +326,7 @@ fn one_rejection_for_one_loss() {
     assert!(contains(&bench.give(&packet(2, 1, b"2")), &one(Kind::Ready(2))));
 }
 
-/// Each packet behind a lost one may be rejected: they are not each answered with everything.
+/// Each packet after a lost one may be rejected: they are not each answered with everything.
 #[test]
 fn many_rejections_mean_one_loss() {
     let set = config(&[("packet", "64")]);
@@ -347,7 +347,7 @@ fn many_rejections_mean_one_loss() {
 
 /// A position, or an acknowledgement, that cannot be.
 #[test]
-fn an_impossible_acknowledgement_moves_nothing() {
+fn impossible_acknowledgement_is_ignored() {
     let set = config(&[("packet", "64")]);
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 1000])]));
     let mut bench = Bench::new(&mut s, &mut source);
@@ -363,7 +363,7 @@ fn an_impossible_acknowledgement_moves_nothing() {
 
 /// Every single packet of a session lost once, in either direction: the files arrive.
 #[test]
-fn any_one_loss_is_made_good() {
+fn any_single_loss_is_recovered() {
     let files = [File::new("a", &random(700, 1)), File::new("b", &random(10, 2))];
     for from_sender in [true, false] {
         for which in 0..60 {
@@ -393,7 +393,7 @@ fn any_one_loss_is_made_good() {
 /// Damage of one bit of every tenth packet. Such damage as the check cannot see is taken back, and
 /// counted: what is left is made good, so that nothing but the check is to blame for a wrong file.
 #[test]
-fn noise_is_made_good() {
+fn noise_is_recovered() {
     let files = [File::new("a", &random(20_000, 1))];
     let (mut hits, mut unseen) = (0u32, 0u32);
     for seed in 0..100u64 {

@@ -98,7 +98,7 @@ fn every_setting_alone_in_every_role() {
 }
 
 #[test]
-fn each_direction_goes_by_the_word_of_the_other_end() {
+fn each_direction_follows_the_peers_announcement() {
     let ours = config(&[("packet", "4096"), ("window", "7")]);
     let theirs = config(&[("packet", "128"), ("window", "2")]);
     let file = File::new("a", &random(20_000, 1));
@@ -111,7 +111,7 @@ fn each_direction_goes_by_the_word_of_the_other_end() {
 }
 
 #[test]
-fn the_table_says_what_is_so() {
+fn table_facts_hold() {
     for row in Config::TABLE {
         let mut config = Config::default();
         let mut shown = String::new();
@@ -173,7 +173,7 @@ fn a_refused_file_does_not_end_the_session() {
 }
 
 #[test]
-fn a_name_that_cannot_be_said_is_refused_here() {
+fn unencodable_name_is_refused_locally() {
     let config = config(&[]);
     let files = [File::new("", b"x"), File::new(&"n".repeat(1025), b"y"), File::new("c", b"z")];
     let (got, ends) = transfer(&config, &config, &files);
@@ -193,7 +193,7 @@ fn nothing_to_send_is_a_session_too() {
 }
 
 #[test]
-fn a_store_that_fails_ends_it_and_both_ends_know() {
+fn failing_store_ends_the_session_at_both_ends() {
     let config = config(&[]);
     let files = [File::new("a", &random(50_000, 1))];
     let (mut s, mut r) = (sender(&config), receiver(&config));
@@ -214,7 +214,7 @@ fn a_store_that_fails_ends_it_and_both_ends_know() {
 }
 
 #[test]
-fn a_person_ends_it_at_either_end() {
+fn user_aborts_at_either_end() {
     for ending in [true, false] {
         for at in [1u64, 10_000, 40_000] {
             let config = config(&[]);
@@ -297,7 +297,7 @@ fn files_go_both_ways_in_one_call() {
 
 /// A sender that takes, and a plain receiver or sender: who has nothing says so.
 #[test]
-fn a_sender_that_takes_meets_one_end_of_each_kind() {
+fn bidirectional_sender_meets_each_kind_of_end() {
     let here = batch();
     for (first, second) in [("call", "answer"), ("answer", "call")] {
         let ours = Config { takes: true, ..config(&[("role", first)]) };
@@ -322,7 +322,7 @@ fn a_sender_that_takes_meets_one_end_of_each_kind() {
     }
 }
 
-/// Both ends call, or both wait: nobody hears anybody, and that is said in time.
+/// Both ends call, or both wait: both fail in time.
 #[test]
 fn two_of_a_kind_do_not_meet() {
     for role in ["call", "answer"] {

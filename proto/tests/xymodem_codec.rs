@@ -204,7 +204,7 @@ fn block_zero_as_lrzsz_writes_it() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn oversized_input_is_refused() {
     let name = [b'n'; 2000];
     let of = |len: usize| {
         let info = FileInfo { name: &name[..len], size: Some(u64::MAX), ..FileInfo::default() };
@@ -252,7 +252,7 @@ proptest! {
         mode in prop::option::of(1u32..0o1000),
         files in any::<u32>(), bytes in any::<u64>(), known in any::<bool>(),
     ) {
-        // Without a length nothing behind it can be said.
+        // Without a length nothing after it can be said.
         let left = (known && size.is_some()).then_some(Left { files, bytes });
         let (modified, mode) = if size.is_some() { (modified, mode) } else { (None, None) };
         let info = FileInfo { name: &name, size, modified, mode, left, ..FileInfo::default() };

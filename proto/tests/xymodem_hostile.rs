@@ -121,7 +121,7 @@ fn noise_never_makes_a_false_success() {
 
 /// 0x04 where no EOT belongs: at rest, before the first block, before the rest of a block.
 #[test]
-fn a_stray_eot_is_no_end_of_file() {
+fn stray_eot_is_not_end_of_file() {
     let set = config(&[("variant", "xmodem-crc")]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
@@ -139,7 +139,7 @@ fn a_stray_eot_is_no_end_of_file() {
     bad[0] = 4;
     assert_eq!(bench.give(&bad), []);
     assert_eq!(bench.wait(Duration::from_millis(1500)), [0x15]);
-    // An end behind a block that is owed is not taken, however often it comes.
+    // An end after a block that is owed is not taken, however often it comes.
     for _ in 0..3 {
         bench.give(&[4]);
         assert_eq!(bench.wait(Duration::from_millis(200)), [0x15]);
@@ -216,7 +216,7 @@ fn a_name_of_60_kilobytes() {
 /// A known length cuts the padding, up to a block of it. More is a longer file, which is not whole; the
 /// sender is told, so that one that never ends is not heard for long.
 #[test]
-fn a_file_longer_than_announced_is_not_whole() {
+fn file_longer_than_announced_is_incomplete() {
     let run = |lengths: &[usize]| {
         let set = config(&[("variant", "ymodem")]);
         let (mut r, mut sink) = (receiver(&set), Sink::new());
@@ -235,7 +235,7 @@ fn a_file_longer_than_announced_is_not_whole() {
         }
         (bench.outcome(), said, sink)
     };
-    // The rest of its last block, and up to a block behind it.
+    // The rest of its last block, and up to a block after it.
     for lengths in [&[128][..], &[1024], &[128, 128], &[128, 128, 128]] {
         let (outcome, _, sink) = run(lengths);
         assert_eq!(outcome, Some(Outcome::Done), "{lengths:?}");
@@ -272,8 +272,8 @@ fn noise_that_never_ends() {
 }
 
 #[test]
-fn a_partner_that_only_repeats_itself() {
-    // The same block for ever.
+fn a_peer_that_only_repeats_itself() {
+    // The same block indefinitely.
     let set = config(&[("variant", "xmodem-crc")]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
@@ -289,7 +289,7 @@ fn a_partner_that_only_repeats_itself() {
     }
     assert!(acks < 15, "{acks}");
     assert_eq!(bench.outcome(), Some(failed(Blame::Line, FailureKind::TooManyRetries)));
-    // Start characters for ever.
+    // Start characters indefinitely.
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
     let mut bench = Bench::new(&mut s, &mut source);
     for _ in 0..50 {
@@ -297,7 +297,7 @@ fn a_partner_that_only_repeats_itself() {
         bench.wait(Duration::from_secs(3));
     }
     assert_eq!(bench.outcome(), Some(failed(Blame::Line, FailureKind::TooManyRetries)));
-    // Garbage for ever, without a pause.
+    // Garbage indefinitely, without a pause.
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
     for _ in 0..20_000 {
@@ -335,7 +335,7 @@ fn the_prompt_is_not_eaten() {
     bench.give(b"\x06$ ls\r\n");
     assert_eq!(bench.took, 1);
     assert_eq!(bench.engine.status(), Status::Over(Outcome::Done));
-    // The receiver stays to say its last word again, but takes nothing else.
+    // The receiver lingers to retransmit its last packet, but accepts nothing else.
     for prompt in [&b"$ "[..], b"\r\n# ", b"\x1b[0m"] {
         let (mut r, mut sink) = (receiver(&set), Sink::new());
         let mut bench = Bench::new(&mut r, &mut sink);
@@ -421,7 +421,7 @@ fn prose_before_the_start() {
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[b'x'; 3000])]));
     let said = Bench::new(&mut s, &mut source).give(b"CKCK");
     assert_eq!((said[0], said.len()), (2, 1029), "one long block");
-    // A receiver passes over words and goes on.
+    // A receiver ignores words and continues.
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
     let bytes = [&b"rz waiting for you\r\n"[..], &crc(1, b'a')].concat();
@@ -453,7 +453,7 @@ fn stale_start_characters_do_not_repeat_block_zero() {
 /// lrzsz throws away what comes at once after its answer: the first loss costs a wait, the next
 /// blocks are sent a little later.
 #[test]
-fn a_pause_is_learnt_from_a_loss() {
+fn pause_is_learned_from_loss() {
     let set = config(&[("variant", "xmodem-crc"), ("start-pause", "0")]);
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 1000])]));
     let mut bench = Bench::new(&mut s, &mut source);

@@ -55,7 +55,7 @@ fn what_an_engine_needs() {
 }
 
 #[test]
-fn too_little_memory_is_said() {
+fn too_little_memory_is_reported() {
     let config = config(&[("variant", "ymodem")]);
     let needed = config.sender_memory();
     let error = Sender::new(config.clone(), vec![0; needed - 1]).unwrap_err();

@@ -121,7 +121,7 @@ fn every_setting_alone() {
 }
 
 #[test]
-fn the_table_says_what_is_so() {
+fn table_facts_hold() {
     for row in Config::TABLE {
         let mut config = Config::default();
         let mut shown = String::new();
@@ -142,7 +142,7 @@ fn the_table_says_what_is_so() {
     assert!(Config::default().set("xymodem.nothing", "1").is_err());
 }
 
-/// Whatever the sender's variant, it obeys the receiver's wish.
+/// Whatever the sender's variant, it obeys the receiver's request.
 #[test]
 fn the_receiver_chooses_the_check() {
     for (ours, theirs) in [
@@ -166,10 +166,10 @@ fn the_receiver_chooses_the_check() {
     }
 }
 
-/// Blocks of 1024 bytes with a checksum, as lrzsz's `sx -k` sends them to its `rx`: if the person
+/// Blocks of 1024 bytes with a checksum, as lrzsz's `sx -k` sends them to its `rx`: if the user
 /// says so, by the variant or by the length.
 #[test]
-fn long_blocks_with_checksums_are_sent_to_those_who_were_said_to_know_them() {
+fn long_blocks_with_checksums_are_sent_if_configured() {
     let theirs = config(&[("variant", "xmodem")]);
     let file = File::new("f", &random(4000, 9));
     for (variant, block, longest) in [
@@ -207,7 +207,7 @@ fn ymodem_with_checksums_has_short_blocks() {
             s.tick(&mut cx);
             let len = s.transmit(&mut cx).len();
             s.transmitted(&mut cx, len);
-            // NAK to begin with and behind block 0, ACK to everything else.
+            // NAK to begin with and after block 0, ACK to everything else.
             let asks = step == 1 || s.stats().packets_out == 1 && step % 40 == 39;
             s.receive(
                 &mut cx,
@@ -244,7 +244,7 @@ fn any_order_of_doors_and_any_chunks() {
             let label = format!("{variant} seed {seed}");
             assert_eq!((ends.sender, ends.receiver), DONE, "{label}");
             assert_arrived(variant, &sink.files, &files, &label);
-            assert!(!ends.to_sender.contains(&0x18), "{label}: nobody cancelled");
+            assert!(!ends.to_sender.contains(&0x18), "{label}: no cancel was sent");
         }
     }
 }
@@ -288,14 +288,14 @@ fn padding_is_stripped_if_asked_for() {
         assert_eq!(got[0].bytes, bytes, "{variant}");
         let (got, _) = transfer(&plain, &plain, &files);
         assert_eq!(got[0].bytes.len() % 128, 0, "{variant}");
-        // A file that ends in what looks like padding loses it: this is why nobody does so unasked.
+        // A file that ends in what looks like padding loses it: this is why it is never the default.
         let (got, _) = transfer(&plain, &strip, &[File::new("f", &[0x1a; 200])]);
         assert_eq!(got[0].bytes.len(), 128, "only the last block is looked at");
     }
 }
 
 #[test]
-fn what_the_person_is_told() {
+fn messages_to_the_user() {
     let (_, ends) = transfer(
         &config(&[("variant", "xmodem-crc")]),
         &config(&[("variant", "xmodem-crc")]),
@@ -342,7 +342,7 @@ fn the_first_eot_is_refused_unless_the_length_agrees() {
     }
 }
 
-/// Either person gives up after any number of bytes: both ends learn it, nobody claims a whole file.
+/// Either user cancels after any number of bytes: both ends learn it, neither claims a whole file.
 #[test]
 fn cancel_by_either_side_at_any_moment() {
     for variant in VARIANTS {
@@ -471,14 +471,14 @@ fn common_silence(
 }
 
 #[test]
-fn nobody_answers() {
+fn no_answer() {
     for variant in VARIANTS {
         let set = config(&[("variant", variant)]);
         let mut r = receiver(&set);
         let said = common_silence(&mut r, &mut Sink::new(), Duration::from_secs(1000));
         assert_eq!(r.status(), Status::Over(failed(Blame::Peer, FailureKind::Silence)));
         assert!(said.last().unwrap().0 <= 130, "{variant}: {said:?}");
-        assert_eq!(said[said.len() - 16..][0].1, 0x18, "{variant}: the partner is told");
+        assert_eq!(said[said.len() - 16..][0].1, 0x18, "{variant}: the peer is told");
         let mut s = sender(&set);
         let mut source = Source::new(vec![File::new("f", b"x")]);
         common_silence(&mut s, &mut source, Duration::from_secs(1000));

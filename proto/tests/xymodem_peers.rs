@@ -66,7 +66,7 @@ fn to_the_null_block(bench: &mut Bench<'_>, acks: bool) -> Vec<u8> {
 }
 
 #[test]
-fn the_end_of_a_stream_is_not_waited_for() {
+fn end_of_a_stream_is_not_awaited() {
     for acks in [true, false] {
         let set = config(&[("variant", "ymodem-g")]);
         let mut engine = sender(&set);
@@ -75,7 +75,7 @@ fn the_end_of_a_stream_is_not_waited_for() {
         let mut bench = Bench::new(&mut engine, &mut source);
         let last = to_the_null_block(&mut bench, acks);
         assert_eq!(last, block(0, &[0; 128]), "acks {acks}");
-        // No second one: there may be a shell behind the receiver.
+        // No second one: there may be a shell after the receiver.
         assert_eq!(bench.wait(ms(1100)), [], "acks {acks}");
         assert!(matches!(bench.engine.status(), Status::Over(Outcome::Done)), "acks {acks}");
         assert_eq!(bench.engine.stats().files_done, 2);
@@ -86,7 +86,7 @@ fn the_end_of_a_stream_is_not_waited_for() {
 }
 
 #[test]
-fn the_answer_to_the_end_of_a_stream_is_taken() {
+fn answer_to_the_end_of_a_stream_is_consumed() {
     let mut engine = sender(&config(&[("variant", "ymodem-g")]));
     let files = [("a", &b"hello"[..]), ("b", &[b'x'; 3000])];
     let mut source = Source::new(files.map(|(name, bytes)| File::new(name, bytes)).to_vec());
@@ -99,12 +99,12 @@ fn the_answer_to_the_end_of_a_stream_is_taken() {
 
 /// The `G` before a header, or before its data, is lost.
 #[test]
-fn a_lost_g_is_said_again() {
+fn lost_g_is_retransmitted() {
     let set = config(&[("variant", "ymodem-g")]);
     let (mut engine, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut engine, &mut sink);
     for (name, lost) in [("a", 11), ("b", 11), ("c", 31)] {
-        // Nobody has heard it.
+        // It was lost.
         let said = bench.wait(Duration::from_secs(lost));
         assert!(said.ends_with(b"G") && !said.contains(&NAK), "{name}: {said:?}");
         assert!(said.len() as u64 <= 1 + lost / 3, "{name}: {said:?}");
@@ -127,7 +127,7 @@ fn a_lost_g_is_said_again() {
 
 /// In the middle of the data nothing is asked for, and silence is the end.
 #[test]
-fn a_stream_that_falls_silent_ends_all_the_same() {
+fn silent_stream_ends() {
     let set = config(&[("variant", "ymodem-g")]);
     let (mut engine, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut engine, &mut sink);
@@ -139,7 +139,7 @@ fn a_stream_that_falls_silent_ends_all_the_same() {
 
 /// It closes the file at the first EOT and cancels the second.
 #[test]
-fn a_cancel_at_the_second_eot_of_an_empty_file_is_no_failure() {
+fn cancel_at_second_eot_of_empty_file_is_success() {
     for (name, bytes, outcome) in [
         ("empty", &b""[..], Outcome::Done),
         ("not empty", b"hello", failed(Blame::Peer, FailureKind::Aborted)),

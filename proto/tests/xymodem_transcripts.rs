@@ -154,7 +154,7 @@ const SESSIONS: [(&str, &str, &str); 5] = [
 ];
 
 #[test]
-fn the_sender_says_what_sx_and_sb_said() {
+fn sender_sends_what_sx_and_sb_sent() {
     for (name, variant, block) in SESSIONS {
         let config = config(&[
             ("variant", variant),
@@ -176,7 +176,7 @@ fn the_sender_says_what_sx_and_sb_said() {
 }
 
 #[test]
-fn the_receiver_says_what_rx_and_rb_said() {
+fn receiver_sends_what_rx_and_rb_sent() {
     for (name, variant, _) in SESSIONS {
         let config =
             config(&[("variant", variant), ("first-eot", "wait"), ("start-wait", "11000")]);
@@ -207,7 +207,7 @@ fn one_file_sender() -> (Sender<Vec<u8>>, Files) {
 
 /// NAK every second: sx sends a block eleven times (captured), and so do we.
 #[test]
-fn a_storm_of_naks_ends_as_with_sx() {
+fn nak_storm_ends_as_with_sx() {
     let (mut sender, mut store) = one_file_sender();
     let mut said = Vec::new();
     for second in 0..20u64 {
@@ -230,7 +230,7 @@ fn a_storm_of_naks_ends_as_with_sx() {
 
 /// What rx says when it gives up (captured): a NAK, ten CAN, ten BS, and all again.
 #[test]
-fn rx_giving_up_is_understood() {
+fn rx_cancel_is_understood() {
     let (mut sender, mut store) = one_file_sender();
     let now = Instant(1_000_000_000);
     turn(&mut sender, &mut store, now);

@@ -10,7 +10,7 @@ use wetstring_proto::zmodem::info::{self, Conversion, FileOptions, Transport};
 use wetstring_proto::zmodem::packet::{
     Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room,
 };
-use wetstring_proto::zmodem::{Speaker, recognise, rle};
+use wetstring_proto::zmodem::{PeerRole, recognise, rle};
 use wetstring_proto::{FileInfo, FileKind, Wish};
 
 const VECTORS: &str = include_str!("../../vectors/zmodem/frames.txt");
@@ -290,11 +290,11 @@ fn file_information_both_ways() {
 }
 
 #[test]
-fn the_first_bytes_tell_who_speaks() {
+fn first_bytes_identify_the_peer() {
     let start = [b"\r\nrz\r", &put_header(Header::hex(kind::ZRQINIT, 0))[..]].concat();
-    assert_eq!(recognise(&start), Some((5, Speaker::Sender)));
+    assert_eq!(recognise(&start), Some((5, PeerRole::Sender)));
     let waiting = put_header(Header::hex(kind::ZRINIT, 0x2300_0000));
-    assert_eq!(recognise(&waiting), Some((0, Speaker::Receiver)));
+    assert_eq!(recognise(&waiting), Some((0, PeerRole::Receiver)));
     for cut in 0..waiting.len() - 3 {
         assert_eq!(recognise(&waiting[..cut]), None, "{cut}");
     }
@@ -375,7 +375,7 @@ proptest! {
     }
 
     #[test]
-    fn flow_control_between_bytes_is_passed_over(data in bytes(300), seed in any::<u64>()) {
+    fn flow_control_between_bytes_is_ignored(data in bytes(300), seed in any::<u64>()) {
         let mut dice = Dice(seed);
         let mut wire = Vec::new();
         let mut escaped = vec![0; subpacket_room(data.len())];

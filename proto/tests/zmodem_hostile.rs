@@ -116,7 +116,7 @@ fn a_meddled_session_never_lies() {
 }
 
 #[test]
-fn a_silent_partner_ends_within_the_set_time() {
+fn a_silent_peer_ends_within_the_set_time() {
     let set = config(&[("patience", "8"), ("timeout", "2")]);
     let silence = (Blame::Peer, FailureKind::Silence);
     let mut s = sender(&set);
@@ -156,10 +156,10 @@ fn an_xmodem_receiver_is_named() {
 }
 
 #[test]
-fn an_echoing_line_is_no_partner() {
+fn an_echoing_line_is_no_peer() {
     let set = config(&[("patience", "20"), ("timeout", "2")]);
-    common::assert_no_partner(&mut sender(&set), Duration::from_secs(100));
-    common::assert_no_partner(&mut receiver(&set), Duration::from_secs(100));
+    common::assert_no_peer(&mut sender(&set), Duration::from_secs(100));
+    common::assert_no_peer(&mut receiver(&set), Duration::from_secs(100));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn abort_and_error_headers_end_the_sender() {
 }
 
 #[test]
-fn a_position_beyond_the_file_is_no_position() {
+fn position_beyond_the_file_is_ignored() {
     let mut s = sender(&config(&[("retries", "4")]));
     let mut source = Source::new(vec![File::new("f", b"hello")]);
     let begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
@@ -230,7 +230,7 @@ fn a_position_beyond_the_file_is_no_position() {
 }
 
 #[test]
-fn an_end_of_file_at_the_wrong_position_is_none() {
+fn end_of_file_at_wrong_position_is_ignored() {
     for wrong in [0, 3, 5, u32::MAX] {
         let mut r = receiver(&config(&[("patience", "5"), ("retries", "3")]));
         let mut sink = Sink::new();
@@ -296,10 +296,10 @@ fn of_nine_bytes(kind_of_file: u8, subpackets: &[&[u8]]) -> (Option<Outcome>, bo
     (r.status().outcome(), sink.files[0].complete, talk)
 }
 
-/// A ZEOF short of the announced length is asked about once. When it is said again the file is not whole,
+/// A ZEOF short of the announced length is asked about once. When it is retransmitted the file is not whole,
 /// and the sender is told so.
 #[test]
-fn a_file_shorter_than_announced_is_not_whole() {
+fn file_shorter_than_announced_is_incomplete() {
     let (outcome, complete, talk) = of_nine_bytes(1, &[b"some"]);
     assert_eq!(outcome, Some(failed(Blame::Peer, FailureKind::LengthDiffers)));
     assert!(!complete);
@@ -309,7 +309,7 @@ fn a_file_shorter_than_announced_is_not_whole() {
 
 /// One that is longer is given up where it becomes so.
 #[test]
-fn a_file_longer_than_announced_is_not_whole() {
+fn file_longer_than_announced_is_incomplete() {
     for parts in [&[&b"nine bytes"[..]][..], &[b"nine byte", b"s"], &[b"", &[7; 1000], &[7; 1000]]]
     {
         let (outcome, complete, talk) = of_nine_bytes(1, parts);
@@ -353,9 +353,9 @@ fn a_file_without_a_name() {
 }
 
 /// A sender of Omen's line that gives up a file says ZSKIP; one of another kind sends the next
-/// ZFILE, and is asked to say it again.
+/// ZFILE, and is asked to retransmit it.
 #[test]
-fn a_sender_that_leaves_a_file_goes_on_with_the_next() {
+fn sender_abandoning_a_file_continues_with_the_next() {
     for by_skip in [true, false] {
         let mut r = receiver(&config(&[]));
         let mut sink = Sink::new();
@@ -614,9 +614,9 @@ fn attention_is_bounded() {
     assert!(talk.headers().contains(&(kind::ZACK, 1)));
 }
 
-/// The prompt that follows the end is left alone, with and without the last word.
+/// The prompt that follows the end is left alone, with and without the last packet.
 #[test]
-fn what_follows_the_end_is_not_eaten() {
+fn bytes_after_the_end_are_not_consumed() {
     for (last, left) in [
         (&b"OO$ "[..], &b"$ "[..]),
         (b"$ OO", b"$ OO"),
@@ -679,7 +679,7 @@ fn what_follows_the_end_is_not_eaten() {
 }
 
 #[test]
-fn a_sender_that_left_without_a_word_keeps_nobody_waiting() {
+fn a_sender_that_leaves_silently_does_not_block_the_receiver() {
     let mut r = receiver(&config(&[]));
     let talk =
         turn_against(&mut r, &mut Sink::new(), script(vec![header(Form::Hex, kind::ZFIN, 0)]));

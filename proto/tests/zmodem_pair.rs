@@ -115,9 +115,9 @@ fn line_ends_become_the_local_ones() {
     }
 }
 
-/// What the receiver's person says beats the sender's ZCNL.
+/// What the receiver's user says beats the sender's ZCNL.
 #[test]
-fn a_receiver_may_leave_text_alone() {
+fn receiver_may_keep_text_unconverted() {
     let bytes = b"one\r\ntwo\n\x1athree\r";
     let (ours, theirs) = (config(&[]), config(&[("receive-binary", "on")]));
     let (mut s, mut r) = (sender(&ours), receiver(&theirs));
@@ -183,7 +183,7 @@ fn resume_continues_where_the_receiver_is() {
     }
 }
 
-/// Another start, a longer file, or a store that cannot tell: offered again without the wish.
+/// Another start, a longer file, or a store that cannot tell: offered again without the request.
 #[test]
 fn resume_of_another_file_starts_over() {
     let whole = random(30_000, 3);
@@ -399,7 +399,7 @@ fn a_store_that_cannot_read_ends_both() {
 }
 
 #[test]
-fn too_little_memory_is_said() {
+fn too_little_memory_is_reported() {
     let config = Config::default();
     let needed = config.sender_memory();
     let error = Sender::new(config, vec![0; needed - 1]).err().unwrap();

@@ -1,4 +1,4 @@
-//! Peers that do less than the standard asks: receivers that pass over requests for an
+//! Peers that do less than the standard asks: receivers that ignore requests for an
 //! acknowledgement, senders that do not know ZCRC or leave out the data of an empty file.
 
 use crate::common;
@@ -115,7 +115,7 @@ fn meet(
 }
 
 #[test]
-fn a_receiver_that_passes_over_requests_for_an_acknowledgement_gets_the_file() {
+fn receiver_ignoring_ack_requests_gets_the_file() {
     let bytes = common::random(200_000, 9);
     for (label, answers, window, limit) in [
         ("all", &[end::ZCRCQ, end::ZCRCW][..], "0", 6),
@@ -124,7 +124,7 @@ fn a_receiver_that_passes_over_requests_for_an_acknowledgement_gets_the_file() {
         ("none", &[], "0", 60),
         ("none, a window", &[], "4096", 60),
     ] {
-        // The rate of the line is not known: what is under way follows from acknowledgements.
+        // The rate of the line is not known: what is in flight follows from acknowledgements.
         let mut sender = sender(&config(&[("window", window)]));
         let mut store = Source::new(vec![File::new("f", &bytes), File::new("g", b"hello")]);
         let mut peer = Terse::new(answers);
@@ -176,7 +176,7 @@ fn zdata_directly_followed_by_zeof_is_an_empty_file() {
 
 /// All controls escaped, a file may begin with the very bytes of a ZEOF.
 #[test]
-fn a_file_that_begins_as_a_zeof_is_no_empty_file() {
+fn file_starting_like_zeof_is_not_empty() {
     for info in [&b"e\x0011 0 0 0 1\0"[..], b"e\0\0"] {
         let mut wire = [0; MAX_HEADER];
         let eof = Header { kind: kind::ZEOF, data: [0; 4], form: Form::Bin16, variable: false };
@@ -265,7 +265,7 @@ fn a_sender_without_zcrc_sends_the_file_again() {
     }
 }
 
-/// One that dies when it is asked for a CRC: the person learns which setting does without.
+/// One that dies when it is asked for a CRC: the user learns which setting does without.
 #[test]
 fn a_sender_that_ends_at_zcrc_can_be_resumed_without() {
     for (check, at_zcrc) in [

@@ -1,4 +1,4 @@
-//! What a partner may say again and again, too late, or of another file.
+//! What a peer may retransmit, too late, or of another file.
 
 use crate::common;
 use crate::zmodem_talk;
@@ -32,7 +32,7 @@ fn by_number(mut make: impl FnMut(usize) -> Vec<u8>) -> impl FnMut(Duration) -> 
 }
 
 #[test]
-fn a_receiver_that_calls_everything_garbled_ends_the_sender() {
+fn receiver_rejecting_everything_ends_the_sender() {
     let mut sender = sender(&impatient());
     let mut source = Source::new(vec![File::new("f", b"hello")]);
     let talk = turn_against(
@@ -49,7 +49,7 @@ fn a_receiver_that_calls_everything_garbled_ends_the_sender() {
 }
 
 #[test]
-fn a_receiver_that_challenges_for_ever_ends_the_sender() {
+fn endless_challenges_end_the_sender() {
     let mut sender = sender(&impatient());
     let mut source = Source::new(vec![File::new("f", b"hello")]);
     turn_against(
@@ -61,7 +61,7 @@ fn a_receiver_that_challenges_for_ever_ends_the_sender() {
 }
 
 #[test]
-fn positions_to_and_fro_are_no_progress() {
+fn positions_back_and_forth_are_no_progress() {
     let mut sender = sender(&impatient());
     let mut source = Source::new(vec![File::new("f", &[b'x'; 3000])]);
     let talk = turn_against(
@@ -77,7 +77,7 @@ fn positions_to_and_fro_are_no_progress() {
     assert!(talk.count(kind::ZDATA) <= 9, "{}", talk.count(kind::ZDATA));
 }
 
-/// The same words, for ever, to a receiver.
+/// The same frames, indefinitely, to a receiver.
 fn words_without_end(words: &[u8], first: &[u8]) -> (Talk, FailureKind) {
     let mut receiver = receiver(&impatient());
     let mut sink = Sink::new();
@@ -94,7 +94,7 @@ fn words_without_end(words: &[u8], first: &[u8]) -> (Talk, FailureKind) {
 }
 
 #[test]
-fn a_sender_that_says_the_same_for_ever_ends_the_receiver() {
+fn endlessly_repeating_sender_ends_the_receiver() {
     let attention =
         [header(Form::Hex, kind::ZSINIT, 0), data(Form::Hex, b"\0", end::ZCRCW)].concat();
     let nothing =
@@ -116,7 +116,7 @@ fn a_sender_that_says_the_same_for_ever_ends_the_receiver() {
 
 /// A CR at the end of a subpacket, and a write that is answered while the next one comes in.
 #[test]
-fn a_line_end_across_a_write_costs_nothing() {
+fn line_end_across_writes_is_converted() {
     // Room for another subpacket while the store is asked to take the first.
     let mut set = Config { buffer_len: 32_768, ..config(&[]) };
     set.line.rate_bps = 9600;
@@ -131,7 +131,7 @@ fn a_line_end_across_a_write_costs_nothing() {
                 more => used += more,
             }
         };
-        // An offer is taken up to its end; the XON behind it waits.
+        // An offer is taken up to its end; the XON after it waits.
         take(receiver, cx);
         while let Some(request) = receiver.request().filter(|_| answer) {
             let reply = sink.answer(request);
@@ -181,7 +181,7 @@ impl Store for Picky {
 
 /// a/x is refused, b/x is not: both are called x on the wire.
 #[test]
-fn a_second_file_of_one_name_is_another_file() {
+fn second_file_of_same_name_is_another_file() {
     let mut receiver = receiver(&config(&[]));
     let mut sink = Picky(vec![]);
     let mut parts = vec![file(b"x\x003000 0 0 0 2\0")];
@@ -248,7 +248,7 @@ fn source_tag(index: usize) -> u32 {
     skips.map(|(_, tag)| tag).nth(index).unwrap()
 }
 
-/// Senders of others skip a file for each ZSKIP: nobody asks for it, nobody gets it.
+/// Other programs' senders skip a file for each ZSKIP, requested or not.
 #[test]
 fn a_zskip_is_not_repeated_in_haste() {
     let mut receiver = receiver(&config(&[]));
@@ -263,7 +263,7 @@ fn a_zskip_is_not_repeated_in_haste() {
 
 /// As senders in browsers do: ZSINIT before each ZFILE, and dead at a ZSKIP that nothing asked for.
 #[test]
-fn a_sender_that_says_zsinit_before_each_file_is_served() {
+fn sender_with_zsinit_before_each_file_is_served() {
     let attention =
         [header(Form::Hex, kind::ZSINIT, 0), data(Form::Hex, b"\0", end::ZCRCW)].concat();
     let mut receiver = receiver(&config(&[]));
@@ -291,7 +291,7 @@ fn a_sender_that_says_zsinit_before_each_file_is_served() {
 
 /// sz was killed in the middle of a file, and is started again.
 #[test]
-fn a_sender_that_begins_again_in_the_middle_is_served() {
+fn restarted_sender_is_served() {
     let mut receiver = receiver(&config(&[]));
     let mut sink = Sink::new();
     let half = [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"hel", end::ZCRCE)];
@@ -312,7 +312,7 @@ fn a_sender_that_begins_again_in_the_middle_is_served() {
 
 /// ZFILE of the next file comes in byte by byte, over more than ten seconds.
 #[test]
-fn what_comes_in_is_heard_to_its_end() {
+fn incoming_packet_is_read_to_its_end() {
     let mut receiver = receiver(&config(&[]));
     let mut sink = Picky(vec![]);
     let next = file(b"y\x005 0 0 0 1\0");
@@ -387,7 +387,7 @@ fn a_pipe_survives_errors() {
 
 /// Events are read late, as a host does that reads them after the store.
 #[test]
-fn a_refused_file_is_told_by_its_own_name() {
+fn refused_file_is_reported_by_its_own_name() {
     let set = config(&[]);
     let mut sender = sender(&set);
     let mut source = Source::new(vec![File::new("f1", b"one"), File::new("f2", b"two")]);
@@ -423,7 +423,7 @@ impl Store for Shrunk {
 }
 
 #[test]
-fn a_file_that_is_cut_while_it_is_sent_is_no_success() {
+fn file_truncated_while_sent_is_failure() {
     let set = config(&[]);
     for len in [0, 13_000] {
         let (mut sender, mut receiver) = (sender(&set), receiver(&set));

@@ -76,7 +76,7 @@ fn settle(engine: &mut dyn Engine, store: &mut dyn Store, now: Instant) -> Vec<u
 }
 
 /// Plays one side of a session to the engine, in pieces of `chunk`; returns what the engine sent
-/// and the messages it had for the person.
+/// and the messages it had for the user.
 fn play(
     engine: &mut dyn Engine,
     store: &mut dyn Store,

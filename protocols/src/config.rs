@@ -1,4 +1,4 @@
-//! Configurations as objects, one by one and all together.
+//! Configurations as trait objects, each and all.
 
 use std::any::Any;
 use std::fmt;
@@ -8,7 +8,7 @@ use wetstring_proto::{Engine, LineFacts};
 
 use crate::{FAMILIES, Family, Protocol};
 
-/// A configuration of whatever protocol: [`Registered`] as an object.
+/// A configuration of any protocol: [`Registered`] as a trait object.
 pub trait Config: fmt::Debug + Send + Sync {
     /// The rows of its settings.
     fn table(&self) -> &'static [Setting];
@@ -16,21 +16,21 @@ pub trait Config: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If there is no such setting, or it does not take the value.
+    /// If there is no such setting, or the value is invalid.
     fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting>;
-    /// Writes the present value of one.
+    /// Writes the current value of one.
     ///
     /// # Errors
     ///
-    /// If `out` does not take it.
+    /// If writing to `out` fails.
     fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
-    /// Takes what is known of the line.
+    /// Sets what is known of the line.
     fn on_line(&mut self, line: LineFacts);
-    /// A sender of its own.
+    /// A sender with its own memory.
     fn sender(&self) -> Box<dyn Engine>;
-    /// A receiver of its own.
+    /// A receiver with its own memory.
     fn receiver(&self) -> Box<dyn Engine>;
-    /// Another one that is equal.
+    /// A copy.
     fn boxed(&self) -> Box<dyn Config>;
     /// For [`Configs::get`] and the like.
     fn as_any(&self) -> &dyn Any;
@@ -57,12 +57,12 @@ impl<C: Registered> Config for C {
 
     fn sender(&self) -> Box<dyn Engine> {
         let memory = vec![0; self.sender_memory()];
-        Box::new(Registered::sender(self.clone(), memory).expect("as much as it needs"))
+        Box::new(Registered::sender(self.clone(), memory).expect("memory of the required size"))
     }
 
     fn receiver(&self) -> Box<dyn Engine> {
         let memory = vec![0; self.receiver_memory()];
-        Box::new(Registered::receiver(self.clone(), memory).expect("as much as it needs"))
+        Box::new(Registered::receiver(self.clone(), memory).expect("memory of the required size"))
     }
 
     fn boxed(&self) -> Box<dyn Config> {
@@ -110,23 +110,23 @@ impl Configs {
     ///
     /// # Errors
     ///
-    /// If there is no such setting, or it does not take the value.
+    /// If there is no such setting, or the value is invalid.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
         let index = self.of_setting(name).ok_or(BadSetting::Unknown)?;
         self.0[index].1.set(name, value)
     }
 
-    /// Writes the present value of one.
+    /// Writes the current value of one.
     ///
     /// # Errors
     ///
-    /// If there is no such setting, or `out` does not take it.
+    /// If there is no such setting, or writing to `out` fails.
     pub fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         let index = self.of_setting(name).ok_or(fmt::Error)?;
         self.0[index].1.show(name, out)
     }
 
-    /// Puts what is known of the line into all of them.
+    /// Sets what is known of the line in all of them.
     pub fn on_line(&mut self, line: LineFacts) {
         for (_, config) in &mut self.0 {
             config.on_line(line);
@@ -139,14 +139,14 @@ impl Configs {
         found.next().expect("a family of the list")
     }
 
-    /// The one of this type, to be changed.
+    /// The one of this type, mutable.
     pub fn get_mut<C: Registered>(&mut self) -> &mut C {
         let mut found =
             self.0.iter_mut().filter_map(|(_, config)| config.as_any_mut().downcast_mut());
         found.next().expect("a family of the list")
     }
 
-    /// The one of a protocol, made to be what its name says.
+    /// The one of a protocol, with the presets of its name.
     pub fn for_protocol(&self, protocol: Protocol) -> Box<dyn Config> {
         let mut found = self.0.iter().filter(|(family, _)| family.prefix == protocol.family.prefix);
         let (_, config) = found.next().expect("a family of the list");

@@ -1,7 +1,7 @@
 //! The one list of protocols.
 //!
-//! The program, the laboratory, the swarm and the pages of the settings go through [`FAMILIES`]; none of them has a
-//! list of its own. A new protocol is its folder in `wetstring-proto`, with [`Registered`] for its configuration,
+//! The program, the laboratory, the swarm and the settings pages iterate over [`FAMILIES`]; none of them has its
+//! own list. A new protocol is its folder in `wetstring-proto`, with [`Registered`] for its configuration,
 //! and one line here.
 //!
 //! ```
@@ -25,7 +25,7 @@ use wetstring_proto::settings::Setting;
 use wetstring_proto::states::Diagram;
 use wetstring_proto::{arpanet, kermit, netblt, uucp, xymodem, zmodem};
 
-/// Every protocol there is, in the order in which a person is shown them.
+/// All protocols, in display order.
 pub static FAMILIES: &[Family] = &[
     Family::of::<kermit::Config>(),
     Family::of::<xymodem::Config>(),
@@ -59,12 +59,12 @@ impl Family {
         }
     }
 
-    /// What a person calls it.
+    /// Its display name.
     pub fn title(&self) -> &'static str {
         self.heading.trim_end_matches(" settings")
     }
 
-    /// The state tables of its engines, each with whose it is.
+    /// The state tables of its engines, each with its owner.
     pub const fn states(&self) -> &'static [(&'static str, Diagram)] {
         self.states
     }
@@ -74,7 +74,7 @@ impl Family {
         self.heading
     }
 
-    /// What stands in front of the names of its settings.
+    /// The prefix of its settings' names.
     pub const fn prefix(&self) -> &'static str {
         self.prefix
     }
@@ -89,7 +89,7 @@ impl Family {
         self.entries.iter().map(move |entry| Protocol { entry, family: self })
     }
 
-    /// The protocol that it is by this name of the list.
+    /// The protocol of this name in the family.
     pub fn named(&'static self, name: &str) -> Option<Protocol> {
         self.protocols().find(|protocol| protocol.name == name)
     }
@@ -108,12 +108,12 @@ impl Protocol {
         FAMILIES.iter().flat_map(Family::protocols)
     }
 
-    /// Those that a person chooses by their names.
+    /// Those that are chosen by name.
     pub fn chosen() -> impl Iterator<Item = Self> {
         Self::all().filter(|protocol| protocol.carrier != Carrier::Hosts)
     }
 
-    /// Those that a stream of bytes carries.
+    /// Those that run over a byte stream.
     pub fn of_bytes() -> impl Iterator<Item = Self> {
         Self::all().filter(|protocol| protocol.carrier == Carrier::Bytes)
     }
@@ -123,7 +123,7 @@ impl Protocol {
         Self::all().find(|protocol| protocol.name == name)
     }
 
-    /// The protocol of a name that stands in the code.
+    /// The protocol of a name in the code.
     ///
     /// # Panics
     ///
@@ -137,7 +137,7 @@ impl Protocol {
         self.family
     }
 
-    /// Whether it is of the family of this configuration.
+    /// Whether it belongs to the family of this configuration.
     pub fn is<C: Registered>(self) -> bool {
         self.family.prefix == C::FAMILY
     }
@@ -149,7 +149,7 @@ impl Protocol {
         config
     }
 
-    /// Makes a configuration of the family the one of this name.
+    /// Applies the presets of this name to a configuration of the family.
     pub fn preset(self, config: &mut dyn Config) {
         for (name, value) in self.entry.preset {
             config.set(name, value).expect("a preset that is in the range of its setting");
@@ -157,7 +157,7 @@ impl Protocol {
     }
 }
 
-/// Kermit, which passes the most lines.
+/// Kermit, which works on the most lines.
 impl Default for Protocol {
     fn default() -> Self {
         Self::named("kermit")

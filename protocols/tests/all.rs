@@ -1,4 +1,4 @@
-//! Everything that is tested from outside.
+//! Tests of the public interface.
 
 mod echo;
 mod one_line;

@@ -1,4 +1,4 @@
-//! A protocol costs its folder and one line: here is one that nothing in the repository knows of but the line below.
+//! A protocol costs its folder and one line: nothing in the repository but the line below knows of this one.
 
 use crate::echo;
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
@@ -7,7 +7,7 @@ use wetstring_lab::{LineModel, Pair, Recorder, Serial};
 use wetstring_proto::{Duration, LineFacts};
 use wetstring_protocols::{Configs, Family, Protocol};
 
-/// The list, with one line more.
+/// The list, with one additional line.
 static FAMILIES: &[Family] = &[Family::of::<echo::Config>()];
 
 fn echo(name: &str) -> Protocol {
@@ -26,7 +26,7 @@ fn its_settings_are_set_and_shown_with_those_of_all_others() {
 }
 
 #[test]
-fn it_moves_files_over_a_line_of_the_laboratory() {
+fn echo_transfers_files_over_a_laboratory_line() {
     for (name, limit) in [("echo", 20.0), ("echo-1", 200.0)] {
         let files = [0, 1, 700].map(|len| MemoryFile::made("f", Content::Random(1), len));
         let mut source = MemorySource::new(files.to_vec());

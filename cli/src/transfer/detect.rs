@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use wetstring_proto::zmodem::{self, Speaker};
+use wetstring_proto::zmodem::{self, PeerRole};
 use wetstring_proto::{
     Command, Cx, Engine, Event, FailureKind, Instant, NoTrace, Outcome, Reply, Request, Stats,
     Status, Wants,
@@ -278,7 +278,7 @@ fn is_text(byte: u8) -> bool {
 
 /// A receiver's question: Kermit (first) or ZMODEM (second)?
 pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
-    if matches!(zmodem::recognise(bytes), Some((_, Speaker::Sender))) || is_cancel(bytes) {
+    if matches!(zmodem::recognise(bytes), Some((_, PeerRole::Sender))) || is_cancel(bytes) {
         return Verdict::Second;
     }
     if bytes.windows(3).any(|three| three == [CTRL_C; 3]) {
@@ -402,7 +402,7 @@ mod tests {
         let (choice, said) = listen(&[(30, &header[..len])], 40);
         assert_eq!(offers(&said)[0], 20, "after two seconds");
         assert!(choice.decided && choice.second.is_none());
-        assert_eq!(zmodem::recognise(&header[..len]), Some((0, Speaker::Sender)));
+        assert_eq!(zmodem::recognise(&header[..len]), Some((0, PeerRole::Sender)));
     }
 
     #[test]

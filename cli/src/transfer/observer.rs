@@ -281,7 +281,7 @@ impl Watch for Observer<'_> {
                 self.ui.event(Happened::Completed { status: *status });
                 self.completed = Some(crate::transfer::host_commands::exit_code(*status));
             }
-            Event::Turned { receives } => {
+            Event::RolesReversed { receives } => {
                 self.direction = if *receives { Direction::Receive } else { Direction::Send };
             }
             Event::Declined { what, kept } => self.declined(*what, *kept),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use wetstring_drive::{Expected, Finding, LineSpec, PortFacts, Probes};
 use wetstring_events::Event;
-use wetstring_proto::peer::{Part, Tongue};
+use wetstring_proto::peer::{Part, PeerProtocol};
 use wetstring_proto::{Blame, Failure, FailureKind, Stats};
 use wetstring_proto::{kermit, xymodem, zmodem};
 
@@ -37,18 +37,24 @@ pub(crate) fn expected(direction: Direction, speaks: Speaks, spec: &LineSpec) ->
         (true, Direction::Receive) => Probes::Nul,
         (false, _) => Probes::All,
     };
-    let fits: fn(Tongue) -> bool = match (speaks, xymodem, direction) {
-        (Speaks::KermitOrZmodem, ..) => |tongue| matches!(tongue, Tongue::Kermit | Tongue::Zmodem),
+    let fits: fn(PeerProtocol) -> bool = match (speaks, xymodem, direction) {
+        (Speaks::KermitOrZmodem, ..) => {
+            |tongue| matches!(tongue, PeerProtocol::Kermit | PeerProtocol::Zmodem)
+        }
         (_, Some(protocol), Direction::Receive) if protocol.tells_names => {
-            |tongue| tongue == Tongue::Ymodem
+            |tongue| tongue == PeerProtocol::Ymodem
         }
-        (_, Some(_), Direction::Receive) => |tongue| tongue == Tongue::Xmodem,
+        (_, Some(_), Direction::Receive) => |tongue| tongue == PeerProtocol::Xmodem,
         (_, Some(protocol), Direction::Send) if protocol.tells_names => {
-            |tongue| matches!(tongue, Tongue::Xymodem | Tongue::YmodemG)
+            |tongue| matches!(tongue, PeerProtocol::Xymodem | PeerProtocol::YmodemG)
         }
-        (_, Some(_), Direction::Send) => |tongue| tongue == Tongue::Xymodem,
-        _ if one.is_some_and(Protocol::is::<kermit::Config>) => |tongue| tongue == Tongue::Kermit,
-        _ if one.is_some_and(Protocol::is::<zmodem::Config>) => |tongue| tongue == Tongue::Zmodem,
+        (_, Some(_), Direction::Send) => |tongue| tongue == PeerProtocol::Xymodem,
+        _ if one.is_some_and(Protocol::is::<kermit::Config>) => {
+            |tongue| tongue == PeerProtocol::Kermit
+        }
+        _ if one.is_some_and(Protocol::is::<zmodem::Config>) => {
+            |tongue| tongue == PeerProtocol::Zmodem
+        }
         // UUCP's peer is called by its name, and the others choose for themselves.
         _ => return None,
     };
@@ -56,20 +62,20 @@ pub(crate) fn expected(direction: Direction, speaks: Speaks, spec: &LineSpec) ->
 }
 
 /// The flag that speaks a tongue.
-const fn flag(tongue: Tongue) -> (&'static str, &'static str) {
+const fn flag(tongue: PeerProtocol) -> (&'static str, &'static str) {
     match tongue {
-        Tongue::Kermit => ("a Kermit", "-P kermit"),
-        Tongue::Xmodem => ("an XMODEM", "-P xmodem"),
-        Tongue::Ymodem => ("a YMODEM", "-P ymodem"),
-        Tongue::Xymodem => ("an XMODEM or YMODEM", "-P xmodem (rx) or -P ymodem (rb)"),
-        Tongue::YmodemG => ("a YMODEM-g", "-P ymodem-g"),
-        Tongue::Zmodem => ("a ZMODEM", "-P zmodem"),
-        Tongue::Uucp => ("a UUCP", "-P uucp-g"),
+        PeerProtocol::Kermit => ("a Kermit", "-P kermit"),
+        PeerProtocol::Xmodem => ("an XMODEM", "-P xmodem"),
+        PeerProtocol::Ymodem => ("a YMODEM", "-P ymodem"),
+        PeerProtocol::Xymodem => ("an XMODEM or YMODEM", "-P xmodem (rx) or -P ymodem (rb)"),
+        PeerProtocol::YmodemG => ("a YMODEM-g", "-P ymodem-g"),
+        PeerProtocol::Zmodem => ("a ZMODEM", "-P zmodem"),
+        PeerProtocol::Uucp => ("a UUCP", "-P uucp-g"),
     }
 }
 
 /// Who the peer is, and what to do.
-pub(crate) fn wrong_peer(direction: Direction, (tongue, part): (Tongue, Part)) -> String {
+pub(crate) fn wrong_peer(direction: Direction, (tongue, part): (PeerProtocol, Part)) -> String {
     let (who, flag) = flag(tongue);
     match (part, direction) {
         (Part::Receiver, Direction::Send) => format!("the peer is {who} receiver: use {flag}"),
@@ -341,18 +347,19 @@ mod tests {
     fn who_answers_is_named_with_the_command() {
         let say = |direction, tongue, part| wrong_peer(direction, (tongue, part));
         assert_eq!(
-            say(Direction::Send, Tongue::Zmodem, Part::Receiver),
+            say(Direction::Send, PeerProtocol::Zmodem, Part::Receiver),
             "the peer is a ZMODEM receiver: use -P zmodem"
         );
         assert_eq!(
-            say(Direction::Receive, Tongue::Ymodem, Part::Sender),
+            say(Direction::Receive, PeerProtocol::Ymodem, Part::Sender),
             "the peer is a YMODEM sender: use -P ymodem"
         );
         assert!(
-            say(Direction::Send, Tongue::Kermit, Part::Sender).contains("wst receive -P kermit")
+            say(Direction::Send, PeerProtocol::Kermit, Part::Sender)
+                .contains("wst receive -P kermit")
         );
         assert!(
-            say(Direction::Receive, Tongue::Kermit, Part::Receiver)
+            say(Direction::Receive, PeerProtocol::Kermit, Part::Receiver)
                 .contains("wst send FILE -P kermit")
         );
     }

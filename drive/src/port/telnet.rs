@@ -272,7 +272,7 @@ impl Port for TelnetLine {
             }
             self.wait(signals, left)?;
         }
-        if self.purpose == Purpose::Client && self.telnet.partner_serves() == Some(false) {
+        if self.purpose == Purpose::Client && self.telnet.peer_serves() == Some(false) {
             notes("the other end says that its Kermit server is not active");
         }
         self.facts.clear = self.serial.is_none() && self.telnet.is_binary();

@@ -307,7 +307,7 @@ impl Idle {
             _ if queued.is_some() => Part::FlowControl,
             (_, Wait::Window | Wait::Answer) if theirs.is_some() => Part::ThinkTime,
             (_, Wait::Window | Wait::Answer) => Part::Acknowledgement,
-            (_, Wait::Partner) => Part::ThinkTime,
+            (_, Wait::Peer) => Part::ThinkTime,
             _ => Part::Idle,
         };
         (part, until)

@@ -1,6 +1,6 @@
 //! Strings of bits that do not begin where octets do: bytes of 36 bits end in the middle of one.
 
-/// The 64 bits at bit `at` of `from`, zeros behind its end.
+/// The 64 bits at bit `at` of `from`, zeros after its end.
 fn look(from: &[u8], at: usize) -> u64 {
     let (first, shift) = (at / 8, at % 8);
     let mut nine = [0; 9];

@@ -5,7 +5,7 @@ use super::leader::Address;
 use super::ncp;
 
 crate::settings! {
-    /// Everything that a person may choose.
+    /// All settings.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {}
     parts {

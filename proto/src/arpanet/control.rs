@@ -12,9 +12,9 @@ use core::fmt;
 
 /// Octets between leader and text.
 pub const HEADER: usize = 5;
-/// The longest message, in bits behind the leader.
+/// The longest message, in bits after the leader.
 pub const LONGEST_BITS: usize = 8063;
-/// The longest message of a single packet, in bits behind the leader.
+/// The longest message of a single packet, in bits after the leader.
 pub const PACKET_BITS: usize = 1008;
 /// The longest text of a control message, in octets.
 pub const CONTROL: usize = 120;
@@ -23,7 +23,7 @@ pub const LINK: u8 = 0;
 /// The links of connections.
 pub const LINKS: core::ops::RangeInclusive<u8> = 2..=71;
 
-/// What stands before a text.
+/// The header before a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// Bits of a byte, S: 1 to 255; 8 on link 0.
@@ -38,7 +38,7 @@ impl Header {
         self.size as usize * self.count as usize
     }
 
-    /// Octets of the whole message behind a leader, its last octet filled up.
+    /// Octets of the whole message after a leader, its last octet filled up.
     pub const fn octets(self) -> usize {
         HEADER + self.bits().div_ceil(8)
     }
@@ -58,7 +58,7 @@ pub enum BadMessage {
     Leader(BadLeader),
     /// It is of another type than a regular message.
     Kind(Kind),
-    /// Its header is not there as a whole: so many octets came behind the leader.
+    /// The header is truncated: this many octets followed the leader.
     Header(usize),
     /// Its bytes have no bits.
     NoSize,
@@ -91,7 +91,7 @@ impl fmt::Display for BadMessage {
 
 impl core::error::Error for BadMessage {}
 
-/// Reads a regular message: its leader, its header, and the octets that its text stands in. What follows the text is
+/// Reads a regular message: its leader, its header, and the octets that its text is in. What follows the text is
 /// padding, and not looked at.
 pub fn message(form: Form, octets: &[u8]) -> Result<(Leader, Header, &[u8]), BadMessage> {
     let leader = Leader::parse(form, octets).map_err(BadMessage::Leader)?;
@@ -146,7 +146,7 @@ pub enum Control {
         /// Socket of the one who is told.
         yours: u32,
     },
-    /// Allocate: the receiver has room for so much more.
+    /// Allocate: the receiver has room for this much more.
     All {
         /// The connection's link.
         link: u8,
@@ -164,7 +164,7 @@ pub enum Control {
         /// Of the bits, likewise.
         bits: u8,
     },
-    /// Return: the sender gives so much back.
+    /// Return: the sender gives this much back.
     Ret {
         /// The connection's link.
         link: u8,

@@ -27,7 +27,7 @@ pub struct Pair {
     pub from: Id,
     /// What goes.
     pub to: Id,
-    /// The other end's host.
+    /// The peer's host.
     pub with: Address,
     /// Our socket: the user's U, the server's S.
     pub ours: u32,
@@ -108,12 +108,12 @@ impl Icp {
         host.write(id, &ours.to_be_bytes(), 32);
         host.close(id);
         let number = Self { stage: Stage::Number(id), with, ours, serves: true, theirs };
-        // The other end knows where to ask as soon as it has the number, which may be before we know that.
+        // The peer knows where to ask as soon as it has the number, which may be before we know that.
         host.listen(ours, ours + SOCKETS - 1)?;
         Ok(number)
     }
 
-    /// Goes on as far as it can: the pair once it is open.
+    /// Continues as far as it can: the pair once it is open.
     pub fn turn(&mut self, host: &mut Host<'_>, cx: &mut Cx<'_>) -> Result<Option<Pair>, Failed> {
         if let Stage::Number(id) = self.stage {
             let Some(number) = self.number(host, id)? else { return Ok(None) };

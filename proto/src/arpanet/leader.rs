@@ -1,4 +1,4 @@
-//! Leaders: what stands before every message between a host and its IMP.
+//! Leaders: the header of every message between a host and its IMP.
 //!
 //! ```text
 //! old, 32 bits:  flags 4 | type 4 | host 2 | IMP 6 | link 8 | id 4 | subtype 4
@@ -294,9 +294,9 @@ pub struct Long {
 pub enum BadLeader {
     /// Fewer octets than a leader has.
     Short {
-        /// So many were expected.
+        /// Expected length.
         expected: usize,
-        /// So many came.
+        /// Received length.
         came: usize,
     },
     /// A type that there is not.
@@ -335,7 +335,7 @@ impl fmt::Display for BadLeader {
 impl core::error::Error for BadLeader {}
 
 impl Leader {
-    /// A leader of this type, about nobody.
+    /// A leader of this type without an address.
     pub const fn new(kind: Kind) -> Self {
         let (address, long) =
             (Address { host: 0, imp: 0 }, Long { network: 0, handling: 0, length_bits: 0 });

@@ -12,7 +12,7 @@
 //! other host has taken it. Link 0 carries the NCP's control commands, links 2 to 71 a connection each, in one
 //! direction, by the number that the receiver has chosen.
 //!
-//! Reading order: [`leader`] is what stands before every message, [`control`] what the hosts' NCPs say to each other,
+//! Reading order: [`leader`] is the header of every message, [`control`] what the hosts' NCPs say to each other,
 //! [`words`] are the machines', [`ncp`] keeps the
 //! connections, [`imp`] is what an IMP makes of a leader, [`icp`] makes a pair of connections of
 //! a call, and [`ftp`] moves files over them; [`Sender`] and [`Receiver`] are engines of a host with

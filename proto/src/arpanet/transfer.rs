@@ -5,7 +5,7 @@ use super::ftp::{self, User};
 use super::ncp::{self, Host};
 use crate::engine::{Command, Cx, Event, Status, Wants};
 use crate::file::{Reply, Request};
-use crate::machine::{Housed, Machine, engine};
+use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
 use crate::time::Instant;
@@ -16,14 +16,14 @@ use crate::time::Instant;
 /// A file cannot be left in the middle without the rest, so [`Command::CancelFile`] and
 /// [`Command::CancelBatch`] do what [`Command::Abort`] does.
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
 /// Retrieves files from the server of another host; likewise. Which ones is said with [`Receiver::want`] before the first call
 /// of a door.
 #[derive(Debug)]
-pub struct Receiver<M>(Housed<Core, M>);
+pub struct Receiver<M>(WithMemory<Core, M>);
 
 engine!(Receiver);
 
@@ -31,7 +31,7 @@ impl<M: Memory> Sender<M> {
     /// A sender in `memory`, which takes at least [`Config::sender_memory`] octets.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.lengths();
-        Housed::new(Core::new(config, true), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config, true), lengths, memory).map(Self)
     }
 }
 
@@ -39,7 +39,7 @@ impl<M: Memory> Receiver<M> {
     /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] octets.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.lengths();
-        Housed::new(Core::new(config, false), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config, false), lengths, memory).map(Self)
     }
 
     /// Adds a file that is to be retrieved; false if it is no name, or there is no room for it.
@@ -155,7 +155,7 @@ impl Machine for Core {
             .with(Wants::INPUT, !over)
             .with(Wants::OUTPUT, self.ncp.may_say())
             .with(Wants::STORE, self.user.asks())
-            .with(Wants::PERSON, self.user.has_notes())
+            .with(Wants::USER, self.user.has_notes())
     }
 
     fn status(&self) -> Status {

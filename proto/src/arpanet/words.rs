@@ -15,12 +15,12 @@ pub const BITS: usize = 36;
 /// The bits that a word has.
 pub const MASK: u64 = (1 << BITS) - 1;
 
-/// How many octets carry so many words: two in nine.
+/// Octets that carry N words: two words in nine octets.
 pub const fn octets(words: usize) -> usize {
     words / 2 * 9 + words % 2 * 5
 }
 
-/// How many words so many octets fill, the last one perhaps in part.
+/// Words that N octets fill, the last perhaps in part.
 pub const fn words(octets: usize) -> usize {
     octets / 9 * 2
         + match octets % 9 {

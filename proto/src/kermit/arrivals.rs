@@ -1,13 +1,13 @@
-//! The receiver's window: which packets are here, which are missing, and which were asked for.
+//! The receiver's window: which packets have arrived, which are missing, and which were requested.
 //!
 //! Numbers here are absolute; the wire carries them modulo 64 (\[KPM\] sliding windows, kermit.md §13).
 
 use super::flight::MAX_SLOTS;
 
-/// Where a packet stands relative to the window.
+/// The position of a packet relative to the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// The one that is waited for.
+    /// The one that is awaited.
     Next,
     /// In the window, before its turn.
     Ahead(u64),
@@ -20,17 +20,17 @@ pub(crate) enum Place {
 /// The receiver's side of the window.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
-    /// Lengths of the data fields that came before their turn; they stand in slots of memory.
+    /// Lengths of the data fields that came before their turn; they are in slots of memory.
     stored: [Option<usize>; MAX_SLOTS],
     /// Slots there is memory for.
     count: usize,
     /// Window agreed on.
     window: u64,
-    /// The number that is waited for.
+    /// The number that is awaited.
     pub(crate) next: u64,
     /// One above the highest number that came.
     high: u64,
-    /// Numbers from `next` on that were asked for by NAK, by bit.
+    /// Numbers from `next` on that were requested by NAK, as bits.
     asked: u64,
 }
 
@@ -68,7 +68,7 @@ impl Arrivals {
         }
     }
 
-    /// Keeps a packet that came before its turn. False if it is here already.
+    /// Keeps an out-of-order packet. False if it is a duplicate.
     pub(crate) fn store(&mut self, number: u64, len: usize) -> bool {
         let index = self.index(number);
         self.high = self.high.max(number + 1);
@@ -79,7 +79,7 @@ impl Arrivals {
         true
     }
 
-    /// The packet that was waited for is dealt with.
+    /// The packet that was awaited is dealt with.
     pub(crate) fn advance(&mut self) {
         let index = self.index(self.next);
         self.stored[index] = None;
@@ -88,7 +88,7 @@ impl Arrivals {
         self.asked >>= 1;
     }
 
-    /// The length of the data field of the packet that is waited for, if it is here already.
+    /// The length of the data field of the packet that is awaited, if it is here already.
     pub(crate) fn ready(&self) -> Option<usize> {
         self.stored[self.index(self.next)]
     }

@@ -10,10 +10,10 @@ use super::zone::Zone;
 use crate::charset::Encoding;
 use crate::file::{FileInfo, FileKind, Refusal};
 
-/// What a sender said of a file. Fields are added up over several A packets.
+/// A sender's description of a file. Fields accumulate over several A packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Attributes {
-    /// Text or binary, if said.
+    /// Text or binary, if specified.
     pub kind: Option<FileKind>,
     /// Exact length in bytes.
     pub size: Option<u64>,
@@ -35,7 +35,7 @@ pub struct Attributes {
     mode_value: Option<u32>,
 }
 
-/// Which attributes are told, or heeded: a set of tags.
+/// The attributes that are sent, or obeyed: a set of tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tags(u32);
 
@@ -98,7 +98,7 @@ fn octal(value: &[u8]) -> Option<u32> {
 }
 
 impl Attributes {
-    /// Adds the triplets of one A packet. Unknown tags are passed over by their length; a triplet
+    /// Adds the triplets of one A packet. Unknown tags are ignored by their length; a triplet
     /// that is cut short ends the list.
     pub fn add(&mut self, data: &[u8]) {
         self.add_of(data, Tags::ALL);
@@ -133,7 +133,7 @@ impl Attributes {
         self.mode = self.mode_value.filter(|_| self.system_is_unix).map(|m| m & 0o777);
     }
 
-    /// What a store is told of the file. `zone` is our own: the sender's is not sent.
+    /// The description for the store. `zone` is our own: the sender's is not sent.
     pub fn info<'a>(&self, name: &'a [u8], default: FileKind, zone: Zone) -> FileInfo<'a> {
         FileInfo {
             name,
@@ -150,7 +150,7 @@ impl Attributes {
 
 /// Writes the attributes of a file in C-Kermit's order, leaving out whole triplets that do not fit
 /// in `out`. Returns the length.
-/// `tried` are codes to show the partner of our own kind bare (the module `probe`).
+/// `tried` are codes to show the peer of our own kind bare (the module `probe`).
 pub fn emit(
     info: &FileInfo<'_>,
     system: [u8; 2],
@@ -225,12 +225,12 @@ pub fn format_decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
     }
 }
 
-/// What the reply to an A packet says.
+/// The reply to an A packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttributeReply {
-    /// Go on.
+    /// Continue.
     Accept,
-    /// Go on from here: the receiver has so many bytes.
+    /// Resume from here: bytes that the receiver has.
     Resume(u64),
     /// Skip this file; the tag that caused it.
     Refuse(Option<u8>),
@@ -241,7 +241,7 @@ impl AttributeReply {
     pub fn parse(data: &[u8]) -> Self {
         match data {
             [b'N', tags @ ..] => Self::Refuse(tags.first().copied()),
-            // A resume position that is no number (C-Kermit says -1 for "nothing here") is zero.
+            // A resume position that is not a number (C-Kermit sends -1 for "nothing stored") is zero.
             [b'1', len, rest @ ..] => {
                 let len = usize::from(unchar(*len)).min(rest.len());
                 Self::Resume(decimal(&rest[..len]).unwrap_or(0))
@@ -251,7 +251,7 @@ impl AttributeReply {
     }
 }
 
-/// The tag by which a refusal is told to the partner.
+/// The tag that reports a refusal to the peer.
 pub const fn refusal_tag(why: Refusal) -> u8 {
     match why {
         // `?` and `#` count as success at C-Kermit, so they must not stand for anything else.
@@ -266,7 +266,7 @@ pub const fn refusal_tag(why: Refusal) -> u8 {
     }
 }
 
-/// The reason that a partner's tag stands for.
+/// The reason for a peer's tag.
 pub const fn refusal_of(tag: Option<u8>) -> Option<Refusal> {
     match tag {
         Some(b'?') => Some(Refusal::Exists),

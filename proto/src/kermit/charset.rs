@@ -1,9 +1,9 @@
-//! The character set of a file's text as attribute `*` says it (kermit.md §12).
+//! The character set of a file's text in attribute `*` (kermit.md §12).
 
 pub(super) use crate::charset::{Charset, Encoding};
 
 impl Encoding {
-    /// The value of the attribute; `None` if it is left out, as it is for ASCII.
+    /// The value of the attribute; `None` if it is omitted, as for ASCII.
     pub(crate) fn put(self, into: &mut [u8; 16]) -> Option<&[u8]> {
         let designator = match self {
             Self::Known(Charset::ASCII) => return None,
@@ -19,7 +19,7 @@ impl Encoding {
         Some(&into[..=designator.len()])
     }
 
-    /// What the attribute's value says.
+    /// The meaning of the attribute's value.
     pub(crate) fn of(value: &[u8]) -> Self {
         match value {
             [b'A', ..] => Self::Unsaid,

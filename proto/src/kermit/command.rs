@@ -1,4 +1,4 @@
-//! What a client asks of a server: the data fields of R, J, H, V, W, O, G, C and K packets, decoded
+//! A client's commands to a server: the data fields of R, J, H, V, W, O, G, C and K packets, decoded
 //! (kermit.md §16).
 //!
 //! ```text
@@ -19,13 +19,13 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ServerCommand<'a> {
-    /// To take files (an S packet without a command before it).
+    /// Receive files (an S packet without a command before it).
     Receive,
     /// To send files.
     Get(Get<'a>),
-    /// To run a command by the host's shell, and to show what it writes.
+    /// Run a command in the host's shell, and show its output.
     Host(&'a [u8]),
-    /// To do something said in the server's own language.
+    /// A command in the server's own language.
     Kermit(&'a [u8]),
     /// To let a user in: name, password, account.
     Login([&'a [u8]; 3]),
@@ -33,11 +33,11 @@ pub enum ServerCommand<'a> {
     Logout,
     /// To make another directory the current one; an empty name is the first one.
     ChangeDirectory(&'a [u8]),
-    /// To say which directory is the current one.
+    /// Report the current directory.
     WorkingDirectory,
     /// To list files.
     Directory(&'a [u8]),
-    /// To say how much room there is.
+    /// Report the free space.
     Space(&'a [u8]),
     /// To delete files.
     Delete(&'a [u8]),
@@ -51,11 +51,11 @@ pub enum ServerCommand<'a> {
     MakeDirectory(&'a [u8]),
     /// To remove an empty directory.
     RemoveDirectory(&'a [u8]),
-    /// To say who is there: a user's name, options.
+    /// Report who is logged in: a user's name, options.
     Who([&'a [u8]; 2]),
     /// To tell the one at the server something.
     Message(&'a [u8]),
-    /// To say what can be asked for.
+    /// Report the available commands.
     Help(&'a [u8]),
     /// To say how it goes.
     Status,
@@ -63,10 +63,10 @@ pub enum ServerCommand<'a> {
     Set {
         /// The setting.
         code: u16,
-        /// What it shall be.
+        /// The new value.
         value: &'a [u8],
     },
-    /// To say the value of a variable.
+    /// Report the value of a variable.
     Query {
         /// Whose it is: `K` the Kermit program's, `S` the system's, `G` a global macro.
         kind: u8,
@@ -93,11 +93,11 @@ pub enum ServerCommand<'a> {
 pub struct Get<'a> {
     /// Which: names with wildcards, separated by blanks; `{a b}` is one name.
     pub names: &'a [u8],
-    /// Delete what has been sent whole.
+    /// Delete files after sending.
     pub delete: bool,
     /// Directories with all that is below them.
     pub recursive: bool,
-    /// Go on where an earlier transfer ended.
+    /// Continue where an earlier transfer ended.
     pub recover: bool,
     /// The name is a command whose output is to be sent.
     pub is_command: bool,
@@ -115,7 +115,7 @@ pub mod code {
     pub const FILE_NAMES: u16 = 301;
     /// What happens to a file of the same name.
     pub const COLLISION: u16 = 302;
-    /// What happens to a file that did not come whole: discard (0), keep (1), auto (2).
+    /// Handling of incomplete files: discard (0), keep (1), auto (2).
     pub const INCOMPLETE: u16 = 310;
     /// Block size, record length, format, organisation and carriage control, to 315.
     pub const BLOCK_SIZE: u16 = 311;
@@ -129,19 +129,19 @@ pub mod code {
     pub const CHECK: u16 = 400;
     /// Longest packet to the server.
     pub const LENGTH: u16 = 401;
-    /// Seconds after which the server asks again.
+    /// The server's timeout in seconds.
     pub const TIMEOUT: u16 = 402;
     /// How often a packet may fail.
     pub const RETRIES: u16 = 403;
-    /// Seconds after which an idle server says so; 0 is never.
+    /// Interval in seconds of an idle server's NAKs; 0 is never.
     pub const SERVER_TIMEOUT: u16 = 404;
     /// Character set on the line.
     pub const TRANSFER_SET: u16 = 405;
     /// Window slots.
     pub const WINDOW: u16 = 406;
-    /// Whether the server decides itself if a file is text (0) or goes by FILE TYPE (1).
+    /// Whether the server detects text files (0) or uses FILE TYPE (1).
     pub const TRANSFER_MODE: u16 = 410;
-    /// Whether the server says what is in a directory that it has changed to.
+    /// Whether the server describes a directory that it has changed to.
     pub const CD_MESSAGE: u16 = 420;
 
     /// The attribute (its tag) that a code from 133 to 148 or 233 to 248 is about.
@@ -157,9 +157,9 @@ pub mod code {
 /// Why a command could not be understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadCommand {
-    /// Nobody knows what this asks for.
+    /// An unknown command.
     Unknown,
-    /// An argument is cut short, or is not what the command takes.
+    /// An argument is truncated or invalid.
     Malformed,
 }
 
@@ -174,11 +174,11 @@ impl fmt::Display for BadCommand {
 
 impl core::error::Error for BadCommand {}
 
-/// The arguments behind the letter of a G command.
+/// The arguments after the letter of a G command.
 struct Arguments<'a>(&'a [u8]);
 
 impl<'a> Arguments<'a> {
-    /// The next, with another behind it perhaps; empty where there is none.
+    /// The next, perhaps followed by another; empty if there is none.
     fn next(&mut self) -> Result<&'a [u8], BadCommand> {
         let Some((&len, rest)) = self.0.split_first() else { return Ok(&[]) };
         let len =
@@ -204,7 +204,7 @@ fn number(text: &[u8]) -> Option<u16> {
 }
 
 impl<'a> ServerCommand<'a> {
-    /// Reads what a packet of type `kind` asks for; `words` is its data field, decoded.
+    /// Parses the command of a packet of type `kind`; `words` is its data field, decoded.
     pub fn parse(kind: u8, words: &'a [u8]) -> Result<Self, BadCommand> {
         let get = Get { names: words, ..Get::default() };
         Ok(match kind {
@@ -241,7 +241,7 @@ impl<'a> ServerCommand<'a> {
         }
     }
 
-    /// Writes what stands in its data field before that is encoded; `None` if it does not fit in
+    /// Writes what is in its data field before that is encoded; `None` if it does not fit in
     /// `out`, or an argument other than the last is longer than 94 bytes.
     pub fn emit(&self, out: &mut [u8]) -> Option<usize> {
         let mut to = Writer { out, len: 0 };
@@ -273,7 +273,7 @@ impl<'a> ServerCommand<'a> {
     fn emit_generic(&self, to: &mut Writer<'_>) -> Option<()> {
         let mut digits = [0; 20];
         match *self {
-            // Nothing at all behind the letter is a logout.
+            // Nothing at all after the letter is a logout.
             Self::Login([b"", b"", b""]) => to.put(b"I "),
             Self::Login(words) => to.generic(b'I', &words),
             Self::Logout => to.generic(b'I', &[]),
@@ -427,7 +427,7 @@ impl Writer<'_> {
         self.put(value)
     }
 
-    /// A letter and its arguments; empty ones at the end are left out.
+    /// A letter and its arguments; empty ones at the end are omitted.
     fn generic(&mut self, letter: u8, arguments: &[&[u8]]) -> Option<()> {
         self.put(&[letter])?;
         let count = arguments.iter().rposition(|a| !a.is_empty()).map_or(0, |last| last + 1);

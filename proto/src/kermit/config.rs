@@ -19,7 +19,7 @@ crate::choice! {
     /// ON, OFF, or left to the program (Kermit streaming (1998): SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Switch {
-        /// Decided by what is known of the line.
+        /// Depends on what is known of the line.
         #[default]
         Auto = "auto",
         /// Yes, whatever the line seems to be.
@@ -71,8 +71,8 @@ crate::choice! {
     /// Which control characters get a prefix.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Prefixing {
-        /// As few as the agreement with the partner allows: none that need not be on a clear channel,
-        /// CAUTIOUS to a partner that tells what it is, ALL to one that does not.
+        /// As few as negotiation allows: the minimum on a clear channel,
+        /// CAUTIOUS for a peer that identifies itself, ALL for one that does not.
         #[default]
         Auto = "auto",
         /// All of them.
@@ -81,7 +81,7 @@ crate::choice! {
         Cautious = "cautious",
         /// Those that nearly always cause trouble.
         Minimal = "minimal",
-        /// None but what the protocol itself needs.
+        /// Only what the protocol itself needs.
         None = "none",
     }
 }
@@ -172,7 +172,7 @@ impl AsText for Charset {
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// All settings, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// Overrides what is known of the line.
@@ -189,10 +189,10 @@ crate::settings! {
             "Packets that may be under way without acknowledgement",
             "[KPM] sliding windows; C-Kermit offers 30";
         "kermit.receive-length" receive_length: u16[10..=9024 "bytes"] = 9024,
-            "Longest packet the partner may send",
+            "Longest packet the peer may send",
             "[KPM] long packets";
         "kermit.send-length" send_length: u16[10..=9024 "bytes"] = 9024,
-            "Longest packet to send, even if the partner takes longer ones",
+            "Longest packet to send, even if the peer accepts longer ones",
             "[KPM] long packets";
         "kermit.adapt-length" adapt_length: bool[word] = "on",
             "Fit the length of packets to the errors of the line",
@@ -201,7 +201,7 @@ crate::settings! {
             "Block check: 6-bit sum, 12-bit sum, CRC-16, 12-bit sum without blanks, CRC-16 on every packet",
             "[KPM] block checks";
         "kermit.prefixing" prefixing: Prefixing[word] = "auto",
-            "Which control characters are sent with a prefix; auto goes by the agreement with the partner",
+            "Control characters that are sent with a prefix; auto depends on negotiation",
             "C-Kermit SET PREFIXING";
         "kermit.prefixed" prefixed: PrefixTable[text Range::Text, PrefixTable::NOTHING] = "",
             "Codes (decimal, separated by commas) to prefix in any case",
@@ -210,32 +210,32 @@ crate::settings! {
             "Codes (decimal, separated by commas) never to prefix; MARK and the packet end stay prefixed",
             "C-Kermit SET CONTROL UNPREFIXED";
         "kermit.parity" parity: Option<Parity>[word] = "auto",
-            "Parity of every byte on the line; auto senses it from the partner's first packet",
+            "Parity of every byte on the line; auto senses it from the peer's first packet",
             "[KPM] parity";
         "kermit.repeat" repeat: bool[word] = "on",
             "Compress runs of equal bytes",
             "[KPM] repeat counts";
         "kermit.attributes" attributes: bool[word] = "on",
-            "Tell and take size, date, mode and type of files",
+            "Send and apply size, date, mode and type of files",
             "[KPM] attributes";
         "kermit.locking-shift" locking_shift: Shift[word] = "on",
             "Shift in and out for 8-bit data on a 7-bit line",
             "C-Kermit SET TRANSFER LOCKING-SHIFT";
         "kermit.digest" digest: bool[word] = "on",
-            "Compare a digest of each whole file when the partner is a Wetstring too",
+            "Compare a digest of each whole file when the peer is a Wetstring too",
             "docs/decisions/002", no_flag;
-        /// What the partner is told as TIME.
+        /// Sent to the peer as TIME.
         "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
-            "Longest wait for a packet before it is asked for, or sent, again",
+            "Timeout for a packet",
             "[KPM] TIME";
         "kermit.retries" retries: u8[1..=94] = 10,
-            "How often one packet may fail before the transfer does",
+            "Retry limit of a packet",
             "C-Kermit SET RETRY";
         "kermit.receive-kind" receive_kind: FileKind[word] = "binary",
-            "Kind of a file whose sender does not say",
+            "Type of a file whose sender does not specify it",
             "C-Kermit SET FILE TYPE", no_flag;
         "kermit.transfer-set" transfer_set: Charset[text Range::Word(Charset::WIRE_NAMES), Charset::TRANSPARENT, if is_on_wire] = "transparent",
-            "Character set of text on the wire: what a sender translates to and names; what a receiver takes for text whose sender names none",
+            "Character set of text on the wire: a sender translates to it and names it; a receiver assumes it if the sender names none",
             "C-Kermit SET TRANSFER CHARACTER-SET";
         "kermit.file-set" file_set: Charset[text Range::Word(Charset::NAMES), Charset::UTF8] = "utf8",
             "Character set of text files here; transparent never translates",
@@ -260,16 +260,16 @@ crate::settings! {
             "Code of the line turn-around character of a half-duplex line (17 is XON); 0 is none",
             "C-Kermit SET HANDSHAKE; Kermit streaming (1998), half-duplex connections";
         "kermit.padding" pad_count: u8[0..=94 "bytes"] = 0,
-            "NUL bytes the partner is asked to send before each packet",
+            "NUL bytes the peer is asked to send before each packet",
             "[KPM] NPAD";
         "kermit.init-length" init_length: u8[1..=40 "bytes"] = 40,
-            "How much of the parameter string to send; less for partners that choke on it",
+            "How much of the parameter string to send; less for peers that fail on it",
             "C-Kermit SET SEND NEGOTIATION-STRING-MAX-LENGTH";
         "kermit.interrupts" interrupts: u8[0..=9] = 3,
             "Raw Ctrl-C in a row, between packets, that end the transfer; 0 is never",
             "C-Kermit SET TRANSFER CANCELLATION";
         "kermit.linger" linger: Span[0..=60000 milliseconds] = 1500,
-            "How long a receiver stays to repeat its last acknowledgement",
+            "How long a receiver lingers to retransmit its last acknowledgement",
             "docs/decisions/001";
         "kermit.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 262_144,
             "File data kept between the engine and its store",
@@ -278,17 +278,17 @@ crate::settings! {
     also {
         /// The line.
         line: LineFacts = LineFacts::default(),
-        /// Which attributes are told.
+        /// The attributes that are sent.
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
         taken_tags: Tags = Tags::ALL,
-        /// The byte that ends a packet, as the partner is asked to send it.
+        /// The byte that ends a packet, as the peer is asked to send it.
         eol: u8 = b'\r',
         /// Local time: attribute dates are local. UTC unless set.
         zone: Zone = Zone::UTC,
         /// System id to show; `U1` is Unix.
         system: [u8; 2] = *b"U1",
-        /// The file mode is what the person has set, and servers go by it.
+        /// The file mode is set by the user, and servers use it.
         manual_mode: bool = false,
         /// Between two systems of one id text goes as it is.
         alike_as_is: bool = false,
@@ -308,7 +308,7 @@ pub(crate) const MAX_NAME: usize = 1024;
 impl Config {
     /// Bytes of one packet of up to `len` bytes with slack, padding and terminator.
     pub(crate) const fn slot_len(len: usize) -> usize {
-        // A short packet is taken, and an error message sent, whatever length was set.
+        // Short packets are accepted, and error messages sent, regardless of the configured length.
         let len = if len < 112 { 112 } else { len };
         len + LONG_HEADER + SLACK
     }
@@ -336,7 +336,7 @@ impl Config {
         4 * Self::queued_len(0)
     }
 
-    /// Bytes of memory a sender of this configuration lives in.
+    /// Bytes of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.sender_lengths().iter().sum()
     }
@@ -349,7 +349,7 @@ impl Config {
         [source, self.sender_queue(), slots, frame, MAX_NAME]
     }
 
-    /// Bytes of memory a receiver of this configuration lives in.
+    /// Bytes of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.receiver_lengths().iter().sum()
     }
@@ -368,13 +368,13 @@ impl Config {
             (Switch::Off, _, _) | (Switch::Auto, Switch::Off, _) => false,
             (Switch::Auto, Switch::On, _) => true,
             // An end that cannot know offers, and the end that made the connection decides; but a line on which
-            // somebody has set a parity is a serial line, and those make mistakes.
+            // the user has set a parity is a serial line, and those have errors.
             (Switch::Auto, Switch::Auto, None) => !self.parity.is_some_and(Parity::is_seven_bit),
             (Switch::Auto, Switch::Auto, Some(reliable)) => reliable,
         }
     }
 
-    /// Whether this end says that its channel is clear.
+    /// Whether this end announces a clear channel.
     pub fn offers_clear_channel(&self) -> bool {
         match self.clear_channel {
             Switch::On => true,
@@ -449,7 +449,7 @@ impl Config {
         }
     }
 
-    /// The check type asked for, as the codec knows it.
+    /// The requested check type, as the codec has it.
     pub fn check_type(&self) -> Check {
         self.check.codec()
     }

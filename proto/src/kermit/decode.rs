@@ -1,6 +1,6 @@
 //! The data field of packets to file bytes (\[KPM\] §6.5; locking shifts as C-Kermit has them).
 //!
-//! The elements are drawn in [`encode`](super::encode). A decoder takes more than our encoder
+//! The elements are drawn in [`encode`](super::encode). A decoder accepts more than our encoder
 //! writes: counts of 0 and 1, a DLE after the count, bare control characters, any character after
 //! QCTL, a bare LF as a line end in text.
 
@@ -14,13 +14,13 @@ const CR: u8 = 13;
 
 /// Prefixes in a block from which on they are looked for beforehand.
 const DENSE: u32 = 6;
-/// Room for that: at most the block and what spans write behind it.
+/// Room for that: at most the block and what spans write after it.
 const DENSE_ROOM: usize = BLOCK + 32;
 
 /// Bytes of the field that must be there for a block: spans are copied in steps of 16.
 const WINDOW: usize = BLOCK + 16;
 
-/// Undoes the partner's encoding; keeps the shift state and, in text, a CR that waits for its LF.
+/// Undoes the peer's encoding; keeps the shift state and, in text, a CR that waits for its LF.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     qctl: u8,
@@ -35,7 +35,7 @@ pub struct Decoder {
 
 /// What one element says.
 enum Element {
-    /// So many copies of a byte, and the index after the element.
+    /// Copies of a byte, and the index after the element.
     Bytes(usize, u8, usize),
     /// A locking shift: the new state, and the index after it.
     Lock(bool, usize),
@@ -46,7 +46,7 @@ enum Element {
 impl Decoder {
     /// A decoder at the start of a file.
     ///
-    /// `qctl` is what the partner announced, `qbin` and `rept` what is in effect; `text` turns
+    /// `qctl` is what the peer announced, `qbin` and `rept` what is in effect; `text` turns
     /// CR LF into LF. [`Shift::Negotiated`] without `qbin` counts as off, and [`Shift::Forced`]
     /// does without `qbin`.
     pub fn new(qctl: u8, qbin: Option<u8>, rept: Option<u8>, shift: Shift, text: bool) -> Decoder {
@@ -63,14 +63,14 @@ impl Decoder {
     }
 
     /// Starts another file: unshifted, no CR waiting. The count of [`truncated`](Self::truncated)
-    /// elements goes on.
+    /// elements continues.
     pub fn reset(&mut self) {
         self.shifted = false;
         self.pending_cr = false;
     }
 
-    /// Data fields that ended inside an element since the decoder was made. Such an element says
-    /// nothing certain, so it is dropped.
+    /// Data fields that ended inside an element so far. Such an element is
+    /// ambiguous, so it is dropped.
     pub fn truncated(&self) -> u64 {
         self.truncated
     }
@@ -267,7 +267,7 @@ impl Decoder {
 
     /// Ends a file: writes a CR that still waits for its LF; returns bytes written (0 or 1).
     ///
-    /// With no room in `dst` the CR goes on waiting.
+    /// With no room in `dst` the CR continues waiting.
     pub fn finish(&mut self, dst: &mut [u8]) -> usize {
         match dst.first_mut() {
             Some(room) if self.pending_cr => {
@@ -289,7 +289,7 @@ impl Decoder {
             if Some(byte) == self.rept && count.is_none() {
                 let Some(&said) = src.get(at) else { return Element::Truncated };
                 at += 1;
-                // 0 counts as 1, as in C-Kermit; more than 94 cannot be said honestly.
+                // 0 counts as 1, as in C-Kermit; more than 94 is invalid.
                 count = Some(usize::from(unchar(said)).clamp(1, LONGEST_RUN));
                 continue;
             }
@@ -344,6 +344,6 @@ impl Decoder {
 
 /// The character after QCTL: a control if it can stand for one, else itself (\[KPM\] §6.5).
 fn uncontrol(c: u8) -> u8 {
-    // Without a branch: what follows a prefix is hard to foresee.
+    // Without a branch: what follows a prefix is hard to predict.
     c ^ (u8::from(is_control(ctl(c))) << 6)
 }

@@ -5,14 +5,14 @@
 //!   #N or #O         #P          ~ tochar(n)   &      #
 //! ```
 //!
-//! An element is never split: a packet is decoded by itself. Only the shift state goes on from one
+//! An element is never split: a packet is decoded by itself. Only the shift state continues from one
 //! packet to the next.
 
 use super::check::{ctl, tochar};
 use super::prefix::{PrefixTable, is_control};
 use super::scan::{self, BLOCK};
 
-/// The longest run one repeat count can say.
+/// The longest run of one repeat count.
 pub(super) const LONGEST_RUN: usize = 94;
 const LF: u8 = 10;
 const CR: u8 = 13;
@@ -43,7 +43,7 @@ pub struct Coding {
     pub qbin: Option<u8>,
     /// The repeat prefix, if in effect, normally `~`.
     pub rept: Option<u8>,
-    /// A character that the peer may take for a repeat prefix: it never stands bare.
+    /// A character that the peer may take for a repeat prefix: it is never sent bare.
     pub other_rept: Option<u8>,
     /// Locking shifts; [`Shift::Negotiated`] without `qbin` counts as off.
     pub shift: Shift,
@@ -144,7 +144,7 @@ impl Coding {
         element
     }
 
-    /// Whether runs of `byte` may be said by a count: a line end in text never (peers that drop a
+    /// Whether runs of `byte` may be encoded by a count: a line end in text never (peers that drop a
     /// CR forget to drop its count).
     fn counts(&self, byte: u8) -> bool {
         self.rept.is_some() && !(self.text && matches!(byte, CR | LF))
@@ -168,7 +168,7 @@ enum Filter {
     Controls([u8; 4]),
     /// All controls, all bytes with bit 7, and these.
     High([u8; 4]),
-    Everything,
+    All,
 }
 
 impl Filter {
@@ -182,7 +182,7 @@ impl Filter {
             3..=6 => Filter::Six(collect(all())),
             _ if others().count() <= 4 => Filter::Controls(collect(others())),
             _ if low().count() <= 4 => Filter::High(collect(low())),
-            _ => Filter::Everything,
+            _ => Filter::All,
         }
     }
 }
@@ -221,7 +221,7 @@ impl Encoder {
         self.shifted = false;
     }
 
-    /// Writes as many whole elements of `src` as fit in `dst`; returns source bytes used and bytes
+    /// Writes as many complete elements of `src` as fit in `dst`; returns source bytes used and bytes
     /// written.
     ///
     /// Unless `last`, up to 200 bytes of `src` may be left although there is room, because a run
@@ -250,7 +250,7 @@ impl Encoder {
             Filter::High(codes) => {
                 self.blocks_with(src, dst, |block| scan::controls_and_high(block, codes))
             }
-            Filter::Everything => self.blocks_with(src, dst, |_| u64::MAX),
+            Filter::All => self.blocks_with(src, dst, |_| u64::MAX),
         }
     }
 
@@ -376,7 +376,7 @@ impl Encoder {
         (at, written)
     }
 
-    /// Writes the next element; `None` if there is no source, no room, or too little foresight.
+    /// Writes the next element; `None` if there is no source, no room, or too little look-ahead.
     fn step(&self, src: &[u8], last: bool, dst: &mut [u8], written: &mut usize) -> Option<usize> {
         let byte = *src.first()?;
         let element = &self.elements[usize::from(byte)];
@@ -388,7 +388,7 @@ impl Encoder {
             if run == src.len() && run < LONGEST_RUN && !last {
                 return None;
             }
-            // Two equal bytes are written out; for three plain ones a count is no longer.
+            // Two equal bytes are written out; for three plain ones a count is not longer.
             if run >= 3 {
                 let head = dst.get_mut(at..at + 2 + len)?;
                 head[..2].copy_from_slice(&[rept, tochar(run as u8)]);

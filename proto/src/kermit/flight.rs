@@ -1,4 +1,4 @@
-//! The sender's window: packets that are under way, and which of them need sending again.
+//! The sender's window: packets that are in flight, and which of them need sending again.
 //!
 //! Numbers here are absolute (they do not wrap); the wire carries them modulo 64. The window is
 //! slots in memory, a packet with number n in slot n mod the number of slots (\[KPM\] sliding
@@ -7,14 +7,14 @@
 use crate::time::{Duration, Instant};
 use crate::trace::Again;
 
-/// The most window slots there can be: the numbering allows no more than 31 under way.
+/// The most window slots there can be: the numbering allows no more than 31 in flight.
 pub(crate) const MAX_SLOTS: usize = 31;
 
-/// One packet under way.
+/// One packet in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) kind: u8,
-    /// Where the packet stands in its slot of memory.
+    /// Where the packet is in its slot of memory.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) acked: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Slot {
     pub(crate) copies: u32,
     /// Position in the outgoing stream at which its last copy ends.
     pub(crate) leaves_at: u64,
-    /// Bytes of the stream up to there that nothing was heard of when the last copy was queued.
+    /// Bytes of the stream up to there that were unacknowledged when the last copy was queued.
     pub(crate) under_way: u64,
     /// When the port took the last byte of the last copy.
     pub(crate) left: Option<Instant>,
@@ -32,7 +32,7 @@ pub(crate) struct Slot {
     pub(crate) since: Instant,
     /// NAKs for it.
     pub(crate) naks: u32,
-    /// A NAK wants another copy, which has to wait.
+    /// A NAK requested another copy, which has to wait.
     pub(crate) wanted: bool,
     /// The last copy had to wait so.
     pub(crate) waited: bool,
@@ -51,7 +51,7 @@ impl Slot {
     }
 }
 
-/// The packets under way.
+/// The packets in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
     slots: [Slot; MAX_SLOTS],
@@ -62,7 +62,7 @@ pub(crate) struct Flight {
     /// The number that comes next.
     pub(crate) next: u64,
     order: u64,
-    /// Position in the outgoing stream up to which the partner is known to have it.
+    /// Position in the outgoing stream up to which the peer is known to have it.
     heard: u64,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Acked {
     pub(crate) len: usize,
     /// Bytes of the file it stands for.
     pub(crate) file: usize,
-    /// Round trip and the bytes that were under way, if the packet was sent only once.
+    /// Round trip and the bytes that were in flight, if the packet was sent only once.
     pub(crate) rtt: Option<(Duration, u64)>,
     /// Times it was sent; each copy may be answered.
     pub(crate) copies: u32,
@@ -101,7 +101,7 @@ impl Flight {
         &mut self.slots[index]
     }
 
-    /// Packets under way, acknowledged ones behind a hole included.
+    /// Packets in flight, acknowledged ones after a hole included.
     pub(crate) fn len(&self) -> usize {
         (self.next - self.low) as usize
     }
@@ -116,7 +116,7 @@ impl Flight {
         (ahead < self.next - self.low).then_some(self.low + ahead)
     }
 
-    /// Takes the next number for a packet that stands at `start..end` of its slot of memory.
+    /// Takes the next number for a packet that is at `start..end` of its slot of memory.
     pub(crate) fn push(&mut self, kind: u8, start: usize, end: usize) -> u64 {
         let number = self.next;
         *self.slot_mut(number) = Slot { kind, start, end, queue: true, ..Slot::default() };
@@ -124,13 +124,13 @@ impl Flight {
         number
     }
 
-    /// A packet in flight was written anew in its slot of memory.
+    /// A packet in flight was rewritten in its slot of memory.
     pub(crate) fn rewritten(&mut self, number: u64, start: usize, end: usize) {
         let slot = self.slot_mut(number);
         (slot.start, slot.end) = (start, end);
     }
 
-    /// The packet that was pushed last has so much data, which stands for so much of the file.
+    /// Sets the data length of the packet pushed last, and how much of the file it encodes.
     pub(crate) fn load(&mut self, data: usize, file: usize) {
         let slot = self.slot_mut(self.next - 1);
         (slot.data, slot.file) = (data, file);
@@ -207,7 +207,7 @@ impl Flight {
         Some(acked)
     }
 
-    /// Asks for another copy of `number`, unless one is on its way that the partner cannot have
+    /// Asks for another copy of `number`, unless one is on its way that the peer cannot have
     /// known of: still in the queue, or left less than `soonest` ago.
     pub(crate) fn again(
         &mut self,
@@ -233,7 +233,7 @@ impl Flight {
         slot.naks - 1
     }
 
-    /// Another copy of `number` is wanted, later.
+    /// Another copy of `number` is due later.
     pub(crate) fn want(&mut self, number: u64) {
         let slot = self.slot_mut(number);
         slot.wanted = !slot.acked && !slot.queue;
@@ -241,8 +241,8 @@ impl Flight {
 
     /// Packets below `number` that left before it: on a line that keeps the order they are lost.
     ///
-    /// Only a later packet bears witness, and only by its number too: a partner that acknowledges
-    /// in sequence answers a repeated packet first and all that waited behind it afterwards.
+    /// Only a later packet bears witness, and only by its number too: a peer that acknowledges
+    /// in sequence answers a repeated packet first and all that waited after it afterwards.
     pub(crate) fn overtaken(&self, number: u64) -> impl Iterator<Item = u64> + use<> {
         let witness = *self.slot(number);
         let mut lost = 0u64;

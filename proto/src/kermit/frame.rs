@@ -1,4 +1,4 @@
-//! Packets out of the stream of bytes, nothing more (\[KPM\] §3, §6.1; parity sensing as C-Kermit).
+//! Framing: packets in the byte stream (\[KPM\] §3, §6.1; parity sensing as C-Kermit).
 //!
 //! ```text
 //! noise  MARK  LEN SEQ TYPE [LENX1 LENX2 HCHECK] DATA... CHECK  EOL  noise
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A body is found by its length. What cannot be a packet is reported as damaged at once, and the
-//! search goes on behind it. The block check is not verified here.
+//! search continues after it. The block check is not verified here.
 
 use super::check::{Check, unchar};
 use super::packet::{SLACK, field};
@@ -14,7 +14,7 @@ use super::reason::BadPacket;
 use super::scan;
 
 const CTRL_C: u8 = 3;
-/// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts behind it.
+/// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts after it.
 pub const LONGEST_SHORT: usize = 96;
 
 /// The parity of a line, as software adds it to 7-bit characters.
@@ -62,7 +62,7 @@ impl Parity {
     }
 }
 
-/// What a [`FrameReader`] must know of the partner and the line.
+/// What a [`FrameReader`] must know of the peer and the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameSettings {
     /// The character before each packet.
@@ -73,7 +73,7 @@ pub struct FrameSettings {
     pub parity: Option<Parity>,
     /// A clear channel: MARK and EOL in the data are data, length alone counts.
     pub transparent: bool,
-    /// So many Ctrl-Cs in a row between packets are a wish to stop; 0: never.
+    /// Ctrl-Cs in a row between packets that cancel the transfer; 0: never.
     pub interrupt: u8,
     /// Longest body (LEN to CHECK) expected; [`SLACK`] more is taken, and short packets always
     /// are, as far as the buffer goes.
@@ -107,11 +107,11 @@ impl FrameSettings {
 pub enum Found<'a> {
     /// The body of a packet, LEN to the last CHECK character, parity stripped.
     Packet(&'a [u8]),
-    /// Something that began as a packet and was none.
+    /// An invalid packet.
     Damaged {
         /// What was wrong.
         why: BadPacket,
-        /// Bytes given up, MARK included.
+        /// Bytes discarded, MARK included.
         len: usize,
     },
     /// The agreed number of Ctrl-Cs came between packets.
@@ -125,12 +125,12 @@ struct Damage {
     len: usize,
 }
 
-/// What the header says so far.
+/// The header so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Header {
     /// More of it must come.
     Open,
-    /// The body has so many bytes.
+    /// The body has this many bytes.
     Len(usize),
     /// It cannot be a packet.
     Bad(BadPacket),
@@ -149,7 +149,7 @@ pub struct FrameReader {
     /// MARK was seen; the body so far is in the first `held` bytes of the buffer.
     in_packet: bool,
     held: usize,
-    /// Length of the body, 0 until the header has said it.
+    /// Length of the body, 0 until the header is complete.
     need: usize,
     /// Only EOL courtesy was seen since the last packet.
     courtesy: bool,
@@ -296,7 +296,7 @@ impl FrameReader {
                 self.ctrl_cs = 0;
                 return (at + 1, true);
             }
-            // Never let the count run over where nobody asked for it.
+            // Without a limit the count must not overflow.
             self.ctrl_cs = self.ctrl_cs.min(254);
         }
         (input.len(), false)
@@ -326,7 +326,7 @@ impl FrameReader {
         if eight { 0xFF } else { 0x7F }
     }
 
-    /// The length of the body if all of it stands in `input` as it is, undamaged.
+    /// The length of the body if all of it is in `input` as it is, undamaged.
     fn whole(&self, room: usize, input: &[u8]) -> Option<usize> {
         if !self.in_packet || self.sensed() != Some(Parity::None) {
             return None;
@@ -345,7 +345,7 @@ impl FrameReader {
         Some(len)
     }
 
-    /// The index of the first byte that may not stand in a packet: MARK or EOL.
+    /// The index of the first byte that cannot be in a packet: MARK or EOL.
     fn stop(&self, bytes: &[u8], strip: u8, transparent: bool) -> Option<usize> {
         if transparent {
             return None;
@@ -503,12 +503,12 @@ impl FrameReader {
         (used, Some(Err(Damage { why, len: 1 + self.held + used })))
     }
 
-    /// Adopts the parity that a whole first packet shows, and strips it from the `body`.
+    /// Adopts the parity of a complete first packet, and strips it from the `body`.
     fn settle_parity(&mut self, body: &mut [u8]) {
         if self.sensed().is_some() {
             return;
         }
-        // A line with 8 bits shows in the header, which never has bit 7 set by itself.
+        // An 8-bit line shows in the header, which never has bit 7 set itself.
         let header = self.header_sense.guess();
         self.sensed = self.sense.guess().or(header.filter(|&parity| parity == Parity::None));
         if self.sensed.or(header).is_some_and(Parity::is_seven_bit) {

@@ -4,10 +4,10 @@
 //! hit once in m bytes, carries L-h bytes of data, and takes the time of L+R bytes where R of them
 //! pass while its answer is awaited. What arrives per time is most where (L-h)(L+R) = m(h+R): near
 //! sqrt(h m) without waiting, never above m+h. C-Kermit's rule halves after every error and grows
-//! back by a third; this one knows where it is going, stays there, and on a clean line grows without
+//! back by a third; this one has a target, stays there, and on a clean line grows without
 //! a bound but the peer's.
 
-/// Learns how often the line is hit, and says how long a packet should be.
+/// Estimates the error rate of the line, and the best packet length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LengthPolicy {
     /// Bytes that were seen to be good: of packets that came, and of those that were lost up to
@@ -35,7 +35,7 @@ const SHORTEST: u64 = 32;
 /// that changes.
 const MEMORY: u64 = 64;
 
-/// The best length of a packet with so much overhead on a line that is hit once in `between` bytes,
+/// The best length of a packet with this overhead on a line with one error in `between` bytes,
 /// if the time of `idle` bytes passes with each.
 fn best(overhead: u64, idle: u64, between: u64) -> u64 {
     let lost = overhead + idle;
@@ -57,7 +57,7 @@ impl LengthPolicy {
         self.bytes == 0
     }
 
-    /// So many bytes of packets were acknowledged.
+    /// This many bytes of packets were acknowledged.
     pub(crate) fn carried(&mut self, len: usize) {
         self.bytes += len as u64;
         self.carried += len as u64;
@@ -82,7 +82,7 @@ impl LengthPolicy {
             return usize::MAX;
         }
         let proven = if window == 1 || self.doubtful {
-            // Half of it, since a noisy line may have let so much through by luck.
+            // Half of it: a noisy line may have let that much through by chance.
             (self.carried / 2).max(SHORT)
         } else {
             (self.carried * 2).max(BEARABLE)
@@ -99,7 +99,7 @@ impl LengthPolicy {
         }
     }
 
-    /// A packet of so many bytes was lost.
+    /// A packet of this many bytes was lost.
     pub(crate) fn lost(&mut self, len: usize) {
         // It says little of a line to lose what is too long for it: the first hit was somewhere, in a
         // packet that is much longer than `between` at about that, in a short one in the middle.
@@ -113,7 +113,7 @@ impl LengthPolicy {
     }
 
     /// The best length of a whole packet with its terminator. `idle` is how many bytes of line time
-    /// an answer takes to come, when nothing else is under way; `window` is how many packets may be.
+    /// an answer takes to come, when nothing else is in flight; `window` is how many packets may be.
     pub(crate) fn length(&self, idle: usize, window: usize) -> usize {
         if !self.enabled {
             return usize::MAX;
@@ -130,12 +130,12 @@ impl LengthPolicy {
         usize::try_from(best).unwrap_or(usize::MAX)
     }
 
-    /// The best length where the time of so many bytes passes with each packet.
+    /// The best length where each packet costs the time of this many bytes.
     fn fitting(&self, idle: u64) -> u64 {
         let between = self.between();
         let [short, long] = OVERHEAD;
         let best = |overhead: u64, idle: u64, between: u64| {
-            // How far a line is trusted that was never hit is no knowledge: the simpler rule does.
+            // The trust in a line without errors is no measurement: the simpler rule is enough.
             if self.losses == 0 {
                 ((overhead + idle) * between).isqrt()
             } else {

@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the queue towards the port, the agreement with the
-//! partner, counters and the things to tell the person.
+//! peer, counters and the things to tell the user.
 
 use super::check::{Check, crc16};
 use super::config::Prefixing;
@@ -10,18 +10,21 @@ use super::frame::{FrameReader, FrameSettings, Parity};
 use super::packet::{BadPacket, LONG_HEADER, Packet, data_room, finish, kind};
 use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
-use super::probe::Bare;
+use super::probe::ProbeState;
 use crate::engine::{Cx, Outcome};
-use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
+use crate::session::{
+    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
+    Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Load, TraceEvent, Waits};
+use crate::trace::{Load, TraceEvent};
 use core::fmt::Write;
 
 /// Marks in the stream where packets end; as many packets may be queued at once.
 const ENDS: usize = 64;
 
-/// Bytes on their way to the port, with the ends of packets, so that what has not left can be
+/// The output queue, with the ends of packets, so that what has not left can be
 /// dropped without cutting a packet in two.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
@@ -51,7 +54,7 @@ impl Output {
         self.out.lend(out)
     }
 
-    /// The port took `len` bytes. Returns how many that really were.
+    /// The port took `len` bytes. Returns how many were really queued.
     pub(crate) fn take(&mut self, len: usize) -> usize {
         let len = self.out.take(len);
         while self.count > 0 && self.ends[self.first] <= self.out.taken {
@@ -62,7 +65,7 @@ impl Output {
         len
     }
 
-    /// Room behind what is queued; moves the queue to the front if that is needed for `want`. The
+    /// Room after what is queued; moves the queue to the front if that is needed for `want`. The
     /// first `keep` bytes of the room stay as they are: a packet that is being built there.
     /// `None` if there is no room for `want` bytes or for another packet.
     pub(crate) fn room<'a>(
@@ -90,7 +93,7 @@ impl Output {
         position
     }
 
-    /// Drops every packet of which nothing has left; returns where the stream ends now.
+    /// Drops every packet that has not started to leave; returns where the stream ends now.
     pub(crate) fn drop_unsent(&mut self) -> u64 {
         let taken = self.out.taken;
         let keep =
@@ -108,36 +111,36 @@ pub(crate) struct Link {
     pub(crate) reader: FrameReader,
     pub(crate) output: Output,
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes,
+    pub(crate) notes: EventQueue,
     pub(crate) message: Text<160>,
-    /// An error packet that may have been another one, with what it would say.
+    /// An error packet that may be a damaged other one, with its text.
     pub(crate) weak_error: Text<96>,
     pub(crate) has_weak_error: bool,
     pub(crate) agreement: Text<160>,
-    /// What the partner said of itself.
+    /// The peer's parameters.
     pub(crate) theirs: Params,
     pub(crate) agreed: Agreed,
     /// Whether bare control characters pass the line.
-    pub(crate) bare: Bare,
-    /// Parity of what we send: configured, or as sensed from the partner.
+    pub(crate) bare: ProbeState,
+    /// Parity of what we send: configured, or as sensed from the peer.
     pub(crate) parity: Parity,
     pub(crate) ending: Ending,
     /// The line is listened to no longer than this, however long something comes.
     linger_latest: Instant,
     pub(crate) timers: Timers,
     pub(crate) port: Port,
-    /// When the partner's last good packet came.
+    /// When the peer's last good packet came.
     pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
-    /// What the trace says we wait for.
-    pub(crate) waits: Waits,
-    /// What the trace says of bytes that come.
-    pub(crate) comings: Comings,
+    /// The traced cause of waiting.
+    pub(crate) waits: WaitTrace,
+    /// The trace of received bytes.
+    pub(crate) comings: InputTrace,
     /// The last parameter string that looked damaged: its length and CRC.
     doubted: Option<(usize, u16)>,
 }
 
-/// Before anything is agreed: type-1 checks, nothing else.
+/// Before negotiation: type-1 checks, nothing else.
 pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     check: Check::Sum6,
     forced_check: false,
@@ -168,13 +171,13 @@ impl Link {
             reader,
             output: Output::new(),
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             message: Text::new(),
             weak_error: Text::new(),
             has_weak_error: false,
             agreement: Text::new(),
             theirs: Params::default(),
-            bare: Bare::Untried,
+            bare: ProbeState::Untried,
             agreed: Agreed {
                 forced_check: config.check == BlockCheck::Crc16Always,
                 ..NOTHING_AGREED
@@ -186,8 +189,8 @@ impl Link {
             port: Port::default(),
             spoke: Instant::ZERO,
             last_nak: None,
-            waits: Waits::default(),
-            comings: Comings::default(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
             doubted: None,
             config,
         }
@@ -203,12 +206,12 @@ impl Link {
         self.config.timeout.get()
     }
 
-    /// Silence that nothing explains ends the transfer after so long.
+    /// Unexplained silence ends the transfer after this.
     pub(crate) fn patience(&self) -> Duration {
         self.longest_wait() * u32::from(self.config.retries)
     }
 
-    /// Takes over the parity of the partner's packets, once it is known.
+    /// Takes over the parity of the peer's packets, once it is known.
     pub(crate) fn sense_parity(&mut self) {
         if let (None, Some(parity)) = (self.config.parity, self.reader.sensed())
             && !self.parity.is_seven_bit()
@@ -217,15 +220,15 @@ impl Link {
         }
     }
 
-    /// Whether a parameter string had better be sent again. A peer that says the same strange things
-    /// twice means them: no line damages two packets in the same way.
+    /// Whether a parameter string should be requested again. If an odd one comes twice
+    /// it is genuine: no line damages two packets in the same way.
     pub(crate) fn doubts(&mut self, data: &[u8]) -> Option<BadPacket> {
         let why = params::doubt(data)?;
         let said = Some((data.len(), crc16(data)));
         (core::mem::replace(&mut self.doubted, said) != said).then_some(why)
     }
 
-    /// The check of packets we send now. Parameter exchanges are on type 1 unless 5 was asked for.
+    /// The check of packets we send now. Parameter exchanges use type 1 unless 5 was requested.
     pub(crate) fn check_for(&self, kind: u8) -> Check {
         match kind {
             _ if self.agreed.forced_check => Check::Crc16,
@@ -248,7 +251,7 @@ impl Link {
         }
     }
 
-    /// How file data is encoded for this partner.
+    /// How file data is encoded for this peer.
     pub(crate) fn data_coding(&self, text: bool) -> Coding {
         Coding {
             qctl: b'#',
@@ -262,22 +265,22 @@ impl Link {
         }
     }
 
-    /// Whether our partner frames by length alone: one of us, streaming on a clear channel.
+    /// Whether our peer frames by length alone: one of us, streaming on a clear channel.
     pub(crate) fn framed_by_length(&self) -> bool {
         let a = &self.agreed;
         a.streaming && a.clear && a.own.is_some_and(|own| own & OWN_LENGTH != 0)
     }
 
     /// Whether to try which control characters pass the line: one of us, a line of eight bits that
-    /// is not known to be clear, and nobody has said what to prefix.
+    /// is not known to be clear, and the user has not set what to prefix.
     pub(crate) fn may_try_bare(&self) -> bool {
         let a = &self.agreed;
         let eight_bit = a.qbin.is_none() && a.shift == Shift::Off && !self.seven_bit();
         let open = !a.clear && self.config.prefixing == Prefixing::Auto;
-        self.bare == Bare::Untried && a.own.is_some() && eight_bit && open
+        self.bare == ProbeState::Untried && a.own.is_some() && eight_bit && open
     }
 
-    /// The codes that get a prefix in file data to this partner (kermit.md §7.4).
+    /// The codes that get a prefix in file data to this peer (kermit.md §7.4).
     fn prefix_table(&self) -> PrefixTable {
         let by_length = self.framed_by_length() && self.config.prefixing == Prefixing::Auto;
         let mut table = match self.config.prefixing {
@@ -291,7 +294,7 @@ impl Link {
             }
             Prefixing::Auto if by_length => PrefixTable::CLEAR_OWN,
             Prefixing::Auto if self.agreed.clear => PrefixTable::CLEAR,
-            Prefixing::Auto if self.bare == Bare::Passed => PrefixTable::TRIED,
+            Prefixing::Auto if self.bare == ProbeState::Passed => PrefixTable::TRIED,
             Prefixing::Auto if self.theirs.whatami.is_some() => PrefixTable::CAUTIOUS,
             Prefixing::Auto => PrefixTable::ALL,
         };
@@ -299,7 +302,7 @@ impl Link {
             if self.config.unprefixed.contains(code) {
                 table = table.without(code);
             }
-            // VMS terminal drivers take these for themselves whatever was agreed (kermit.md §7.4).
+            // VMS terminal drivers intercept these whatever was negotiated (kermit.md §7.4).
             let vms = &self.theirs.system == b"D7"
                 && matches!(code, 3 | 14 | 15 | 17 | 19 | 24 | 25 | 141 | 145 | 147);
             if vms || self.config.prefixed.contains(code) {
@@ -309,7 +312,7 @@ impl Link {
         if by_length {
             return table;
         }
-        // What begins and ends a packet must not stand bare in the middle of one.
+        // MARK and EOL must not be bare inside a packet.
         table.with(self.config.mark).with(b'\r').with(self.theirs.eol)
     }
 
@@ -340,7 +343,7 @@ impl Link {
     }
 
     /// Builds a packet without a slot (acknowledgements, NAKs, errors) and queues it. `data` is as
-    /// it stands on the wire.
+    /// it is on the wire.
     pub(crate) fn say(
         &mut self,
         cx: &mut Cx<'_>,
@@ -362,7 +365,7 @@ impl Link {
             self.config.mark,
             self.seven_bit(),
         );
-        // No room means that the port takes nothing; the partner will ask again.
+        // No room means that the port has stalled; the peer will ask again.
         if let Some(ends_at) = self.enqueue(cx, out, &buf[start..end], true) {
             let load = Load { at: self.begin_of(ends_at, end - start), ..Load::default() };
             trace_sent(cx, kind, number, end - start, 0, load);
@@ -373,7 +376,7 @@ impl Link {
         }
     }
 
-    /// Encodes a text into a packet of any length that the partner takes, and queues it. False if the
+    /// Encodes a text into a packet of any length that the peer takes, and queues it. False if the
     /// text is too long for that.
     pub(crate) fn say_text(
         &mut self,
@@ -392,7 +395,7 @@ impl Link {
         let coding = self.text_coding();
         let pad = usize::from(self.theirs.pad_count);
         let turn = usize::from(self.config.handshake != 0);
-        // Without room the port takes nothing; the partner will ask again.
+        // No room means that the port has stalled; the peer will ask again.
         let want = pad + LONG_HEADER + most + check.len() + 1 + turn;
         let Some(room) = self.output.room(out, want, 0) else { return true };
         let body = &mut room[pad..];
@@ -415,13 +418,13 @@ impl Link {
         true
     }
 
-    /// Undoes the partner's encoding of a text that is not file data; how much was used, and made.
+    /// Undoes the peer's encoding of a text that is not file data; how much was used, and made.
     pub(crate) fn read_text(&self, data: &[u8], out: &mut [u8]) -> (usize, usize) {
         let Agreed { qbin, rept, .. } = self.agreed;
         Decoder::new(self.theirs.qctl, qbin, rept, Shift::Off, false).decode(data, out)
     }
 
-    /// A transaction is over, and another may follow on the same line: what was agreed on the
+    /// A transaction is over, and another may follow on the same line: what was negotiated about the
     /// encoding of text stays, everything else is to be agreed on again.
     pub(crate) fn begin_again(&mut self) {
         self.agreed = Agreed {
@@ -446,8 +449,8 @@ impl Link {
         self.say(cx, out, kind::ERROR, number, &data[..len], self.agreed.check);
     }
 
-    /// A failure: what has not left is dropped, and the partner is told why, if there is something
-    /// to say. False if the end has begun already.
+    /// A failure: unsent output is dropped, and the peer gets the reason, if there is
+    /// one. False if the session is ending already.
     pub(crate) fn last_words(
         &mut self,
         cx: &mut Cx<'_>,
@@ -470,31 +473,31 @@ impl Link {
         self.last_nak.is_none_or(|last| now - last >= Duration::from_millis(100))
     }
 
-    /// Begins to end. The first reason counts.
+    /// Starts to end. The first reason counts.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
         if self.ending.begin(cx, outcome) {
             self.port.moved = cx.now;
         }
     }
 
-    /// Everything is said: stays for `quiet` more, and as long as something comes, to a bound.
+    /// All is sent: lingers until it was quiet for `quiet`, up to a limit.
     pub(crate) fn linger(&mut self, cx: &Cx<'_>, outcome: Outcome, quiet: Duration) {
         self.linger_latest = cx.now + quiet * 6;
         self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
     }
 
-    /// Everything is said: stays for so long, whatever comes.
+    /// All is sent: lingers for this long, regardless of input.
     pub(crate) fn linger_once(&mut self, cx: &Cx<'_>, outcome: Outcome, quiet: Duration) {
         self.linger_latest = cx.now + quiet;
         self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
     }
 
-    /// When a port that takes nothing is given up.
+    /// The write stall timeout.
     pub(crate) fn stalled_at(&self) -> Option<Instant> {
         self.port.stalled_at(self.output.pending(), self.patience())
     }
 
-    /// The last words have left, or will not.
+    /// The last packets have left, or never will.
     pub(crate) fn words_are_out(&self, now: Instant) -> bool {
         self.port.words_are_out(now, self.output.pending())
     }
@@ -506,7 +509,7 @@ impl Link {
             || self.output.pending() >= self.config.output_chunk().min(high)
     }
 
-    /// Looks for the turn-around character; returns how many bytes of `bytes` to pass over.
+    /// Looks for the turn-around character; returns how many bytes of `bytes` to ignore.
     pub(crate) fn await_turn(&mut self, bytes: &[u8]) -> usize {
         if !self.timers.is_running(Timer::Turn) {
             return 0;
@@ -517,7 +520,7 @@ impl Link {
                 self.timers.stop(Timer::Turn);
                 at + 1
             }
-            // A packet that begins means that the partner does not keep to the rule.
+            // A packet start means that the peer does not follow the rule.
             None => match bytes.iter().position(|byte| byte & 0x7f == self.config.mark) {
                 Some(at) => {
                     self.timers.stop(Timer::Turn);
@@ -560,7 +563,7 @@ impl Link {
         self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet_len as u64);
     }
 
-    /// The partner's error message, decoded, for the person.
+    /// The peer's error message, decoded, for the user.
     pub(crate) fn take_message(&mut self, data: &[u8]) {
         let (qbin, rept) = (self.agreed.qbin, self.agreed.rept);
         let mut decoder = Decoder::new(self.theirs.qctl, qbin, rept, Shift::Off, false);
@@ -572,13 +575,13 @@ impl Link {
             to[..len].copy_from_slice(&text[..len]);
             len
         });
-        self.notes.push(Note::Message);
+        self.notes.push(QueuedEvent::Message);
     }
 
     /// What follows from an agreement for the line itself.
     pub(crate) fn settle(&mut self) {
         if self.agreed.qbin.is_some() && !self.parity.is_seven_bit() {
-            // A partner that wants 8th-bit prefixing has a 7-bit line, parity or not.
+            // A peer that wants 8th-bit prefixing has a 7-bit line, parity or not.
             self.parity = Parity::Space;
             self.reader.settings.parity = Some(Parity::Space);
         }
@@ -587,7 +590,7 @@ impl Link {
         }
     }
 
-    /// Passes over input at the end; returns how many bytes were taken.
+    /// Discards input at the end; returns how many bytes were taken.
     pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
         match self.ending {
             Ending::Over(_) | Ending::No => 0,
@@ -605,7 +608,7 @@ impl Link {
         self.ending.deadline(&self.timers, self.port.words_until())
     }
 
-    /// The words that notes refer to.
+    /// The texts that queued events refer to.
     pub(crate) fn words(&self) -> Words<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
         Words { agreement, message, ..Words::default() }
@@ -639,11 +642,11 @@ impl Link {
         also(a.attributes, "attributes");
         also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
         self.agreement = text;
-        self.notes.push(Note::Negotiated);
+        self.notes.push(QueuedEvent::Negotiated);
     }
 }
 
-/// Leaves the trace of a packet that was queued.
+/// Traces a packet that was queued.
 pub(crate) fn trace_sent(
     cx: &mut Cx<'_>,
     kind: u8,
@@ -658,7 +661,7 @@ pub(crate) fn trace_sent(
     }
 }
 
-/// Leaves the trace of a packet that came; `len` is its length, `at` where it ends in the stream.
+/// Traces a packet that came; `len` is its length, `at` where it ends in the stream.
 pub(crate) fn trace_got(cx: &mut Cx<'_>, packet: &Packet<'_>, len: usize, at: u64) {
     if cx.trace.enabled() {
         let data = if packet.kind == kind::DATA { packet.data.len() } else { 0 };

@@ -9,20 +9,19 @@
 //! gives them types, [`encode`] and [`decode`] are the data field with [`prefix`] tables,
 //! [`params`] is the negotiation, [`attributes`] describes files, [`states`] is the whole protocol
 //! on one screen, and [`Sender`] and [`Receiver`] are the two engines of a transfer. [`command`] is
-//! what a client asks of a server, [`Server`] and [`Client`] are the two engines of that dialogue;
+//! what a client asks of a server, [`Server`] and [`Client`] are the two engines of that exchange;
 //! they hand the line over to the other two and take it back.
 //!
-//! Not here: character sets, checkpointing (never deployed).
+//! Not implemented: character sets, checkpointing (never deployed).
 
 mod arrivals;
-mod asking;
 pub mod attributes;
 mod charset;
 pub mod check;
 pub mod command;
+mod command_memory;
 pub mod config;
 pub mod decode;
-mod dialogue;
 pub mod encode;
 mod flight;
 pub mod frame;
@@ -36,6 +35,7 @@ mod probe;
 mod reason;
 mod receiving;
 mod registry;
+mod requesting;
 mod scan;
 mod sending;
 mod serving;
@@ -47,9 +47,9 @@ mod weak;
 mod zone;
 
 pub use crate::charset::{Charset, Encoding};
-pub use asking::Client;
 pub use config::{BlockCheck, ByteOrder, Config, LineFacts, Names, Prefixing, Switch, UnknownSet};
 pub use receiving::Receiver;
+pub use requesting::Client;
 pub use sending::{FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};
 pub use serving::Server;
 pub use zone::Zone;

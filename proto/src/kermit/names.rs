@@ -3,7 +3,7 @@
 
 /// Writes the common form of the last component of `name` into `out`; returns its length.
 ///
-/// Letters become upper case, `~` a hyphen, a space an underscore, what some systems reserve an
+/// Letters become upper case, `~` a hyphen, a space an underscore, characters that some systems reserve an
 /// `X`, and all dots but the last underscores. A name that begins with a dot gets an `X` before it.
 pub fn to_common(name: &[u8], out: &mut [u8]) -> usize {
     let leaf = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);

@@ -6,7 +6,7 @@
 use super::check::{Check, tochar, unchar};
 pub use super::reason::BadPacket;
 
-/// Packet types, as they stand on the wire.
+/// Packet types, as they are on the wire.
 pub mod kind {
     /// Send-Init: the sender's parameters.
     pub const SEND_INIT: u8 = b'S';
@@ -32,7 +32,7 @@ pub mod kind {
     pub const ERROR: u8 = b'E';
 }
 
-/// Where the fields of a packet stand, counted from LEN: MARK belongs to the stream, and no check covers it.
+/// Offsets of the fields of a packet, from LEN: MARK belongs to the stream, and no check covers it.
 pub mod field {
     /// LEN, or a blank: then the packet is long.
     pub const LEN: usize = 0;
@@ -64,7 +64,7 @@ const COUNTED: usize = field::DATA - field::SEQ;
 pub const MAX_LONG: usize = 9024;
 /// The longest LEN of a short packet: SEQ, TYPE, data and check.
 pub const MAX_SHORT: usize = 94;
-/// Bytes by which a packet may be longer than agreed and still be taken: C-Kermit 10 beta overruns by a few
+/// Bytes by which a packet may exceed the negotiated length and still be accepted: C-Kermit 10 beta overruns by a few
 /// (kermit.md §5.2).
 pub const SLACK: usize = 16;
 
@@ -110,7 +110,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, BadP
             3 => Check::Crc16,
             _ => return Err(BadPacket::NakWithData),
         },
-        // A Send-Init asks for type 5 in the very packet that is on type 3 already.
+        // A Send-Init requests type 5 in a packet that already uses type 3.
         kind::SEND_INIT | kind::INFO if forced || body.get(header + 7) == Some(&b'5') => {
             Check::Crc16
         }
@@ -127,7 +127,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, BadP
     packet.ok_or(BadPacket::Check)
 }
 
-/// Completes a packet whose data field stands at `buf[LONG_HEADER..LONG_HEADER + data_len]`.
+/// Completes a packet whose data field is at `buf[LONG_HEADER..LONG_HEADER + data_len]`.
 ///
 /// Returns where the packet begins and ends in `buf`; the terminator is not part of it. The short
 /// form is used whenever it fits. With `seven_bit` the high bits are cleared before the check is
@@ -168,9 +168,9 @@ pub fn finish(
     (start, end)
 }
 
-/// How many bytes of data fit in one packet to a partner.
+/// How many bytes of data fit in one packet to a peer.
 ///
-/// `max_short` is the partner's MAXL, `max_long` its MAXLX if long packets were agreed on. MAXLX
+/// `max_short` is the peer's MAXL, `max_long` its MAXLX if long packets were agreed on. MAXLX
 /// is taken as a bound on the whole packet, which is safe under both readings (kermit.md §5.2).
 pub fn data_room(max_short: usize, max_long: Option<usize>, check: Check) -> usize {
     let short = max_short.min(MAX_SHORT).saturating_sub(COUNTED + check.len());

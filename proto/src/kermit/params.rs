@@ -1,4 +1,4 @@
-//! The parameter string of S, I and their acknowledgements, and what two of them agree on.
+//! The parameter string of S, I and their acknowledgements, and negotiation.
 //!
 //! ```text
 //! MAXL TIME NPAD PADC EOL QCTL QBIN CHKT REPT CAPAS... WINDO MAXLX1 MAXLX2 CHKPNT CHKINT(3)
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Every field may be missing; a missing field means its default (kermit.md §5). The five bytes after
-//! WHATAMI2 are ours: partners ignore what they do not know, and another Wetstring learns from
+//! WHATAMI2 are ours: peers ignore unknown fields, and another Wetstring learns from
 //! them that its framer counts bytes on a clear channel and that digests of whole files may ride
 //! in Z packets (docs/decisions/002).
 //!
@@ -30,7 +30,7 @@ pub const CAP_RESEND: u8 = 16;
 /// CAPAS: locking shifts.
 pub const CAP_SHIFT: u8 = 32;
 
-/// WHATAMI: the one who says this is a server.
+/// WHATAMI: the sender of this is a server.
 pub const WMI_SERVER: u8 = 1;
 /// WHATAMI: the file mode is binary.
 pub const WMI_BINARY: u8 = 2;
@@ -38,7 +38,7 @@ pub const WMI_BINARY: u8 = 2;
 pub const WMI_STREAM: u8 = 8;
 /// WHATAMI: the channel is clear.
 pub const WMI_CLEAR: u8 = 16;
-/// WHATAMI2: the file mode is what the person has set (manual), not what the two ends find fit.
+/// WHATAMI2: the file mode is set by the user (manual), not detected.
 pub const WMI2_MANUAL: u8 = 1;
 /// WHATAMI: this byte is valid.
 pub const WMI_VALID: u8 = 32;
@@ -48,24 +48,24 @@ pub const OWN_DIGEST: u8 = 1;
 /// Own flags: the framer goes by length alone while streaming on a clear channel.
 pub const OWN_LENGTH: u8 = 2;
 
-/// A parameter string, decoded; defaults stand where it was silent.
+/// A decoded parameter string; missing fields have defaults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// Longest short packet this side wants to receive (LEN value).
+    /// Longest short packet to receive (LEN value).
     pub max_short: u8,
-    /// Seconds after which the other side shall give up waiting; 0 is never.
+    /// Seconds after which the peer times out; 0 is never.
     pub time_s: Option<u8>,
-    /// Padding bytes wanted before each packet.
+    /// Padding bytes requested before each packet.
     pub pad_count: u8,
     /// The padding byte.
     pub pad: u8,
-    /// Terminator wanted after each packet.
+    /// Terminator requested after each packet.
     pub eol: u8,
     /// Control prefix this side will use.
     pub qctl: u8,
     /// 8th-bit prefix, `Y` (willing) or `N` (not); `N` if absent.
     pub qbin: u8,
-    /// Block check asked for, as a character.
+    /// Requested block check, as a character.
     pub check: u8,
     /// Repeat prefix; blank if none.
     pub rept: u8,
@@ -79,14 +79,14 @@ pub struct Params {
     pub whatami: Option<u8>,
     /// System id, two characters; blanks if unknown.
     pub system: [u8; 2],
-    /// WHATAMI2: the file mode is what the person has set.
+    /// WHATAMI2: the file mode is set by the user.
     pub manual: bool,
-    /// Our own flags, if the partner is one of us.
+    /// Our own flags, if the peer is one of us.
     pub own: Option<u8>,
 }
 
 impl Default for Params {
-    /// What an empty string means.
+    /// The defaults of an empty string.
     fn default() -> Self {
         Self {
             max_short: 80,
@@ -118,7 +118,7 @@ fn number(c: u8) -> u8 {
     unchar(c & 0x7f).min(94)
 }
 
-/// The fields after CAPAS sit behind however many CAPAS bytes there are.
+/// The fields after CAPAS sit after however many CAPAS bytes there are.
 fn parse_tail(tail: &[u8], p: &mut Params) {
     if let Some(&c) = tail.first() {
         p.window = number(c).clamp(1, 31);
@@ -183,7 +183,7 @@ pub fn doubt(data: &[u8]) -> Option<BadPacket> {
     if (0..3).any(|i| prefixes[i].is_some() && prefixes[..i].contains(&prefixes[i])) {
         return Some(BadPacket::SamePrefixes);
     }
-    // A wrong one changes the file without a sign; who means it says it again. `N` is an old way to
+    // A wrong one changes the file without a sign; who means it retransmits it. `N` is an old way to
     // say that there is none.
     let usual = [Some(b'#'), Some(b'&'), Some(b'~')];
     if (0..3).any(|i| ![None, usual[i]].contains(&prefixes[i]) && (i, prefixes[i]) != NO_REPEATS) {
@@ -192,7 +192,7 @@ pub fn doubt(data: &[u8]) -> Option<BadPacket> {
     doubt_tail(data)
 }
 
-/// Looks at what stands behind the checkpoint fields.
+/// Looks at what is after the checkpoint fields.
 fn doubt_tail(data: &[u8]) -> Option<BadPacket> {
     let at = |index: usize| data.get(index).copied();
     let mut capas = 9;
@@ -225,7 +225,7 @@ fn doubt_tail(data: &[u8]) -> Option<BadPacket> {
 }
 
 impl Params {
-    /// The kind of files that whoever said this has set by hand.
+    /// The file type that the sender of this has set by hand.
     pub fn manual_kind(&self) -> Option<FileKind> {
         let whatami = self.whatami.filter(|_| self.manual)?;
         Some(if whatami & WMI_BINARY != 0 { FileKind::Binary } else { FileKind::Text })
@@ -256,7 +256,7 @@ impl Params {
         p
     }
 
-    /// Writes the string and returns its length, at most `limit`: partners that choke on long
+    /// Writes the string and returns its length, at most `limit`: peers that choke on long
     /// strings get a shorter one. `out` takes at least 33 bytes.
     pub fn emit(&self, out: &mut [u8; 40], limit: usize) -> usize {
         let max_long = self.max_long.unwrap_or(0);
@@ -308,8 +308,8 @@ pub struct Agreed {
     pub qbin: Option<u8>,
     /// Repeat prefix, if in use.
     pub rept: Option<u8>,
-    /// The repeat prefix that the peer named, where it is not the one we named: nothing is repeated, but
-    /// the peer may have read ours wrong, and take this for it.
+    /// The peer's repeat prefix, if it differs from ours: repeat counts are off, but
+    /// the peer may have misread ours, and use this one.
     pub other_rept: Option<u8>,
     /// Window slots.
     pub window: u8,
@@ -325,7 +325,7 @@ pub struct Agreed {
     pub streaming: bool,
     /// Control characters may go bare.
     pub clear: bool,
-    /// The partner is one of us, with these flags.
+    /// The peer is one of us, with these flags.
     pub own: Option<u8>,
 }
 

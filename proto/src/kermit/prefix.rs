@@ -28,7 +28,7 @@ impl PrefixTable {
         .with_all(&[0, 1, 4, 10, 13, 17, 19, 21, 129, 132, 138, 141, 145, 147, 149, 255]);
 
     /// Between our own ends, where all other codes were seen to pass the line: framing, flow
-    /// control, and what it would do harm to try.
+    /// control, and what must not be tried.
     pub const TRIED: PrefixTable =
         PrefixTable::NOTHING.with_all(&[1, 3, 13, 16, 17, 19, 26, 28, 29, 30, 145, 147, 255]);
 
@@ -46,7 +46,7 @@ impl PrefixTable {
     ///
     /// C-Kermit 10 restarts a packet on MARK and ends it on EOL even when lengths say otherwise;
     /// with these two prefixed it received every pair of bytes, and random ones, unharmed. With
-    /// either of them bare it failed. Where the partner's MARK or EOL is another, add it.
+    /// either of them bare it failed. Where the peer's MARK or EOL is another, add it.
     pub const CLEAR: PrefixTable = PrefixTable::NOTHING.with_all(&[1, 13]);
 
     /// A clear channel through Telnet: CR (which Telnet pads), DEL, IAC, XON, XOFF and MARK.

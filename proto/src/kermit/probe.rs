@@ -1,8 +1,8 @@
 //! A try whether control characters pass the line bare, between our own ends.
 //!
-//! On a line of which nothing is known a careful sender prefixes 34 control characters, and random
-//! data grows by an eighth. Most lines pass most of them. So the first A packet to a partner of our
-//! own kind carries, in a triplet that any receiver passes over, each code that could be left bare.
+//! On an unknown line a careful sender prefixes 34 control characters, and random
+//! data grows by an eighth. Most lines pass most of them. So the first A packet to a peer of our
+//! own kind carries, in a triplet that any receiver ignores, each code that could be left bare.
 //! If that packet is acknowledged they have all passed, for its check covers them. If it has to be
 //! sent again it goes without them, and the file is sent the careful way; so noise costs no more
 //! than the prefixes.
@@ -21,11 +21,11 @@ pub(crate) const MOST: usize = 66;
 
 /// Where the try stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Bare {
+pub(crate) enum ProbeState {
     /// Not tried yet.
     #[default]
     Untried,
-    /// The packet is under way.
+    /// The packet is in flight.
     Asked,
     /// All codes have passed.
     Passed,

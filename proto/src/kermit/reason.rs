@@ -1,15 +1,15 @@
-//! Why bytes are no packet, or none to be believed.
+//! Why a packet is rejected.
 
 use crate::reason::reasons;
 
 reasons! {
-    /// Why bytes are no packet, or none to be believed.
+    /// Why a packet is rejected.
     pub enum BadPacket {
         /// LEN is none.
         Length = "expected a length of 3 to 94, or 0",
         /// SEQ is none.
         Sequence = "expected a sequence number of 0 to 63",
-        /// LENX1 and LENX2 are no length.
+        /// Invalid LENX1 and LENX2.
         LongLength = "expected an extended length of 1 to 9024",
         /// HCHECK is wrong.
         HeaderCheck = "the check of the long header is wrong",
@@ -35,13 +35,13 @@ reasons! {
         WeakError = "error under a weaker check",
         /// Parameters: a control character.
         Control = "control character in parameters",
-        /// Parameters: EOL is no control character.
+        /// Parameters: EOL is not a control character.
         Eol = "packet end that is no control character",
-        /// Parameters: QCTL is no prefix.
+        /// Parameters: invalid QCTL.
         ControlPrefix = "control prefix that is none",
-        /// Parameters: QBIN is no prefix.
+        /// Parameters: invalid QBIN.
         BinaryPrefix = "8th-bit prefix that is none",
-        /// Parameters: CHKT is no block check.
+        /// Parameters: invalid CHKT.
         CheckType = "block check that is none",
         /// Parameters: two prefixes are one character.
         SamePrefixes = "prefixes that are the same",
@@ -55,7 +55,7 @@ reasons! {
         LongSystem = "system id that is too long",
         /// Parameters: the system's ID ends too soon.
         ShortSystem = "system id that is cut short",
-        /// Parameters: more than any Kermit says.
+        /// Parameters: longer than from any Kermit.
         Unknown = "unknown fields at the end",
     }
 }

@@ -14,9 +14,9 @@ use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Refusal};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Text};
+use crate::session::{self, Ask, Ending, Text, trace_duplicate};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, trace_duplicate};
+use crate::trace::TraceEvent;
 
 mod files;
 mod receiver;
@@ -24,14 +24,14 @@ mod receiver;
 pub(super) use receiver::Mem;
 pub use receiver::Receiver;
 
-/// Quiet that lets a failed transfer's last packets run out.
+/// Silence in which a failed transfer's last packets drain.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// With nothing good for so long at least, and for so long at most, what is missing is asked for again
+/// Limits of the time without a good packet after which missing packets are requested again
 /// at every damaged packet.
 const STUCK: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(3)];
 
-/// The file that is being received. Its name stands in memory.
+/// The file that is being received. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     name_len: usize,
@@ -40,19 +40,19 @@ struct Current {
     attributes: Attributes,
     /// The store has it open.
     open: bool,
-    /// The store, or a person here, does not want it; data is passed over.
+    /// Refused by the store or the local user; data is ignored.
     unwanted: bool,
-    /// The store's reason not to want it.
+    /// The store's reason for the refusal.
     refusal: Option<Refusal>,
     /// The sender cut it short.
     discard: bool,
-    /// Its beginning was here before.
+    /// It is being resumed.
     resumed: bool,
     /// The sender's digest of the whole file.
     digest: Option<[u8; 33]>,
 }
 
-/// Whom to tell what, to stop.
+/// A pending cancel: which end, and its scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cancel {
     No,
@@ -68,12 +68,12 @@ enum Waiting {
     Nothing,
     /// A is acknowledged when the store has decided.
     AttributeReply,
-    /// A D or Z came without complete attributes before it; its data stands in `hold`.
+    /// A D or Z came without complete attributes before it; its data is in `hold`.
     Packet {
         kind: u8,
         len: usize,
     },
-    /// The rest of a data field stands in `hold[at..len]`.
+    /// The rest of a data field is in `hold[at..len]`.
     Decode {
         at: usize,
         len: usize,
@@ -100,11 +100,11 @@ pub(super) struct Core {
     /// When the last packet, or part of one, came.
     heard: Instant,
     /// The last acknowledgement that was not of data: its number and data field. If it is lost, the
-    /// same must be said again.
+    /// same must be retransmitted.
     answered: (u64, Text<40>),
     /// Smoothed silence before a packet.
     interval: Duration,
-    /// With nothing good for so long, what is missing is asked for again at every damaged packet.
+    /// Without a good packet for this long, missing packets are requested again at every damaged packet.
     stuck: Duration,
     /// The silence before the packet that is coming in.
     silence: Option<Duration>,
@@ -140,14 +140,14 @@ impl Core {
         }
     }
 
-    /// A server's: it says so in its parameters.
+    /// Part of a server: announced in its parameters.
     pub(super) fn serving(config: Config) -> Self {
         let mut core = Self::new(config);
         core.ours.whatami = core.ours.whatami.map(|whatami| whatami | params::WMI_SERVER);
         core
     }
 
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let config = &self.link.config;
         let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
@@ -156,7 +156,7 @@ impl Core {
         FileInfo { screen: self.file.screen, proved, ..info }
     }
 
-    /// Whether input is taken now, or waits until the store has answered.
+    /// Whether input is accepted now, or blocked until the store replies.
     fn takes_input(&self) -> bool {
         match self.link.ending {
             Ending::No => self.waiting == Waiting::Nothing,
@@ -193,7 +193,7 @@ impl Core {
     fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
         self.enter(cx, ReceiverInput::Failed);
         self.waiting = Waiting::Nothing;
-        // What is decoded goes to the store first: a partial file may be resumed.
+        // Decoded data goes to the store first: a partial file may be resumed.
         self.ask = match (self.file.open, self.sink.pending(), kind) {
             (false, _, _) => Ask::Nothing,
             (true, 1.., kind) if !matches!(kind, FailureKind::Store(_)) => Ask::Write,
@@ -228,7 +228,7 @@ impl Core {
         self.link.say(cx, mem.out, kind::NAK, number, &[], check);
     }
 
-    /// After the end: only a repeated B is ours, and what has the looks of one so far.
+    /// After the end: only a retransmitted B, or its start, is ours.
     fn linger_input(
         &mut self,
         cx: &mut Cx<'_>,
@@ -246,7 +246,7 @@ impl Core {
         let rest = &bytes[courtesy..];
         let Some(first) = rest.first() else { return courtesy };
         if !self.link.reader.mid_packet() && first & 0x7f != mark {
-            // The prompt, or the next protocol: none of ours.
+            // The prompt, or the next protocol: not ours.
             if let Ending::Linger { outcome, .. } = self.link.ending {
                 self.link.ending = Ending::Over(outcome);
             }
@@ -268,7 +268,7 @@ impl Core {
         self.link.stats.damaged += 1;
         cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         if self.state == Receiving::Init {
-            // A parity sensed from a damaged packet is worth nothing.
+            // A parity sensed from a damaged packet is useless.
             self.link.reader.forget_parity();
         }
         if self.streaming() {
@@ -278,8 +278,8 @@ impl Core {
         self.heard = cx.now;
         self.silence = None;
         let next = self.arrivals.next;
-        // A copy of what was asked for can be lost as well, and so can the question. A sender that no
-        // longer fills the window, of which we are not told, sends nothing else.
+        // A retransmission can be lost as well, and so can the NAK. A sender that no
+        // longer fills the window, which we cannot see, sends nothing else.
         let stuck = cx.now - self.link.spoke >= self.stuck;
         if self.arrivals.window() == 1 || self.state != Receiving::Data || stuck {
             if self.link.may_nak(cx.now) {
@@ -360,7 +360,7 @@ impl Core {
         }
     }
 
-    /// A packet that came before its turn: kept, acknowledged, and the missing ones asked for.
+    /// An out-of-order packet: kept, acknowledged, and the missing ones requested.
     fn ahead(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>, number: u64) {
         let slot_len = mem.hold.len();
         let at = self.arrivals.index(number) * slot_len;
@@ -392,7 +392,7 @@ impl Core {
         self.ack(cx, mem, number, if again { said.as_bytes() } else { b"" });
     }
 
-    /// The packet that was waited for.
+    /// The packet that was awaited.
     fn in_turn(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         self.step(cx, mem, packet.kind, packet.data);
         self.follow_up(cx, mem);
@@ -474,7 +474,7 @@ impl Core {
         self.fail(cx, mem, Blame::Local, FailureKind::Aborted, say);
     }
 
-    /// How long nothing but noise, echoes and pieces may come. The longest packet takes its time.
+    /// Longest time with only noise, echoes and fragments. Covers the longest packet.
     fn patience(&self) -> Duration {
         let config = &self.link.config;
         let packet = line_time(config.line.rate_bps, usize::from(config.receive_length));
@@ -487,7 +487,7 @@ impl Core {
             return None;
         }
         let dead = self.link.spoke + self.patience();
-        // Nothing is asked for while streaming, but a line that died must not hold us forever.
+        // No requests while streaming, but a dead line must not block us indefinitely.
         Some(if self.streaming() { dead } else { dead.min(self.heard + self.wait) })
     }
 }

@@ -1,7 +1,7 @@
 //! Kermit in the registry of protocols.
 
 use super::check::crc16;
-use super::states::{Asking, Receiving, Sending};
+use super::states::{Receiving, Requesting, Sending};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
@@ -31,7 +31,7 @@ impl Registered for Config {
     const STATES: &'static [(&'static str, Diagram)] = &[
         ("sender", Sending::DIAGRAM),
         ("receiver", Receiving::DIAGRAM),
-        ("client", Asking::DIAGRAM),
+        ("client", Requesting::DIAGRAM),
     ];
 
     engines!();

@@ -125,7 +125,7 @@ pub(super) fn run_length(bytes: &[u8], limit: usize) -> usize {
 
 /// Copies the first `len` bytes of `from`, 16 at a time and at least once.
 ///
-/// Both sides need 16 bytes more than `len`; what is written behind the span is overwritten later.
+/// Both sides need 16 bytes more than `len`; what is written after the span is overwritten later.
 #[inline]
 pub(super) fn copy_span(from: &[u8], len: usize, to: &mut [u8]) {
     let mut at = 0;
@@ -141,7 +141,7 @@ pub(super) fn copy_span(from: &[u8], len: usize, to: &mut [u8]) {
 /// Of a mask of prefixes: the bytes that follow one which is not itself prefixed.
 ///
 /// In a row of prefixes every second one is prefixed by the one before. Adding a row's first bit
-/// to the row carries to the bit behind it, and whether that is at an even distance tells which
+/// to the row carries to the bit after it, and whether that is at an even distance tells which
 /// of the row are which.
 pub(super) fn escaped(prefixes: u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;

@@ -1,7 +1,7 @@
 //! The state machine of the sender (\[KPM\] §10, kermit.md §10–19). The window is in `flight`, the file
 //! in `source`, what both engines share in `link`.
 
-use self::crowd::{Crowd, QUIET};
+use self::congestion::{Congestion, QUIET};
 use super::config::Config;
 use super::flight::{Flight, Slot};
 use super::length::LengthPolicy;
@@ -10,7 +10,7 @@ use super::packet::{
     self, BadPacket, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind,
 };
 use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
-use super::probe::Bare;
+use super::probe::ProbeState;
 use super::source::Source;
 use super::states::{SenderInput, SenderStep, Sending, on_ack};
 use super::timing::RoundTrip;
@@ -21,7 +21,7 @@ use crate::session::{self, Ask, Ending, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
-mod crowd;
+mod congestion;
 mod files;
 mod sender;
 
@@ -29,33 +29,33 @@ pub use files::{FILE_CHANGED, FILE_KEPT, FILE_MISSING};
 pub(super) use sender::Mem;
 pub use sender::Sender;
 
-/// Quiet that lets a failed transfer's last packets run out.
+/// Silence in which a failed transfer's last packets drain.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// What a serial port's driver may hold of what it has taken.
+/// Most bytes that a serial port's driver may buffer.
 const PORT_BUFFER: usize = 4096;
 
-/// What the buffers between two streaming ends may hold, and how slowly it may run out of them.
+/// Most bytes in the buffers between two streaming ends, and how slowly they may drain.
 const MOST_UNDER_WAY: u64 = 8 << 20;
 const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
 
-/// The file that is being sent. Its name stands in memory.
+/// The file that is being sent. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     /// Facts, with an empty name.
     info: FileInfo<'static>,
     name_len: usize,
-    /// Every byte is in a packet, or the rest is given up.
+    /// Every byte is in a packet, or the rest is cancelled.
     encoded: bool,
     /// The store has it open.
     open: bool,
-    /// The partner does not want it.
+    /// Refused by the peer.
     refused: bool,
-    /// What the partner is given to compare.
+    /// What the peer is given to compare.
     digest: Option<[u8; 16]>,
 }
 
-/// Who wants to stop, and how much.
+/// A pending cancel: which end, and its scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cancel {
     No,
@@ -80,17 +80,17 @@ pub(super) struct Core {
     flight: Flight,
     timing: RoundTrip,
     lengths: LengthPolicy,
-    crowd: Crowd,
+    congestion: Congestion,
     ours: Params,
     source: Source,
     file: Current,
     open: Option<Open>,
     cancel: Cancel,
-    /// Timeouts in a row without a good packet: what a silent partner is told by.
+    /// Timeouts in a row without a good packet: detects a silent peer.
     silent: u32,
     /// Answers to other copies of the packet that was acknowledged last that may still come.
     echoes: u32,
-    /// What is sent is text for the partner's screen: X instead of F.
+    /// What is sent is text for the peer's screen: X instead of F.
     screen: bool,
     /// The line goes back to a server at the end.
     serving: bool,
@@ -106,7 +106,7 @@ fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -
 impl Core {
     pub(super) fn new(config: Config) -> Self {
         let ceiling = config.timeout.get();
-        // Partners throw away input when they start (C-Kermit 10 does), so the first S is often lost.
+        // Peers throw away input when they start (C-Kermit 10 does), so the first S is often lost.
         // A parameter packet and its answer are about 40 bytes each; a second S does no harm.
         let initial = Duration::from_secs(1) + line_time(config.line.rate_bps, 80);
         let adapt = config.adapt_length && !config.is_reliable();
@@ -118,7 +118,7 @@ impl Core {
             flight: Flight::new(link.config.slots()),
             timing: RoundTrip::new(initial, ceiling),
             lengths: LengthPolicy::new(adapt),
-            crowd: Crowd::new(),
+            congestion: Congestion::new(),
             ours: link.config.params(announced),
             source: Source::new(&link.text_coding()),
             file: Current::default(),
@@ -132,7 +132,7 @@ impl Core {
         }
     }
 
-    /// A server's: it says so in its parameters, and may send text for the screen.
+    /// Part of a server: announced in its parameters, and may send text for the screen.
     pub(super) fn serving(config: Config, screen: bool) -> Self {
         let mut core = Self { screen, serving: true, ..Self::new(config) };
         core.ours.whatami = core.ours.whatami.map(|whatami| whatami | params::WMI_SERVER);
@@ -145,7 +145,7 @@ impl Core {
         }
     }
 
-    /// The good-bye is acknowledged; only the port has not taken everything yet.
+    /// B is acknowledged; only the port has not taken everything yet.
     pub(super) fn has_done(&self) -> bool {
         matches!(self.link.ending, Ending::Words(Outcome::Done))
     }
@@ -155,7 +155,7 @@ impl Core {
         self.link.agreed.streaming && self.state == Sending::Data
     }
 
-    /// Ends with a failure; `say` is what the partner is told, if anything.
+    /// Ends with a failure; `say` is the text for the peer, if any.
     fn fail(
         &mut self,
         cx: &mut Cx<'_>,
@@ -191,7 +191,7 @@ impl Core {
         self.push(mem, kind, len);
     }
 
-    /// The data of the next packet stands in its slot: completes the packet.
+    /// The data of the next packet is in its slot: completes the packet.
     fn push(&mut self, mem: &mut Mem<'_>, kind: u8, len: usize) {
         let (start, end) = self.finish(mem, kind, self.flight.next, len);
         self.flight.push(kind, start, end);
@@ -205,7 +205,7 @@ impl Core {
         packet::finish(slot, len, (number % 64) as u8, kind, check, mark, seven_bit)
     }
 
-    /// Bytes of data that fit in a packet of this type, by the partner's limits and ours.
+    /// Bytes of data that fit in a packet of this type, by the peer's limits and ours.
     fn room(&self, kind: u8) -> usize {
         let link = &self.link;
         let check = link.check_for(kind);
@@ -219,7 +219,7 @@ impl Core {
         let window = usize::from(link.agreed.window);
         let wanted = self.lengths.length(self.idle_bytes(), window);
         let wanted = wanted.min(self.lengths.proven(window));
-        // The terminator counts in the length, but is no part of the packet.
+        // The terminator counts in the length, but is not part of the packet.
         let header = if wanted <= MAX_SHORT + 3 { SHORT_HEADER } else { LONG_HEADER };
         most.min(wanted.saturating_sub(header + check.len() + 1).max(10))
     }
@@ -228,11 +228,11 @@ impl Core {
     fn idle_bytes(&self) -> usize {
         let measured = match self.link.agreed.window {
             0 | 1 => self.timing.smoothed(),
-            // With others under way, what it takes is mostly their time.
+            // With others in flight, what it takes is mostly their time.
             _ => self.timing.shortest(),
         };
         let Some(rtt) = measured else { return 0 };
-        // A line of unknown rate is taken for a slow one: longer packets do no harm on a fast one.
+        // A line of unknown rate is treated as slow: longer packets do no harm on a fast one.
         let rate =
             if self.link.config.line.rate_bps == 0 { 9600 } else { self.link.config.line.rate_bps };
         (rtt.as_millis() as usize).saturating_mul(rate as usize / 10) / 1000
@@ -246,7 +246,9 @@ impl Core {
             _ if link.timers.is_running(Timer::Turn) => Wait::Turn,
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if link.agreed.streaming || flight.to_queue().is_some() => Wait::Nothing,
-            Sending::Data if flight.len() >= self.crowd.window(link.agreed.window) => Wait::Window,
+            Sending::Data if flight.len() >= self.congestion.window(link.agreed.window) => {
+                Wait::Window
+            }
             _ if !flight.is_empty() => Wait::Answer,
             _ => Wait::Nothing,
         }
@@ -282,7 +284,7 @@ impl Core {
         }
     }
 
-    /// The last words leave, the store closes; then it is over.
+    /// Sends the last packets and closes the file; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
         if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
@@ -325,10 +327,10 @@ impl Core {
         true
     }
 
-    /// The A packet goes again: perhaps the line did not pass what it carried for a try.
+    /// The A packet is retransmitted: perhaps the line did not pass the codes that it probes.
     fn without_try(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
-        if self.link.bare == Bare::Asked {
-            self.link.bare = Bare::Failed;
+        if self.link.bare == ProbeState::Asked {
+            self.link.bare = ProbeState::Failed;
             let room = self.room(kind::ATTRIBUTES);
             let memory = slot_of(mem.slots, &self.link, &self.flight, number);
             let len = self.attributes(&mut memory[LONG_HEADER..LONG_HEADER + room]);
@@ -341,7 +343,7 @@ impl Core {
     /// A packet failed too often.
     fn failed_too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
         if kind == kind::BREAK {
-            // Every file has been acknowledged as closed; only the good-bye was not heard.
+            // Every file has been acknowledged as closed; only the B or its answer was lost.
             self.enter(cx, SenderInput::Done);
             return self.link.end(cx, Outcome::Done);
         }
@@ -353,7 +355,7 @@ impl Core {
         self.fail(cx, mem, blame, kind, Some("Too many retries"));
     }
 
-    /// Makes one more data packet, or finds the file at its end. False if there is nothing to do.
+    /// Builds one more data packet, or reaches the end of the file. False if there is nothing to do.
     fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         if (self.cancel != Cancel::No || self.file.refused) && !self.file.encoded {
             self.open = None;
@@ -362,7 +364,7 @@ impl Core {
         if self.file.encoded {
             return self.end_of_data(cx, mem);
         }
-        let window = self.crowd.window(self.link.agreed.window);
+        let window = self.congestion.window(self.link.agreed.window);
         if !self.link.agreed.streaming && self.flight.len() >= window {
             return false;
         }
@@ -408,7 +410,7 @@ impl Core {
         }
         self.open = None;
         if open.len == 0 && !self.source.exhausted() {
-            // Not even one encoded byte fits in the packets this partner takes.
+            // Not even one encoded byte fits in the packets that this peer accepts.
             return Err(FailureKind::Violation);
         }
         self.link.stats.encoded_bytes += open.len as u64;
@@ -513,7 +515,7 @@ impl Core {
         });
     }
 
-    /// The partner's word on the oldest packet, or on one behind it.
+    /// The peer's word on the oldest packet, or on one after it.
     fn on_ack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         let Some(number) = self.flight.locate(packet.seq) else {
             if self.is_streaming_data() {
@@ -544,12 +546,12 @@ impl Core {
         self.echoes = acked.copies.saturating_sub(1);
         let window = self.link.agreed.window;
         if acked.copies == 1 {
-            self.crowd.passed(window);
+            self.congestion.passed(window);
         } else if window > 1 && acked.kind == kind::DATA {
-            self.crowd.repeated(window, self.flight.len() + 1);
+            self.congestion.repeated(window, self.flight.len() + 1);
         }
         if acked.waited {
-            self.crowd.waited();
+            self.congestion.waited();
         }
         if let Some((rtt, bytes)) = acked.rtt {
             self.timing.sample(rtt, bytes, window);
@@ -563,8 +565,8 @@ impl Core {
                 self.resend(cx, lost, Again::Lost);
             }
         }
-        if self.crowd.repeats() && acked.copies > 1 && !self.flight.is_empty() {
-            // What left before that copy was heard as little as the one before it.
+        if self.congestion.repeats() && acked.copies > 1 && !self.flight.is_empty() {
+            // What left before that copy was lost like the one before it.
             self.resend(cx, self.flight.low, Again::Lost);
         }
         match on_ack(self.state) {
@@ -573,7 +575,7 @@ impl Core {
             Some(SenderStep::Decide) => self.decide(cx, data),
             Some(SenderStep::Advance) => self.look_for_cancel(data),
             Some(SenderStep::Closed) => {
-                // A receiver that gave the file up after its last data says so here.
+                // A receiver that cancelled the file after its last data signals it here.
                 self.look_for_cancel(data);
                 let complete = self.cancel == Cancel::No && !self.file.refused;
                 let verified =
@@ -589,7 +591,7 @@ impl Core {
         }
     }
 
-    /// A data packet's acknowledgement may carry the wish to stop.
+    /// A data packet's acknowledgement may carry the request to stop.
     fn look_for_cancel(&mut self, data: &[u8]) {
         match data {
             [b'X'] if self.cancel == Cancel::No => self.cancel = Cancel::File { by_peer: true },
@@ -613,7 +615,7 @@ impl Core {
             None if u64::from(seq) != self.flight.next % 64 => {}
             // A NAK of the packet that comes next: everything before it has arrived. With a
             // window it may also be a guess, and a repetition is the safe answer.
-            // Where the acknowledgement says more than "yes", it must be heard.
+            // An acknowledgement with data must be received.
             None if self.link.agreed.window == 1
                 && matches!(self.state, Sending::File | Sending::Data | Sending::Break) =>
             {
@@ -632,7 +634,7 @@ impl Core {
         let slot = self.flight.slot(number);
         let often = slot.copies > u32::from(self.link.config.retries / 2);
         let fresh = slot.left.is_none_or(|left| cx.now - left < QUIET);
-        let waits = fresh && (often || self.crowd.repeats());
+        let waits = fresh && (often || self.congestion.repeats());
         let (acked, window) = (slot.acked, self.link.agreed.window);
         if waits {
             self.flight.want(number);
@@ -641,11 +643,11 @@ impl Core {
         }
         // The first one may have crossed with a copy that left because later packets were answered.
         if window > 1 && !acked && before > 0 {
-            self.crowd.asked_again(window, self.flight.len());
+            self.congestion.asked_again(window, self.flight.len());
         }
     }
 
-    /// Sends a packet again, unless the partner cannot have seen its last copy yet.
+    /// Sends a packet again, unless the peer cannot have seen its last copy yet.
     fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) -> bool {
         let again = self.flight.again(number, cx.now, self.timing.soonest(), why);
         if again {
@@ -654,7 +656,7 @@ impl Core {
         again
     }
 
-    /// When the copy leaves that a NAK wanted too early.
+    /// When to send the copy that a NAK requested too early.
     fn wanted_at(&self) -> Option<Instant> {
         let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
         let waits = low.wanted && !low.acked && !low.queue;
@@ -741,14 +743,14 @@ impl Core {
             return None;
         }
         if low.kind == kind::EOF && self.link.agreed.streaming {
-            // Nothing is lost on this line, but what was streamed may still be on its way: in the
-            // partner's buffers, and in those of any relay. A Z again would only come after it.
+            // This line loses nothing, but streamed data may still be in flight: in the
+            // peer's buffers, and in those of any relay. A Z again would only come after it.
             let under_way = self.link.stats.encoded_bytes.min(MOST_UNDER_WAY);
             let run_out = Duration::from_secs(under_way / SLOWEST_BYTES_PER_S);
             return Some(low.left? + self.link.patience() + run_out);
         }
         // A packet that has not left yet is the port's business, which has a limit of its own.
-        // Until the first data has come back, nothing is known of what the port's own buffer holds:
+        // Until the first data is acknowledged, the fill of the port's own buffer is unknown:
         // on a line of known rate it may be a page of bytes that have "left" but not gone.
         let unknown = if self.lengths.is_untried() {
             line_time(self.link.config.line.rate_bps, low.len().max(PORT_BUFFER))

@@ -14,12 +14,12 @@
 //!
 //! What is done is the store's affair ([`Request::Serve`]): the server reads commands, keeps the
 //! settings of the protocol, and sees that a command that comes again because its answer was lost
-//! is not done twice. It says nothing while nobody asks, and has no timer then.
+//! is not done twice. Without a client it sends nothing and has no timer.
 
 use super::check::{Check, crc16};
 use super::command::{ServerCommand, code, is_whole};
+use super::command_memory::{Mem, WORDS};
 use super::config::{BlockCheck, Config, Names};
-use super::dialogue::{Mem, WORDS};
 use super::encode::Shift;
 use super::link::{Link, trace_got};
 use super::packet::{self, BadPacket, Packet, kind};
@@ -37,7 +37,7 @@ mod server;
 
 pub use server::Server;
 
-/// How long the rest of a transfer that failed is passed over.
+/// How long the rest of a transfer that failed is ignored.
 const DRAIN: Duration = Duration::from_millis(1000);
 
 /// Who has the line.
@@ -68,27 +68,27 @@ struct Core {
     link: Link,
     active: Active,
     ask: Ask,
-    /// What the partner may set, it may not set higher than this: window, length.
+    /// What the peer may set, it may not set higher than this: window, length.
     limits: (u8, u16),
     words_len: usize,
     /// The packet whose answer is due.
     seq: u8,
     command: (u8, usize, u16),
-    /// The client has said its parameters since the last command.
+    /// The client has sent its parameters since the last command.
     introduced: bool,
     answered: Option<Answered>,
-    /// An answer that is too long for a packet, which is sent like a file: where to go on.
+    /// An answer that is too long for a packet, which is sent like a file: where to continue.
     long_answer: Option<usize>,
     answer_len: usize,
     /// The check of the last transfer, whose last packet may come again.
     before: Option<Check>,
-    /// Rests of a failed transfer are passed over until then.
+    /// Rests of a failed transfer are ignored until then.
     drain: Option<Instant>,
-    /// An idle server says so this often, if it was asked to.
+    /// Interval of an idle server's NAKs, if requested.
     idle: Option<Duration>,
     idle_at: Instant,
     started: bool,
-    /// A person wants an end, once the transfer has told its partner.
+    /// A user has ordered an end, once the transfer has told its peer.
     stop: bool,
 }
 
@@ -153,7 +153,7 @@ impl Core {
         self.active = Active::Sending(core);
     }
 
-    /// The S packet that began it stands in the words.
+    /// The S packet that began it is in the words.
     fn receive_files(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let mut core = receiving::Core::serving(self.link.config.clone());
         core::mem::swap(&mut self.link, &mut core.link);
@@ -167,7 +167,7 @@ impl Core {
         self.active = Active::Receiving(core);
     }
 
-    /// An answer of ours that is sent like a file: does what a store would.
+    /// An answer of ours that is sent like a file: acts as the store.
     fn answer_self(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let Active::Sending(core) = &mut self.active else { return };
         let config = core.link.config.clone();
@@ -209,7 +209,7 @@ impl Core {
         }
     }
 
-    /// The client has not heard the end of the last transfer. True if that was what came.
+    /// The client has missed the end of the last transfer. True if the packet was about that.
     fn is_repeated_end(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) -> bool {
         let Some(check) = self.before else { return false };
         match packet::parse(body, check, false) {
@@ -251,7 +251,7 @@ impl Core {
             b'R' | b'J' | b'H' | b'V' | b'W' | b'O' | b'G' | b'C' | b'K' => {
                 self.on_command(cx, mem, &packet);
             }
-            // Two servers would talk to each other for ever.
+            // Two servers would answer each other indefinitely.
             kind::ACK | kind::ERROR => {}
             // Rests of a transfer that failed.
             _ if !drained => {}
@@ -269,7 +269,7 @@ impl Core {
         self.link.say_error(cx, mem.out, u64::from(seq), text);
     }
 
-    /// The store is to be asked.
+    /// A store request is pending.
     fn begin(&mut self, kind: u8, seq: u8) {
         self.drain = None;
         self.seq = seq;
@@ -309,7 +309,7 @@ impl Core {
     fn on_command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         let id = (packet.kind, packet.data.len(), crc16(packet.data));
         if let Some(said) = self.answered.filter(|said| said.command == id) {
-            // Its answer was lost: nobody who introduces himself says the same twice without.
+            // Its answer was lost: no client sends the same I packet twice otherwise.
             self.link.stats.duplicates += 1;
             let (out, answer) = (&mut *mem.out, &mem.answer[..said.len]);
             let check = self.link.check_for(packet.kind);
@@ -368,7 +368,7 @@ impl Core {
                 mem.answer[..len].copy_from_slice(text.as_bytes());
                 self.say_no(cx, mem, len);
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             _ => self.ask = Ask::Serve { kind },
         }
     }
@@ -420,7 +420,7 @@ impl Core {
         self.answer_self(cx, mem);
     }
 
-    /// Changes a setting of the protocol. `None` if it takes no such value; others are the store's.
+    /// Changes a setting of the protocol. `None` if the value is invalid; others are the store's.
     fn set(&mut self, code: u16, value: &[u8]) -> Option<()> {
         let number = || -> Option<u16> { core::str::from_utf8(value).ok()?.trim().parse().ok() };
         let truth = || number().filter(|n| *n <= 1).map(|n| n == 1);
@@ -464,7 +464,7 @@ impl Core {
         self.link.stalled_at()
     }
 
-    /// Nobody takes what we say: the line is dead.
+    /// The port accepts no output: the line is dead.
     fn give_up(&mut self, cx: &mut Cx<'_>) {
         let failure = Failure { blame: Blame::Line, kind: FailureKind::Silence };
         self.link.output.drop_unsent();

@@ -4,7 +4,7 @@ use super::decode::Decoder;
 use super::encode::Shift;
 use core::ops::Range;
 
-/// Decoded bytes of the current file that the store has not taken yet. They stand in memory that
+/// Decoded bytes of the current file that the store has not taken yet. They are in memory that
 /// the receiver owns.
 #[derive(Debug)]
 pub(crate) struct Sink {
@@ -37,13 +37,13 @@ impl Sink {
         self.to - self.from
     }
 
-    /// The length of the file so far, with what waits for the store.
+    /// The length of the file so far, including unwritten bytes.
     pub(crate) fn end(&self) -> u64 {
         self.offset + self.pending() as u64
     }
 
-    /// What to show the store: position, and where the bytes stand. The same until they are taken,
-    /// whatever is decoded meanwhile.
+    /// The write request: position, and the range of the bytes. The same until they are written,
+    /// regardless of what is decoded meanwhile.
     pub(crate) fn lend(&mut self) -> (u64, Range<usize>) {
         if self.lent == 0 {
             self.lent = self.pending();
@@ -51,7 +51,7 @@ impl Sink {
         (self.offset, self.from..self.from + self.lent)
     }
 
-    /// The store has taken what it was shown.
+    /// The store has completed the write.
     pub(crate) fn taken(&mut self) {
         self.from += self.lent;
         self.offset += self.lent as u64;
@@ -74,7 +74,7 @@ impl Sink {
         (used, made)
     }
 
-    /// The file is over: writes what the decoder still holds, and returns how many bytes that were.
+    /// End of file: writes what the decoder still holds, and returns its length.
     pub(crate) fn finish(&mut self, memory: &mut [u8]) -> usize {
         let made = self.decoder.finish(&mut memory[self.to..]);
         self.to += made;

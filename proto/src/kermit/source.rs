@@ -1,11 +1,11 @@
-//! The sender's file data: what the store gave, on its way through the encoder.
+//! The sender's file data between the store and the encoder.
 
 use super::encode::{Coding, Encoder};
 
-/// Source bytes the encoder wants to see ahead, for runs and locking shifts.
+/// Look-ahead of the encoder in source bytes, for runs and locking shifts.
 pub(crate) const LOOK_AHEAD: usize = 256;
 
-/// Bytes of the current file between the store and the packets. They stand in memory that the
+/// Bytes of the current file between the store and the packets. They are in memory that the
 /// sender owns.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -35,12 +35,12 @@ impl Source {
         self.ended = announced == Some(offset);
     }
 
-    /// Bytes that are here and not yet in a packet.
+    /// Buffered bytes that are not yet in a packet.
     pub(crate) fn ready(&self) -> usize {
         self.to - self.from
     }
 
-    /// More must be read before the encoder can go on.
+    /// More must be read before the encoder can continue.
     pub(crate) fn starved(&self) -> bool {
         self.ready() < LOOK_AHEAD && !self.ended
     }
@@ -60,7 +60,7 @@ impl Source {
         &mut memory[self.to..]
     }
 
-    /// The store put `len` bytes into the room; none is the end of the file.
+    /// The store put `len` bytes into the room; 0 is the end of the file.
     pub(crate) fn filled(&mut self, len: usize, memory_len: usize) {
         let len = len.min(memory_len - self.to);
         let left = self.announced.map_or(u64::MAX, |announced| announced - self.offset);

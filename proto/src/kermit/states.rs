@@ -1,6 +1,6 @@
-//! The protocol as data: which packet in which state does what (\[KPM\] state tables, kermit.md §10).
+//! The state tables: the action for each packet in each state (\[KPM\] state tables, kermit.md §10).
 //!
-//! The engines look up here what to do, and where that leads; `docs/reference/states.md` is drawn from it.
+//! The engines look up actions and next states here; `docs/reference/states.md` is generated from it.
 
 use crate::session::states;
 
@@ -11,7 +11,7 @@ states! {
         Start = "start",
         /// S is out.
         Init = "init",
-        /// The store is asked for the next file.
+        /// Requests the next file from the store.
         Next = "next",
         /// F is out.
         File = "file",
@@ -19,11 +19,11 @@ states! {
         Attributes = "attributes",
         /// D packets are out.
         Data = "data",
-        /// The store is asked for a digest of the file.
+        /// Requests a digest of the file from the store.
         Digest = "digest",
         /// Z is out.
         Eof = "eof",
-        /// The store is told how the file ended.
+        /// Closes the file.
         Close = "close",
         /// B is out.
         Break = "break",
@@ -38,13 +38,13 @@ states! {
         Ready,
         /// The store has a file.
         File,
-        /// The store has no more files, or the whole batch was given up.
+        /// The store has no more files, or the whole batch was cancelled.
         NoMoreFiles,
         /// F is acknowledged, and attributes were agreed on.
         Named,
         /// The receiver waits for data: A is acknowledged, or F where there is no A.
         Decided,
-        /// All data is acknowledged, and its digest is wanted.
+        /// All data is acknowledged, and its digest is needed.
         Digest,
         /// All data is acknowledged, and there is no digest to wait for.
         EndOfData,
@@ -94,9 +94,9 @@ states! {
         Agreed,
         /// F or X.
         Named,
-        /// All that is known of the file has come.
+        /// The description of the file is complete.
         Described,
-        /// The store takes the file, or does not want it.
+        /// The store accepts or refuses the file.
         Decided,
         /// Z.
         EndOfFile,
@@ -120,7 +120,7 @@ states! {
 
 states! {
     /// States of a client, named by what it has sent.
-    pub enum Asking {
+    pub enum Requesting {
         /// Nothing has been sent yet.
         Start = "start",
         /// I is out.
@@ -154,15 +154,15 @@ states! {
 /// What a sender does with an acknowledgement of the packet its state is named after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenderStep {
-    /// Take over the partner's parameters, ask the store for a file.
+    /// Take over the peer's parameters, ask the store for a file.
     Negotiate,
     /// Send A if attributes were agreed on, else open the window for D.
     Describe,
-    /// Obey the reply: go on, go on from a position, or skip.
+    /// Obey the reply: continue, continue from a position, or skip.
     Decide,
-    /// Look for a cancel in the data; at the end of the file, go on to Z.
+    /// Look for a cancel in the data; at the end of the file, continue to Z.
     Advance,
-    /// The file is over at the partner too.
+    /// The file is over at the peer too.
     Closed,
     /// The transaction is over.
     Finish,
@@ -181,7 +181,7 @@ pub enum ReceiverStep {
     Offer,
     /// Decode, acknowledge.
     Store,
-    /// End of file: write out, compare, close; acknowledge when it is safe.
+    /// End of file: write out, compare, close; acknowledge when it is durable.
     Close,
     /// End of transaction: acknowledge.
     Finish,

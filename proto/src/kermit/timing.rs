@@ -11,9 +11,9 @@ use crate::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
     rtt: Rtt,
-    /// Wait used before anything was measured, and after silence.
+    /// Timeout before the first measurement, and after silence.
     wait: Duration,
-    /// The most bytes that were under way for a measurement.
+    /// The most bytes that were in flight for a measurement.
     longest: u64,
     ceiling: Duration,
 }
@@ -27,18 +27,18 @@ impl RoundTrip {
         Self { rtt: Rtt::default(), wait, longest: 0, ceiling }
     }
 
-    /// A packet sent once was answered after `rtt`; so many bytes were under way then, itself
-    /// among them, in a window of so many packets.
+    /// A packet sent once was answered after `rtt`; this many bytes were in flight then, itself
+    /// among them, in a window of this many packets.
     pub(crate) fn sample(&mut self, rtt: Duration, bytes: u64, window: u8) {
         self.longest = self.longest.max(bytes);
         let smoothed = self.rtt.sample(rtt, 8);
         self.wait = self.usual(smoothed, window);
     }
 
-    /// How long to wait where nothing has gone wrong.
+    /// The timeout in the absence of errors.
     fn usual(&self, smoothed: Duration, window: u8) -> Duration {
-        // In a window what is lost is told by the partner, or by the packets behind it, before any
-        // timer, and a packet that goes twice for nothing costs its whole length.
+        // In a window what is lost is told by the peer, or by the packets after it, before any
+        // timer, and an unnecessary retransmission costs the whole packet.
         let wait = match window {
             0 | 1 => smoothed + self.rtt.variation() * 4,
             _ => smoothed * 3 + self.rtt.variation() * 4,
@@ -55,16 +55,16 @@ impl RoundTrip {
         }
     }
 
-    /// The wait ran out: the next one is longer, until something is measured again.
+    /// A timeout: the next one is longer, until something is measured again.
     pub(crate) fn timed_out(&mut self) {
         self.wait = (self.wait * 2).min(self.ceiling.max(self.wait));
     }
 
-    /// How long to wait for an answer from the moment the packet has left, with so many bytes under
+    /// How long to wait for an answer from the moment the packet has left, with this many bytes in
     /// way then.
     ///
     /// With more of them than were ever measured, the wait grows in proportion: at worst all of the
-    /// time that was measured is the time that a slow stretch behind the port takes for each byte.
+    /// time that was measured is the time that a slow stretch after the port takes for each byte.
     pub(crate) fn wait(&self, bytes: u64) -> Duration {
         if self.longest == 0 || bytes <= self.longest {
             return self.wait;
@@ -75,14 +75,14 @@ impl RoundTrip {
     }
 
     /// A round trip that is certainly not longer than the real one: an answer that comes sooner
-    /// after a packet cannot be about that packet. Zero while nothing was measured.
+    /// after a packet cannot be about that packet. Zero before the first measurement.
     pub(crate) fn soonest(&self) -> Duration {
         self.rtt.smoothed().map_or(Duration::ZERO, |smoothed| {
             (smoothed / 4 * 3).min(smoothed.saturating_sub(self.rtt.variation()))
         })
     }
 
-    /// The shortest round trip that was measured, if any: what waited for nothing on its way.
+    /// The minimum RTT measured, if any: without queueing.
     pub(crate) fn shortest(&self) -> Option<Duration> {
         self.rtt.shortest()
     }

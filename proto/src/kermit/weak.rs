@@ -23,7 +23,7 @@ impl Link {
         false
     }
 
-    /// Nothing was heard for a while. True if the last that was heard was an error that was doubted.
+    /// A timeout. True if the last packet was a doubted error.
     pub(crate) fn was_an_error(&mut self) -> bool {
         if self.has_weak_error {
             let text = self.weak_error.clone();

@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(zone.to_local(0), -18_000);
         for change in [86_400_000 + 7 * 3600, 103_680_000 + 6 * 3600] {
             for hours in -30..30 {
-                // The hour before the clock goes back comes twice.
+                // The hour before the clock is set back occurs twice.
                 let utc = change + hours * 3600;
                 let back = zone.to_utc(zone.to_local(utc));
                 let twice = change > 100_000_000 && (-1..=0).contains(&hours);

@@ -1,6 +1,6 @@
-//! Sets of small numbers as bits in bytes that somebody else owns.
+//! Sets of small numbers as bits in bytes that the caller owns.
 
-/// Bytes that hold so many bits; a multiple of eight, so that words can be looked at.
+/// Bytes that hold N bits; a multiple of eight, so that they can be read as words.
 pub(crate) const fn len_for(bits: usize) -> usize {
     bits.div_ceil(64) * 8
 }
@@ -10,7 +10,7 @@ pub(crate) fn has(set: &[u8], bit: usize) -> bool {
     set[bit / 8] & 1 << (bit % 8) != 0
 }
 
-/// Puts it in; says whether it was not there.
+/// Inserts it; true if it was absent.
 pub(crate) fn put(set: &mut [u8], bit: usize) -> bool {
     let new = !has(set, bit);
     set[bit / 8] |= 1 << (bit % 8);
@@ -22,7 +22,7 @@ pub(crate) fn take(set: &mut [u8], bit: usize) {
     set[bit / 8] &= !(1 << (bit % 8));
 }
 
-/// Puts in all below `count`, and takes out all others.
+/// Inserts all below `count`, and removes all others.
 pub(crate) fn fill(set: &mut [u8], count: usize) {
     set.fill(0);
     set[..count / 8].fill(0xFF);

@@ -15,7 +15,7 @@ pub enum Role {
 }
 
 crate::settings! {
-    /// Everything that a person may choose.
+    /// All settings.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// What passes the path in one piece.
@@ -29,36 +29,36 @@ crate::settings! {
             "Most buffers outstanding",
             "RFC 998 maximum number of outstanding buffers";
         "netblt.burst" burst: u16[0..=65_535 "packets"] = 0,
-            "Packets of a burst; 0 finds the rate by itself",
+            "Packets of a burst; 0 determines the rate automatically",
             "RFC 998 burst size";
         "netblt.interval" interval: Span[1..=65_535 milliseconds] = 30,
             "From the start of one burst to that of the next, where the burst is given",
             "RFC 998 burst rate; RFC 1030 burst interval";
         /// Bits of NETBLT packets, where the burst is 0: then the receiver measures and offers, the sender follows.
         "netblt.max-rate" max_rate: BitRate[0..=1_000_000_000_000 bits_per_second] = 0,
-            "Never faster than this; 0 is no bound",
+            "Rate limit; 0 is unlimited",
             "docs/decisions/053";
         "netblt.death" death: Span[1..=65_535 seconds] = 60,
-            "Silence after which the other end is taken for dead",
+            "Silence after which the peer is considered dead",
             "RFC 998 death timer";
         "netblt.open-timeout" open_timeout: Span[10..=65_535 milliseconds] = 2000,
             "Wait for the answer to an OPEN",
             "RFC 998 open timer; docs/decisions/050";
         "netblt.open-tries" open_tries: u8[1..=255] = 5,
-            "How often an OPEN is sent",
+            "Most OPENs sent",
             "RFC 998; docs/decisions/050";
         "netblt.checksum" checksum: bool[word] = "on",
             "Checksums over the data too",
             "RFC 998 C flag";
-        /// A receiver's store must then be able to make it: the sender takes the last OK for the comparison.
+        /// A receiver's store must then support digests: the sender takes the last OK as verification.
         "netblt.digest" digest: bool[word] = "on",
-            "Compare a digest of each whole file with partners of our own kind",
+            "Compare a digest of each whole file with peers of our own kind",
             "docs/decisions/052", no_flag;
         "netblt.files" files: bool[word] = "on",
             "Describe files in the client string; off sends the bare name",
             "RFC 998 client string; docs/decisions/052", no_flag;
         "netblt.resume" resume: bool[word] = "on",
-            "Receiver: take what is here of a file already, if the sender allows it",
+            "Receiver: resume files that are stored in part, if the sender allows it",
             "docs/decisions/052", no_flag;
         "netblt.buffer" buffer_len: usize[16_384..=268_435_456 "bytes"] = 1_048_576,
             "File data kept between the engine and its store",
@@ -67,18 +67,18 @@ crate::settings! {
     also {
         /// Which end opens.
         role: Role = Role::Active,
-        /// NETBLT port of this end. An active end takes the next one for each connection.
+        /// NETBLT port of this end. An active end uses the next one for each connection.
         local_port: u16 = 4096,
-        /// Active: NETBLT port at which the other end waits.
+        /// Active: NETBLT port at which the peer waits.
         foreign_port: u16 = 7000,
         /// Active: the unique ID of the first connection. The driver draws it, and `local_port`, by
-        /// chance: nobody shall guess them.
+        /// random: they must not be guessable.
         id: u32 = 1,
         /// Receiver: number of the first buffer (RFC 998 leaves it open). One that nobody can guess makes data a
         /// proof that the sender has seen the GO.
         first_buffer: u32 = 1,
-        /// The other end may say no more than it has heard: a listener that does not know us yet. It is asked
-        /// sooner, and hears more of us.
+        /// The peer may send at most what it has received: a listener that does not know us yet. OPEN is
+        /// repeated sooner, with padding.
         metered: bool = false,
         /// Receiver: bytes that its host keeps of packets that have come and were not handed over yet; 0 if that is
         /// not known.
@@ -86,7 +86,7 @@ crate::settings! {
     }
 }
 
-/// Packets of a buffer unless something else is said.
+/// Default packets of a buffer.
 const BUFFER_PACKETS: u32 = 20;
 /// Shortest packet that the engines work with.
 pub(crate) const SHORTEST: usize = 256;
@@ -125,12 +125,12 @@ impl Config {
         Shape { packets, slots: Shape::span(self.outstanding) }
     }
 
-    /// The interval of bursts as it goes on the wire.
+    /// The burst interval as encoded on the wire.
     fn interval_ms(&self) -> u16 {
         u16::try_from(self.interval.get().as_millis()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// The death timer as it goes on the wire.
+    /// The death timer as encoded on the wire.
     pub(crate) fn death_s(&self) -> u16 {
         u16::try_from(self.death.get().as_secs()).unwrap_or(u16::MAX).max(1)
     }
@@ -144,7 +144,7 @@ impl Config {
         }
     }
 
-    /// Burst values that keep under the ceiling, and under what a fixed rate says.
+    /// Burst values below the rate limit and the fixed rate.
     pub(crate) fn capped(&self, (burst, interval_ms): (u16, u16)) -> (u16, u16) {
         let (burst, interval_ms) = (burst.max(1), interval_ms.max(1));
         if !self.is_automatic() {
@@ -165,7 +165,7 @@ impl Config {
     }
 
     /// The ceiling in thousandths of packets per second, if there is one.
-    pub(crate) fn ceiling_mpps(&self) -> Option<u64> {
+    pub(crate) fn ceiling_millipps(&self) -> Option<u64> {
         if !self.is_automatic() || self.max_rate == BitRate::ZERO {
             return None;
         }
@@ -189,7 +189,7 @@ impl Config {
         self.datagram().max(OPEN_HEADER + MAX_NAME + 128)
     }
 
-    /// Bytes of memory a sender of this configuration lives in.
+    /// Bytes of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.sender_lengths().iter().sum()
     }
@@ -200,7 +200,7 @@ impl Config {
         [out, data, self.datagram(), slots, super::sequence::SEEN_LEN, MAX_NAME]
     }
 
-    /// Bytes of memory a receiver of this configuration lives in.
+    /// Bytes of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.receiver_lengths().iter().sum()
     }

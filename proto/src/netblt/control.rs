@@ -1,4 +1,4 @@
-//! Control messages: what the receiver says to the sender, several to a CONTROL packet.
+//! Control messages from the receiver to the sender, several to a CONTROL packet.
 //!
 //! ```text
 //! GO      0 0 sequence(2) buffer(4)
@@ -7,7 +7,7 @@
 //! RATE    3 extra(1) number(2) rate(4) burst(2) control timer(2)
 //! ```
 //!
-//! RATE is ours, and said only to a sender that asked for it (docs/explanation/netblt.md).
+//! RATE is our extension, and sent only to a sender that requested it (docs/explanation/netblt.md).
 
 use super::packet::{padded, u16_at, u32_at};
 use super::rate::pacing::Pace;
@@ -17,34 +17,34 @@ use super::rate::pacing::Pace;
 pub enum Message<'a> {
     /// The buffer may be sent.
     Go {
-        /// Which.
+        /// The kind of digest.
         buffer: u32,
     },
-    /// The buffer has come whole.
+    /// The buffer is complete.
     Ok {
-        /// Which.
+        /// The kind of digest.
         buffer: u32,
-        /// Packets of a burst that the receiver offers to take.
+        /// Packets of a burst that the receiver offers.
         burst_size: u16,
-        /// Milliseconds from burst to burst that it offers to take.
+        /// Burst interval in milliseconds that it offers.
         burst_interval_ms: u16,
         /// What its control timer is now, in milliseconds.
         control_timer_ms: u16,
     },
     /// Packets of the buffer are missing.
     Resend {
-        /// Which.
+        /// The kind of digest.
         buffer: u32,
         /// Their numbers.
         packets: Missing<'a>,
     },
-    /// The rate at which packets are to leave. Its number stands where others have their sequence number.
+    /// The rate at which to send. Its number is in the place of the sequence number of others.
     Rate {
         /// Thousandths of packets per second.
         rate: u32,
         /// Packets that leave at once.
         burst: u16,
-        /// One of so many bursts has a packet more; 0 is none.
+        /// One in N bursts has an additional packet; 0 is none.
         extra: u8,
         /// What the receiver's control timer is now, in milliseconds.
         control_timer_ms: u16,
@@ -95,7 +95,7 @@ pub const OK_LEN: usize = 16;
 /// Bytes of a RATE.
 pub const RATE_LEN: usize = 12;
 
-/// Bytes of a RESEND of so many packets.
+/// Bytes of a RESEND of N packets.
 pub const fn resend_len(count: usize) -> usize {
     padded(12 + 2 * count)
 }

@@ -7,19 +7,19 @@
 //! ```
 //!
 //! Words between single blanks, the name last; bytes of the name outside of `!`..`~` and `%`
-//! itself are written `%XX`. Words that are not known are passed over. A string that does not
+//! itself are written `%XX`. Words that are not known are ignored. A string that does not
 //! begin so is the bare name of a file.
 
-use super::ranges::{HAVE, Having};
+use super::ranges::{HAVE, HeldRanges};
 use crate::file::{FileInfo, FileKind, Left, Refusal};
 use core::fmt::{self, Write};
 
 /// How our strings begin.
 const MAGIC: &[u8] = b"wst1";
 
-/// What a client string says.
+/// A parsed client string.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Said<'a> {
+pub(crate) struct ClientString<'a> {
     /// It is one of ours.
     pub(crate) ours: bool,
     /// A digest of the whole file follows it in the stream, or may follow.
@@ -31,11 +31,11 @@ pub(crate) struct Said<'a> {
     pub(crate) modified: Option<i64>,
     pub(crate) mode: Option<u32>,
     pub(crate) kind: FileKind,
-    /// What the receiver has may stay.
+    /// The receiver's stored part may be kept.
     pub(crate) resume: bool,
     pub(crate) left: Option<Left>,
-    /// What the receiver has.
-    pub(crate) have: Having,
+    /// The ranges that the receiver has.
+    pub(crate) have: HeldRanges,
     /// There is no further file.
     pub(crate) end: bool,
     /// The file is refused.
@@ -44,9 +44,9 @@ pub(crate) struct Said<'a> {
     pub(crate) why: Option<Refusal>,
     /// Another connection for the same file follows.
     pub(crate) again: bool,
-    /// The person gave up the file.
+    /// The user gave up the file.
     pub(crate) cancel: bool,
-    /// The person gave up all files.
+    /// The user gave up all files.
     pub(crate) cancel_batch: bool,
     /// The name, still escaped where the string is ours.
     pub(crate) name: &'a [u8],
@@ -88,7 +88,7 @@ fn pair(bytes: &[u8], between: u8) -> Option<(u64, u64)> {
     Some((number(&bytes[..at], 10)?, number(&bytes[at + 1..], 10)?))
 }
 
-impl<'a> Said<'a> {
+impl<'a> ClientString<'a> {
     /// Reads a client string or a reason.
     pub(crate) fn parse(text: &'a [u8]) -> Self {
         let mut said = Self::default();
@@ -170,19 +170,19 @@ impl<'a> Said<'a> {
 
 /// Writes a client string into fixed memory.
 #[derive(Debug)]
-pub(crate) struct Writing<'a> {
+pub(crate) struct StringWriter<'a> {
     into: &'a mut [u8],
     len: usize,
 }
 
-impl Write for Writing<'_> {
+impl Write for StringWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if self.bytes(text.as_bytes()) { Ok(()) } else { Err(fmt::Error) }
     }
 }
 
-impl<'a> Writing<'a> {
-    /// Begins with the word that says that it is one of ours.
+impl<'a> StringWriter<'a> {
+    /// Starts with the word that identifies it as ours.
     pub(crate) fn new(into: &'a mut [u8]) -> Self {
         let mut writing = Self { into, len: 0 };
         writing.bytes(MAGIC);
@@ -205,7 +205,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Adds what is told of a file; the name goes last.
+    /// Adds the description of a file; the name is last.
     pub(crate) fn file(&mut self, info: &FileInfo<'_>, digest: bool, resume: bool) {
         if digest {
             self.word(format_args!("x"));
@@ -242,8 +242,8 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Adds what the receiver has. That it fits is [`Having::fit`]'s affair; else none is told.
-    pub(crate) fn have(&mut self, have: &Having) {
+    /// Adds the receiver's ranges. [`HeldRanges::fit`] makes them fit; else none is added.
+    pub(crate) fn have(&mut self, have: &HeldRanges) {
         let before = self.len;
         for (index, (from, to)) in have.iter().enumerate() {
             let told = if index == 0 {
@@ -279,10 +279,10 @@ mod tests {
             ..FileInfo::default()
         };
         let mut room = [0; 200];
-        let mut writing = Writing::new(&mut room);
+        let mut writing = StringWriter::new(&mut room);
         writing.file(&info, true, true);
         let len = writing.finish();
-        let said = Said::parse(&room[..len]);
+        let said = ClientString::parse(&room[..len]);
         let mut name = [0; 64];
         let named = said.put_name(&mut name);
         assert_eq!(&name[..named], info.name);
@@ -293,26 +293,26 @@ mod tests {
 
     #[test]
     fn strings_of_others_are_names() {
-        let said = Said::parse(b"wst1x%41");
+        let said = ClientString::parse(b"wst1x%41");
         let mut name = [0; 64];
         assert!(!said.ours);
         assert_eq!(said.put_name(&mut name), 8);
-        assert!(!Said::parse(b"").ours);
-        assert!(Said::parse(b"wst1").ours);
+        assert!(!ClientString::parse(b"").ours);
+        assert!(ClientString::parse(b"wst1").ours);
     }
 
     #[test]
-    fn what_is_here_is_told() {
-        let mut have = Having::default();
+    fn stored_ranges_are_announced() {
+        let mut have = HeldRanges::default();
         have.put(0, 5);
         have.put(10, 15);
         let mut room = [0; 200];
-        let mut writing = Writing::new(&mut room);
+        let mut writing = StringWriter::new(&mut room);
         writing.have(&have);
         let len = writing.finish();
         assert_eq!(&room[..len], b"wst1 have=0-5,10-15");
-        assert!(Said::parse(&room[..len]).have.iter().eq(have.iter()));
-        // As many are told as fit, and both ends know which.
+        assert!(ClientString::parse(&room[..len]).have.iter().eq(have.iter()));
+        // As many are sent as fit, and both ends know which.
         for len in 0..room.len() {
             let mut fitting = have;
             let used = MAGIC.len().min(len);
@@ -324,13 +324,14 @@ mod tests {
                 "{len}"
             );
             if len >= MAGIC.len() {
-                let mut writing = Writing::new(&mut room[..len]);
+                let mut writing = StringWriter::new(&mut room[..len]);
                 writing.have(&fitting);
                 let len = writing.finish();
-                assert!(Said::parse(&room[..len]).have.iter().eq(fitting.iter()));
+                assert!(ClientString::parse(&room[..len]).have.iter().eq(fitting.iter()));
             }
         }
-        let odd = Said::parse(b"wst1 s=99999999999999999999999 t=- m=9 n=1 have=3,4-,-5 no=what");
+        let odd =
+            ClientString::parse(b"wst1 s=99999999999999999999999 t=- m=9 n=1 have=3,4-,-5 no=what");
         assert!(odd.size.is_none() && odd.have.is_empty() && odd.refused && odd.why.is_none());
     }
 }

@@ -1,16 +1,16 @@
 //! What sender and receiver have in common: the connection's ports and timers, short packets, how it
-//! ends and what to tell the person.
+//! ends and events for the user.
 
 use super::config::Config;
 use super::packet::{Body, Packet, Ports};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::StoreError;
-use crate::session::{Ending, Note, Notes, Text, Timer, Timers, Words};
+use crate::session::{Ending, EventQueue, QueuedEvent, Text, Timer, Timers, WaitTrace, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Load, TraceEvent, Wait, Waits};
+use crate::trace::{Load, TraceEvent, Wait};
 
-/// What the receiver's store could not do, for the person at the other end.
+/// The receiver's store error, for the user at the peer.
 pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
     match error {
         StoreError::NoSpace => b"the receiver has no space left",
@@ -21,7 +21,7 @@ pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
 
 /// A short packet that waits to leave. Those that come first leave first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Short {
+pub(crate) enum ShortPacket {
     Abort,
     Refused,
     QuitAck,
@@ -34,21 +34,22 @@ pub(crate) enum Short {
 }
 
 /// The order in which they leave.
-pub(crate) const SHORTS: [Short; 9] = [
-    Short::Abort,
-    Short::Refused,
-    Short::QuitAck,
-    Short::Done,
-    Short::Response,
-    Short::Open,
-    Short::Quit,
-    Short::NullAck,
-    Short::KeepAlive,
+pub(crate) const SHORTS: [ShortPacket; 9] = [
+    ShortPacket::Abort,
+    ShortPacket::Refused,
+    ShortPacket::QuitAck,
+    ShortPacket::Done,
+    ShortPacket::Response,
+    ShortPacket::Open,
+    ShortPacket::Quit,
+    ShortPacket::NullAck,
+    ShortPacket::KeepAlive,
 ];
 
-/// Those that answer what came, whatever becomes of the connection.
-const REPLIES: u16 =
-    1 << Short::Refused as u16 | 1 << Short::QuitAck as u16 | 1 << Short::Done as u16;
+/// Answers, which are sent regardless of the state of the connection.
+const REPLIES: u16 = 1 << ShortPacket::Refused as u16
+    | 1 << ShortPacket::QuitAck as u16
+    | 1 << ShortPacket::Done as u16;
 
 /// The values of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -62,7 +63,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// Packets of a whole buffer.
+    /// Packets of a full buffer.
     pub(crate) fn packets(&self) -> u32 {
         self.buffer.div_ceil(u32::from(self.packet.max(1)))
     }
@@ -73,7 +74,7 @@ impl Agreed {
 pub(crate) struct Link {
     pub(crate) config: Config,
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes,
+    pub(crate) notes: EventQueue,
     message: Text<96>,
     pub(crate) agreement: Text<96>,
     pub(crate) timers: Timers,
@@ -96,29 +97,29 @@ pub(crate) struct Link {
     /// Bytes of the packet that is lent, and its type in the trace.
     pub(crate) lent: usize,
     pub(crate) lent_letter: char,
-    /// When the other end was heard last, and when something last went on.
+    /// When the last packet came, and when progress was last made.
     pub(crate) heard: Option<Instant>,
     pub(crate) progress: Instant,
-    /// When something was heard last that says more than that the other end lives.
+    /// When the last packet other than a keepalive came.
     worked: Instant,
     /// When something was sent last.
     pub(crate) spoke: Instant,
-    /// Seconds of silence after which the other end takes us for dead.
+    /// Seconds of silence after which the peer considers us dead.
     pub(crate) peer_death_s: u16,
     /// The interval of OPEN and QUIT, which [`Timer::Repeat`] has, and how often it may still run out.
     again_every: Duration,
     pub(crate) tries: u8,
-    pub(crate) waits: Waits,
-    /// The other end's QUIT has ended it: our QUITACK may be lost, and the QUIT come again.
+    pub(crate) waits: WaitTrace,
+    /// The peer's QUIT has ended it: our QUITACK may be lost, and the QUIT come again.
     pub(crate) quit: bool,
-    /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long under way
+    /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long in flight
     /// opens nothing.
     recent: [(u16, u32); RECENT],
 }
 
 /// How many connections are remembered.
 const RECENT: usize = 16;
-/// A peer whose client is not ready, and that says no more than that it lives, is waited for so long at least.
+/// Least wait for a peer whose client is not ready and that sends only keepalives.
 const IDLE: Duration = Duration::from_secs(240);
 /// A QUIT whose QUITACK was lost comes again within this. RFC 998 has no value ("dally").
 const DALLY: Duration = Duration::from_secs(3);
@@ -127,7 +128,7 @@ impl Link {
     pub(crate) fn new(config: Config) -> Self {
         Self {
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             timers: Timers::default(),
             message: Text::new(),
             agreement: Text::new(),
@@ -149,22 +150,22 @@ impl Link {
             peer_death_s: 0,
             again_every: Duration::ZERO,
             tries: 0,
-            waits: Waits::default(),
+            waits: WaitTrace::default(),
             quit: false,
             recent: [(0, 0); RECENT],
             config,
         }
     }
 
-    // ---- the person ----
+    // ---- the user ----
 
     /// Tells a text.
     pub(crate) fn tell(&mut self, text: &[u8]) {
         self.message.set(text);
-        self.notes.push(Note::Message);
+        self.notes.push(QueuedEvent::Message);
     }
 
-    /// The words that notes refer to.
+    /// The texts that queued events refer to.
     pub(crate) fn words(&self) -> Words<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
         Words { agreement, message, ..Words::default() }
@@ -172,27 +173,27 @@ impl Link {
 
     // ---- short packets ----
 
-    pub(crate) fn say(&mut self, short: Short) {
+    pub(crate) fn say(&mut self, short: ShortPacket) {
         // A RESPONSE that has not left yet answers this OPEN too.
-        let waits = short == Short::Response && self.lent > 0 && self.lent_letter == 'R';
+        let waits = short == ShortPacket::Response && self.lent > 0 && self.lent_letter == 'R';
         self.shorts |= u16::from(!waits) << short as u16;
     }
 
-    pub(crate) fn unsay(&mut self, short: Short) {
+    pub(crate) fn unsay(&mut self, short: ShortPacket) {
         self.shorts &= !(1 << short as u16);
     }
 
-    pub(crate) fn says(&self, short: Short) -> bool {
+    pub(crate) fn says(&self, short: ShortPacket) -> bool {
         self.shorts & 1 << short as u16 != 0
     }
 
     /// The short packet that leaves next, if one waits.
-    pub(crate) fn next_short(&self) -> Option<Short> {
+    pub(crate) fn next_short(&self) -> Option<ShortPacket> {
         SHORTS.into_iter().find(|short| self.says(*short))
     }
 
     /// Refuses or ends something that is not this connection.
-    pub(crate) fn reply(&mut self, short: Short, to: Ports, reason: &[u8]) {
+    pub(crate) fn reply(&mut self, short: ShortPacket, to: Ports, reason: &[u8]) {
         self.reply_ports = Ports { local: to.foreign, foreign: to.local };
         self.refusal.set(reason);
         self.say(short);
@@ -257,7 +258,7 @@ impl Link {
         }
     }
 
-    /// The other end lives: a packet of the connection has come.
+    /// The peer is alive: a packet of the connection has come.
     pub(crate) fn lives(&mut self, now: Instant, said: &Body<'_>) {
         self.heard = Some(now);
         if !matches!(said, Body::KeepAlive | Body::NullAck { .. }) {
@@ -284,7 +285,7 @@ impl Link {
         self.config.death.get().max(Duration::from_secs(1))
     }
 
-    /// When the silence has been long enough, or nothing has gone on for much longer.
+    /// When the silence has been long enough, or nothing has continued for much longer.
     pub(crate) fn death_at(&self) -> Option<Instant> {
         let heard = self.heard?;
         let (death, worked) = (self.death(), self.worked > self.progress + self.death());
@@ -292,7 +293,7 @@ impl Link {
         Some((heard + death).min(self.progress + most))
     }
 
-    /// When the other end must hear from us.
+    /// When the peer must hear from us.
     pub(crate) fn keepalive_at(&self) -> Option<Instant> {
         let quarter = Duration::from_millis(u64::from(self.peer_death_s) * 250);
         (self.heard.is_some() && self.is_open() && self.peer_death_s > 0)
@@ -300,7 +301,7 @@ impl Link {
     }
 
     /// Begins to repeat an OPEN or a QUIT.
-    pub(crate) fn repeat(&mut self, now: Instant, short: Short, every: Duration) {
+    pub(crate) fn repeat(&mut self, now: Instant, short: ShortPacket, every: Duration) {
         self.say(short);
         self.timers.set(Timer::Repeat, now + every);
         self.again_every = every;
@@ -315,7 +316,7 @@ impl Link {
         self.tries = self.tries.saturating_add(quick);
     }
 
-    /// When it is repeated next: ever later, until an interval is what a person has said.
+    /// The next retransmission: with growing intervals, up to the configured one.
     pub(crate) fn repeat_again(&mut self, now: Instant) {
         self.again_every = (self.again_every * 2).min(self.open_timeout());
         self.timers.set(Timer::Repeat, now + self.again_every);
@@ -361,32 +362,32 @@ impl Link {
         true
     }
 
-    /// Fails, and tells the other end why if that makes sense.
+    /// Fails, and sends the reason to the peer if that makes sense.
     pub(crate) fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, say: &[u8]) {
         if !self.end(cx, Outcome::Failed(Failure { blame, kind })) {
             return;
         }
-        // What others are owed an answer to is answered still: a QUIT that goes unanswered is repeated.
+        // Pending answers are still sent: an unanswered QUIT is retransmitted.
         self.shorts &= REPLIES;
-        // One whose packets do not come through any more may still hear ours; one who never answered is not there.
+        // A peer whose packets no longer get through may still receive ours; one that never answered is absent.
         let there = kind != FailureKind::Silence || self.heard.is_some();
         if self.is_open() && blame != Blame::Peer && there {
             self.reason.set(say);
-            self.say(Short::Abort);
+            self.say(ShortPacket::Abort);
         }
     }
 
-    /// The other end's QUIT is answered, as often as it comes. Each may be followed by another.
+    /// The peer's QUIT is answered, as often as it comes. Each may be followed by another.
     pub(crate) fn quit_came(&mut self, now: Instant, ports: Ports) {
         self.quit = true;
         if let Ending::Linger { .. } = self.ending {
             let until = self.timers.get(Timer::Linger).map_or(now, |until| until.max(now + DALLY));
             self.timers.set(Timer::Linger, until);
         }
-        self.reply(Short::QuitAck, ports, b"");
+        self.reply(ShortPacket::QuitAck, ports, b"");
     }
 
-    /// Whether it has failed: of what still comes only a QUIT is answered.
+    /// Whether it has failed: only a QUIT is still answered.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(
             self.ending,
@@ -407,7 +408,7 @@ impl Link {
         }
     }
 
-    /// Everything is said; the other end may have missed it, and is answered for so long.
+    /// All is sent; the peer may have missed it, and is answered for this long.
     pub(crate) fn linger(&mut self, now: Instant, outcome: Outcome, stay: Duration) {
         self.ending.linger(&mut self.timers, now, outcome, stay);
     }
@@ -422,13 +423,13 @@ impl Link {
 
     pub(crate) fn status(&self) -> Status {
         match self.ending {
-            // All files are whole at both ends: the rest is courtesy.
+            // All files are complete at both ends: the rest is optional.
             Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
             ending => ending.status(),
         }
     }
 
-    /// Notes what is waited for.
+    /// Records what is awaited.
     pub(crate) fn waiting(&mut self, cx: &mut Cx<'_>, wait: Wait) {
         self.waits = self.waits.note(cx, || wait);
     }

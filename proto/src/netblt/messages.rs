@@ -6,10 +6,10 @@ use crate::time::Instant;
 
 /// Bytes of an entry.
 const ENTRY: usize = 24;
-/// More are not under way: their numbers would be taken for old ones.
+/// At most this many in flight: further numbers would be taken for old ones.
 const MOST: usize = AHEAD as usize;
 
-/// Bytes of the ring for so many buffers.
+/// Bytes of the ring for N buffers.
 pub(crate) const fn ring_len(slots: usize) -> usize {
     let entries = 3 * slots + 16;
     ENTRY * if entries > MOST { MOST } else { entries }
@@ -17,7 +17,7 @@ pub(crate) const fn ring_len(slots: usize) -> usize {
 
 /// What a message is about; buffers by their index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum About {
+pub(crate) enum MessageKind {
     Go,
     Ok,
     Resend,
@@ -26,7 +26,7 @@ pub(crate) enum About {
 /// A message that waits for its acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
-    pub(crate) about: About,
+    pub(crate) about: MessageKind,
     pub(crate) sequence: u16,
     /// Index of the buffer.
     pub(crate) index: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     pub(crate) sent: bool,
 }
 
-/// The ring. The entries stand in memory that the receiver owns.
+/// The ring. The entries are in memory that the receiver owns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Messages {
     /// Slot of the oldest.
@@ -77,7 +77,7 @@ impl Messages {
         self.sequence.wrapping_add(position as u16)
     }
 
-    /// Where the message of this number stands, or would stand; the oldest, if it is gone.
+    /// The position of the message of this number, or where it would be; the oldest, if it is gone.
     pub(crate) fn position_of(&self, sequence: u16) -> usize {
         usize::try_from(ahead(sequence, self.sequence)).unwrap_or(0).min(self.count)
     }
@@ -87,7 +87,7 @@ impl Messages {
     }
 
     /// Adds one; false if there is no room.
-    pub(crate) fn push(&mut self, ring: &mut [u8], about: About, index: u64) -> bool {
+    pub(crate) fn push(&mut self, ring: &mut [u8], about: MessageKind, index: u64) -> bool {
         if self.room(ring) == 0 {
             return false;
         }
@@ -98,9 +98,9 @@ impl Messages {
         let entry = &mut ring[at..at + ENTRY];
         entry.fill(0);
         entry[0] = match about {
-            About::Go => 0,
-            About::Ok => 1,
-            About::Resend => 2,
+            MessageKind::Go => 0,
+            MessageKind::Ok => 1,
+            MessageKind::Resend => 2,
         };
         entry[4..8].copy_from_slice(&(index.saturating_sub(self.base) as u32).to_le_bytes());
         self.count += 1;
@@ -121,9 +121,9 @@ impl Messages {
         let index = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
         Some(Entry {
             about: match bytes[0] {
-                0 => About::Go,
-                1 => About::Ok,
-                _ => About::Resend,
+                0 => MessageKind::Go,
+                1 => MessageKind::Ok,
+                _ => MessageKind::Resend,
             },
             sequence: self.sequence.wrapping_add(position as u16),
             index: self.base + u64::from(index),
@@ -158,7 +158,7 @@ impl Messages {
         }
     }
 
-    /// How many of the oldest are acknowledged by this number; none by one that was never sent.
+    /// How many of the oldest are acknowledged by this number; 0 by one that was never sent.
     pub(crate) fn covered(&self, high: u16) -> usize {
         let behind = ahead(high, self.sequence.wrapping_sub(1));
         let count = usize::try_from(behind).unwrap_or(0);
@@ -188,7 +188,7 @@ mod tests {
         messages.begin();
         messages.sequence = 65_534;
         for index in 0..5 {
-            assert!(messages.push(&mut ring, About::Go, index));
+            assert!(messages.push(&mut ring, MessageKind::Go, index));
         }
         assert_eq!(messages.covered(65_534), 0, "it was never sent");
         for position in 0..4 {
@@ -208,7 +208,8 @@ mod tests {
         let mut ring = vec![0; ring_len(1)];
         let mut messages = Messages::default();
         messages.begin();
-        let taken = (0..100).filter(|index| messages.push(&mut ring, About::Ok, *index)).count();
+        let taken =
+            (0..100).filter(|index| messages.push(&mut ring, MessageKind::Ok, *index)).count();
         assert_eq!(taken, 19);
         assert_eq!(ring_len(65_535), MOST * ENTRY);
     }

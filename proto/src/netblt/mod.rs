@@ -9,19 +9,19 @@
 //!       <------------------  CONTROL   GO(1) GO(2)
 //! DATA DATA LDATA  ------->            buffer 1, in bursts by the clock
 //! DATA DATA ...    ------->            buffer 2
-//!       <------------------  CONTROL   OK(1) GO(3): everything unacknowledged is said again
+//!       <------------------  CONTROL   OK(1) GO(3): everything unacknowledged is retransmitted
 //!       <------------------  CONTROL   RESEND(2: 7, 9)
-//! ...                                  the last OK: the file is whole, compared and in its place
+//! ...                                  the last OK: the file is complete, verified and in place
 //!       <------------------  DONE
 //! ```
 //!
 //! Either end may open. The timers are the receiver's; the sender keeps a rate, which the receiver
 //! measures and offers in its OK messages. A file is a connection; a batch is one after the other,
 //! each with its own port and unique ID. Reading order: [`packet`] and [`control`] are the bytes,
-//! [`checksum`] theirs, [`Config`] what a person may choose, [`Sender`] and [`Receiver`] the two
+//! [`checksum`] theirs, [`Config`] what a user may choose, [`Sender`] and [`Receiver`] the two
 //! engines; docs/explanation/netblt.md has the client string, docs/decisions/050 to 053 what RFC 998 leaves open.
 //!
-//! Not here: addresses and security, which are the port's; fragments, which are never made.
+//! Not here: addresses and security, which belong to the port; fragmentation, which is never used.
 
 mod bits;
 pub mod config;

@@ -81,7 +81,7 @@ pub struct Terms<'a> {
     pub burst_size: u16,
     /// Milliseconds from the start of one burst to that of the next.
     pub burst_interval_ms: u16,
-    /// Seconds of silence after which the packet's sender takes the other for dead.
+    /// Seconds of silence after which the packet's sender considers the other dead.
     pub death_s: u16,
     /// The side that opens sends the data (M: 1 = WRITE, 0 = READ).
     pub write: bool,
@@ -98,7 +98,7 @@ pub struct Terms<'a> {
 pub struct Data<'a> {
     /// Number of the buffer.
     pub buffer: u32,
-    /// Up to here all control messages have come.
+    /// All control messages up to here have been received.
     pub high: u16,
     /// Number of the packet in its buffer, from 0.
     pub packet: u16,
@@ -112,12 +112,12 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What the flags of DATA say between our own ends, besides L (docs/explanation/netblt.md).
+/// The flags of DATA between our own ends, besides L (docs/explanation/netblt.md).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mark {
     /// Number of the last RATE message that the sender has, 14 bits.
     pub report: u16,
-    /// The packet left at once behind the one before.
+    /// The packet left at once after the one before.
     pub follows: bool,
 }
 
@@ -146,7 +146,7 @@ pub enum Body<'a> {
     Data(Data<'a>),
     /// NULL-ACK.
     NullAck {
-        /// Up to here all control messages have come.
+        /// All control messages up to here have been received.
         high: u16,
         /// Packets of a burst from now on.
         burst_size: u16,
@@ -164,16 +164,16 @@ pub enum Body<'a> {
 /// A packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    /// Where it comes from and goes to.
+    /// Source and destination ports.
     pub ports: Ports,
     /// What it says.
     pub body: Body<'a>,
 }
 
-/// Why bytes are no packet.
+/// Why a packet is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadPacket {
-    /// Fewer bytes than the type needs, or than the length says.
+    /// Fewer bytes than the type or the length field requires.
     Short,
     /// The checksum of the packet is wrong.
     Checksum,
@@ -204,7 +204,7 @@ impl BadPacket {
 impl fmt::Display for BadPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Short => f.write_str("expected a whole packet, got fewer bytes"),
+            Self::Short => f.write_str("expected a complete packet, got fewer bytes"),
             Self::Checksum => f.write_str("the checksum of the packet is wrong"),
             Self::Version(got) => write!(f, "expected version {VERSION}, got {got}"),
             Self::Type(got) => write!(f, "expected a type from 0 to 11, got {got}"),
@@ -232,7 +232,7 @@ pub const fn padded(len: usize) -> usize {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads one datagram. What stands behind the packet and its padding is ignored.
+    /// Reads one datagram. What is after the packet and its padding is ignored.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BadPacket> {
         let head: &[u8; HEADER] = bytes.first_chunk().ok_or(BadPacket::Short)?;
         let len = usize::from(u16_at(head, 4));
@@ -335,7 +335,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// What OPEN or RESPONSE of these bytes says.
+/// The parsed fields of OPEN or RESPONSE.
 fn terms(whole: &[u8]) -> Result<Terms<'_>, BadPacket> {
     if whole.len() < OPEN_HEADER {
         return Err(BadPacket::Length);
@@ -368,7 +368,7 @@ fn put_terms(into: &mut [u8], kind: u8, ports: Ports, terms: &Terms<'_>) -> Opti
     put_terms_before(into, kind, ports, terms, client.len())
 }
 
-/// Writes OPEN or RESPONSE around a client string of so many bytes that stands in its place already.
+/// Writes OPEN or RESPONSE around a client string that is in its place already.
 /// [`Terms::client`] is not looked at.
 pub(crate) fn put_terms_before(
     into: &mut [u8],
@@ -377,7 +377,7 @@ pub(crate) fn put_terms_before(
     terms: &Terms<'_>,
     client_len: usize,
 ) -> Option<usize> {
-    // With the NUL and the padding behind it; they are part of the length.
+    // With the NUL and the padding after it; they are part of the length.
     let len = OPEN_HEADER + padded(client_len + 1);
     let room = into.get_mut(..len)?;
     room[12..16].copy_from_slice(&terms.id.to_be_bytes());
@@ -403,7 +403,7 @@ fn put_text(into: &mut [u8], kind: u8, ports: Ports, why: &[u8]) -> Option<usize
     finish(into, kind, ports, len)
 }
 
-/// Writes the head of DATA or LDATA before `len` bytes of data that stand behind it already, and
+/// Writes the head of DATA or LDATA before `len` bytes of data that are after it already, and
 /// the padding. [`Data::bytes`] is not looked at.
 pub fn put_data_header(
     into: &mut [u8],
@@ -433,7 +433,7 @@ pub(crate) fn put_marked_header(
     finish(into, kind, ports, DATA_HEADER + len)
 }
 
-/// Writes the head of a CONTROL packet whose messages stand behind it already, to the end of `into`.
+/// Writes the head of a CONTROL packet whose messages are after it already, to the end of `into`.
 pub(crate) fn put_control_before(into: &mut [u8], ports: Ports) -> Option<usize> {
     let len = into.len();
     finish(into, kind::CONTROL, ports, len)

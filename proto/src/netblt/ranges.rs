@@ -1,10 +1,10 @@
 //! Which parts of a file move: those that the receiver does not have. A connection carries them one
-//! behind the other, so a position in the connection's stream is another than one in the file.
+//! after the other, so a position in the connection's stream is another than one in the file.
 
 /// Most parts; a file in more pieces is moved again where they are smallest.
 pub(crate) const MOST: usize = 32;
 
-/// The word of a client string that names what a receiver has.
+/// The word of a client string for the receiver's ranges.
 pub(crate) const HAVE: &str = "have=";
 
 /// Parts of a file that are to move, in order.
@@ -29,7 +29,7 @@ impl Ranges {
         ranges
     }
 
-    /// Adds a part behind the others; false if there is no room, or it is not behind them.
+    /// Adds a part after the others; false if there is no room, or it is not after them.
     pub(crate) fn put(&mut self, from: u64, to: u64) -> bool {
         let end = self.parts[..self.count].last().map_or(0, |last| last.1);
         if from >= to {
@@ -47,7 +47,7 @@ impl Ranges {
         self.parts[..self.count].iter().copied()
     }
 
-    /// Bytes in all parts; `None` if there is no end.
+    /// Bytes in all parts; `None` if it is open-ended.
     pub(crate) fn len(&self) -> Option<u64> {
         let endless = self.iter().any(|(_, to)| to == u64::MAX);
         (!endless).then(|| self.iter().map(|(from, to)| to - from).sum())
@@ -72,7 +72,7 @@ impl Ranges {
     }
 
     /// The position in the file of this one in the stream, and how many bytes of the same part
-    /// follow; `None` behind the last.
+    /// follow; `None` after the last.
     pub(crate) fn locate(&self, mut at: u64) -> Option<(u64, u64)> {
         for (from, to) in self.iter() {
             if at < to - from {
@@ -87,20 +87,20 @@ impl Ranges {
 /// The parts that the receiver has, on the way to those it does not have. A piece too small to
 /// be worth a place is left out, and moves again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Having {
+pub(crate) struct HeldRanges {
     /// (from, to); unused ones are empty.
     parts: [(u64, u64); MOST - 1],
     count: usize,
 }
 
-impl Default for Having {
+impl Default for HeldRanges {
     fn default() -> Self {
         Self { parts: [(0, 0); MOST - 1], count: 0 }
     }
 }
 
-impl Having {
-    /// The receiver has this too; parts come in order. When there is no room the smallest goes.
+impl HeldRanges {
+    /// Adds a range of the receiver; ranges come in order. When there is no room the smallest is dropped.
     pub(crate) fn put(&mut self, from: u64, to: u64) {
         if from >= to {
             return;
@@ -122,7 +122,7 @@ impl Having {
         self.count == 0
     }
 
-    /// Leaves out the parts for which a client string of so many bytes has no room, of which `used` are taken:
+    /// Leaves out the parts that do not fit in a client string of this length, of which `used` are taken:
     /// both ends must reckon with the same.
     pub(crate) fn fit(&mut self, used: usize, room: usize) {
         let digits = |number: u64| number.checked_ilog10().map_or(1, |log| log as usize + 1);
@@ -161,8 +161,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_located() {
-        let mut have = Having::default();
+    fn missing_ranges_are_located() {
+        let mut have = HeldRanges::default();
         have.put(0, 10);
         have.put(20, 25);
         let missing = have.missing(Some(30)).unwrap();
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_smallest_part_gives_way() {
-        let mut have = Having::default();
+        let mut have = HeldRanges::default();
         for at in 0..40 {
             have.put(at * 100, at * 100 + 10 + at);
         }

@@ -1,19 +1,19 @@
-//! The automatic rate: what the receiver concludes from what arrives, and the rate that it offers
+//! Automatic rate control: the receiver's estimates from arrivals, and the rate that it offers
 //! (docs/decisions/053 has the rules and their reasons). The parts are pure and have tests of their own:
 //!
 //! | part | question |
 //! |---|---|
-//! | [`arrivals`] | at what rate did packets come, and how many are missing? |
+//! | [`arrivals`] | at what rate did packets arrive, and how many were lost? |
 //! | [`delay`] | how long is the round trip, and how long the queue? |
-//! | [`dispersion`] | what does the bottleneck carry at most? |
-//! | [`loss`] | is what is missing lost by chance? |
+//! | [`dispersion`] | what is the capacity of the bottleneck? |
+//! | [`loss`] | is the loss random? |
 //! | [`tolerance`] | how many packets may leave at once? |
-//! | [`traffic`] | whose is the queue, and what is left to others? |
-//! | [`cubic`] | what would TCP have beside them? |
+//! | [`traffic`] | whose is the queue, and what share is left to cross traffic? |
+//! | [`cubic`] | what share would TCP get? |
 //! | [`pacing`] | when does the next packet leave? (the sender's) |
-//! | [`values`] | how are burst values of whole milliseconds made of a rate? |
+//! | [`values`] | which burst values in whole milliseconds give a rate? |
 //!
-//! Rates are in thousandths of packets per second (`mpps`), times in nanoseconds, shares in parts
+//! Rates are in thousandths of packets per second (`millipps`), times in nanoseconds, shares in parts
 //! of 65,536. Decisions are made one at a time: a rate is offered, waited for until the packets that arrive were
 //! sent at it, and judged by what arrives then.
 
@@ -45,17 +45,17 @@ const ONE: u64 = 65_536;
 /// Rates are kept within this.
 const SLOWEST: u64 = 10;
 const FASTEST: u64 = 4_000_000_000;
-/// The first offer is at most so many packets in a round trip, and a quarter of that where nothing is known of the
+/// The first offer is at most this many packets per round trip, and a quarter of that where nothing is known of the
 /// bottleneck.
 const FIRST_PACKETS: u64 = 64;
 /// The same if one of the first two does not come.
 const FEWEST: u64 = 2;
-/// The first packets are waited for that long at most.
+/// The first packets are awaited that long at most.
 const FIRST_WAIT: u64 = 3_000_000_000;
-/// One of so many bursts has a packet more, which measures the bottleneck.
+/// One in N bursts has an additional packet, which measures the bottleneck.
 const EXTRA: u8 = 8;
 
-/// Where the receiver stands with the rate.
+/// The phase of the receiver's rate control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// The first packets are awaited, since the first of them came.
@@ -66,18 +66,18 @@ enum Phase {
     Steady,
 }
 
-/// The rate that the receiver offers, and what it goes by.
+/// The rate that the receiver offers, and its estimators.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Controller {
     ceiling: u64,
-    /// The sender is one of ours: it keeps to a rate by the packet, and says which packets left together.
+    /// The sender is one of ours: it paces single packets, and marks which left together.
     paced: bool,
     phase: Phase,
     /// What is offered.
     offered: u64,
     /// The offer as burst values.
     values: Values,
-    /// What arrives under it; none until it is in force.
+    /// Arrivals at this rate; none until it is in force.
     arrivals: Option<Arrivals>,
     last_arrival: u64,
     /// When the last offer was made.
@@ -91,9 +91,9 @@ pub(crate) struct Controller {
     full: Option<u64>,
     /// Decisions in a row that found room.
     rooms: u32,
-    /// Half is sent, to see whether a queue stands that was never seen empty: the rate before, and the least round trip.
+    /// Probing at half the rate for a standing queue that was never seen empty: the previous rate, and the minimum RTT.
     drain: Option<(u64, u64)>,
-    /// Less is sent, to see whether others make the usual loss: the rate before.
+    /// Probing at a lower rate whether cross traffic causes the usual loss: the previous rate.
     probe: Option<u64>,
     /// Packets that were sent and that were missing since that was tried.
     probe_seen: (u64, u64),
@@ -102,9 +102,9 @@ pub(crate) struct Controller {
     /// When that is tried next, and how long after that again.
     probe_at: u64,
     probe_every: u64,
-    /// Packets that are missing since the last decision; beside others, of those that were sent since the rate was cut.
+    /// Losses since the last decision; with cross traffic, only of packets sent since the rate was cut.
     missed: u64,
-    /// Packets that came behind the first of those.
+    /// Packets that came after the first of those.
     behind: u64,
     cut: bool,
     /// The first offer was made though not both of the first packets had come.
@@ -126,12 +126,12 @@ fn share(a: u64, b: u64) -> u64 {
     u64::try_from((u128::from(a) << 16) / u128::from(b)).unwrap_or(u64::MAX)
 }
 
-fn mpps(packets: u64, ns: u64) -> u64 {
+fn millipps(packets: u64, ns: u64) -> u64 {
     let rate = u128::from(packets) * 1_000_000_000_000 / u128::from(ns.max(1));
     u64::try_from(rate).unwrap_or(FASTEST).min(FASTEST)
 }
 
-/// The time of so many packets at a rate.
+/// The time of N packets at a rate.
 fn time_of(packets: u64, rate: u64) -> u64 {
     let ns = u128::from(packets) * 1_000_000_000_000 / u128::from(rate.max(1));
     u64::try_from(ns).unwrap_or(u64::MAX)
@@ -170,7 +170,7 @@ impl Controller {
         }
     }
 
-    /// Another connection over the same path: what is known of it stays. `paced`: between our own ends.
+    /// Another connection over the same path: the estimates are kept. `paced`: between our own ends.
     pub(crate) fn again(&mut self, first: (u16, u16), paced: bool) {
         let known = *self;
         let fresh = Self::new(first, Some(known.ceiling));
@@ -186,7 +186,7 @@ impl Controller {
         }
     }
 
-    /// Whether others fill the bottleneck.
+    /// Whether cross traffic fills the bottleneck.
     pub(crate) fn is_shared(&self) -> bool {
         self.traffic.is_shared()
     }
@@ -211,7 +211,7 @@ impl Controller {
         self.offered
     }
 
-    /// What the sender of our own kind is told.
+    /// The values for a sender of our own kind.
     pub(crate) fn pace(&self) -> Pace {
         let burst = self.tolerance.burst(self.offered);
         let start = self.phase != Phase::Steady;
@@ -243,7 +243,7 @@ impl Controller {
         u64::try_from(packets).unwrap_or(u64::MAX)
     }
 
-    /// The time that so many packets take.
+    /// The time that N packets take.
     pub(crate) fn takes(&self, packets: u64) -> Duration {
         Duration::from_nanos(time_of(packets, self.offered))
     }
@@ -267,8 +267,8 @@ impl Controller {
         }
     }
 
-    /// A packet of data came: `fresh` if it was not asked for; `went` is how far the first passes went on by it;
-    /// `follows` if it left at once behind the one before it.
+    /// A packet of data came: `fresh` if it was not asked for; `went` is how far the first passes continued by it;
+    /// `follows` if it left at once after the one before it.
     pub(crate) fn arrived(&mut self, now: Instant, fresh: bool, went: u64, follows: bool) {
         let now = now.as_nanos();
         if let Some(arrivals) = &mut self.arrivals {
@@ -319,18 +319,19 @@ impl Controller {
             self.offer(rate);
             return Some(self.say());
         }
-        let few = mpps(FIRST_PACKETS, rtt.max(100_000));
+        let few = millipps(FIRST_PACKETS, rtt.max(100_000));
         let told = match self.dispersion.rate() {
             Some(rate) if rtt > 0 => Some((rate - rate / 64).min(few)),
-            // Two came within what no clock tells, or in one frame.
+            // Two came within the clock's resolution, or in one frame.
             None if self.dispersion.is_quick() => Some(few / 4),
             _ => None,
         };
-        // If two are further apart than it was waited for, one of them may have been held back.
+        // If two are further apart than it was awaited, one of them may have been held back.
         let told = told.filter(|rate| !self.guessed || *rate > self.offered);
         let wait = || self.first_due().is_some_and(|at| now >= at);
-        // One of the two is lost, or far behind: two go again until two have come.
-        let rate = told.or_else(|| wait().then(|| mpps(FEWEST, rtt.clamp(100_000, FIRST_WAIT))))?;
+        // One of the two is lost, or late: pairs are retransmitted until two have come.
+        let rate =
+            told.or_else(|| wait().then(|| millipps(FEWEST, rtt.clamp(100_000, FIRST_WAIT))))?;
         self.guessed = told.is_none();
         self.phase = Phase::Start;
         self.offer(rate);
@@ -345,7 +346,7 @@ impl Controller {
         self.decided = self.last_arrival;
     }
 
-    /// The burst values to say now.
+    /// The burst values to send now.
     pub(crate) fn say(&mut self) -> (u16, u16) {
         self.values.say(self.last_arrival, self.offered)
     }

@@ -14,11 +14,11 @@ pub use receiver::{Measured, Receiver};
 use reports::Reports;
 
 use super::config::{Config, Role};
-use super::info::{Said, Writing};
-use super::link::{Link, Short};
+use super::info::{ClientString, StringWriter};
+use super::link::{Link, ShortPacket};
 use super::messages::Messages;
 use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, mark_of, put_terms_before};
-use super::ranges::Having;
+use super::ranges::HeldRanges;
 use super::rate::Controller;
 use super::sink::Sink;
 use super::states::{ReceiverInput, Receiving as Stage};
@@ -28,10 +28,10 @@ use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent};
 
-/// A CONTROL packet that waited so long for its port left later than it says.
+/// A CONTROL packet that waited this long for its port left later than it says.
 const LATE: Duration = Duration::from_millis(5);
 
-/// The current file as the sender describes it; its name stands in the memory.
+/// The current file as the sender describes it; its name is in the memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct File {
     name_len: usize,
@@ -40,15 +40,15 @@ pub(super) struct File {
     mode: Option<u32>,
     kind: FileKind,
     left: Option<Left>,
-    /// The sender lets what is here stay.
+    /// The sender allows resuming.
     resume: bool,
     /// A digest follows the file.
     digest: bool,
-    /// The sender takes RATE messages.
+    /// The sender accepts RATE messages.
     paced: bool,
 }
 
-/// What OPEN or RESPONSE said, kept until the store has answered.
+/// The content of OPEN or RESPONSE, kept until the store has answered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Offered {
     id: u32,
@@ -63,7 +63,7 @@ struct Offered {
 
 /// After QUIT, what.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Then {
+enum AfterQuit {
     /// Another connection for the same file.
     SameFile,
     /// The next file.
@@ -72,7 +72,7 @@ enum Then {
     End,
 }
 
-/// The whole state of a receiver.
+/// The state of a receiver.
 #[derive(Debug)]
 struct Core {
     link: Link,
@@ -84,29 +84,29 @@ struct Core {
     /// A file is open in the store.
     open: bool,
     /// What the store has of it.
-    have: Having,
+    have: HeldRanges,
     /// The sender knows it.
     told: bool,
-    /// What was here was of no use: from the beginning.
+    /// The stored part was useless: from the start.
     anew: bool,
     /// Connections for the same file.
     attempts: u8,
     stop: bool,
     ours: bool,
-    then: Then,
+    then: AfterQuit,
     /// Ports of a connection that the sender has ended with QUIT.
     past: Ports,
     path: Controller,
-    /// The sender is one of ours: it takes RATE messages, and marks its packets.
+    /// The sender is one of ours: it accepts RATE messages, and marks its packets.
     paced: bool,
     reports: Reports,
     messages: Messages,
     shape: Shape,
     /// Number of buffer 0 of this connection on the wire.
     base: u32,
-    /// All buffers below this index are whole.
+    /// All buffers below this index are complete.
     low: u64,
-    /// Above it, so many are whole.
+    /// Complete ones above it.
     ahead_whole: u64,
     /// Those below this one were granted, and those below that one know it.
     granted: u64,
@@ -126,7 +126,7 @@ struct Core {
     late: u64,
     /// A packet that came twice teaches nothing more until then.
     patient: Option<Instant>,
-    /// Numbers of the messages that are the next to be said again for safety's sake, copy by copy.
+    /// Numbers of the messages that are the next to be retransmitted for safety's sake, copy by copy.
     again_from: [u16; control::COPIES],
     /// Burst values that are offered, and the message that brings them.
     burst: (u16, u16),
@@ -138,7 +138,7 @@ struct Core {
     backoff: u32,
     /// How often the control timer is doubled, as it runs out too soon.
     strain: u32,
-    /// When the control timer ran out last.
+    /// When the control timer expired last.
     timed_out: Option<Instant>,
     /// The packet that is lent is a CONTROL, and was made at this time.
     lent_control: bool,
@@ -149,7 +149,7 @@ impl Core {
     fn new(config: Config) -> Self {
         let first = config.first_burst();
         Self {
-            path: Controller::new(first, config.ceiling_mpps()),
+            path: Controller::new(first, config.ceiling_millipps()),
             paced: false,
             reports: Reports::new(),
             shape: config.shape(),
@@ -161,13 +161,13 @@ impl Core {
             file: File::default(),
             offer: Offered::default(),
             open: false,
-            have: Having::default(),
+            have: HeldRanges::default(),
             told: false,
             anew: false,
             attempts: 0,
             stop: false,
             ours: false,
-            then: Then::NextFile,
+            then: AfterQuit::NextFile,
             past: Ports::default(),
             messages: Messages::default(),
             low: 0,
@@ -226,7 +226,7 @@ impl Core {
         if !self.link.is_ours(ports) {
             if of_before && matches!(packet.body, Body::Quit(_)) {
                 // Our QUITACK was lost.
-                self.link.reply(Short::QuitAck, ports, b"");
+                self.link.reply(ShortPacket::QuitAck, ports, b"");
             }
             return true;
         }
@@ -285,7 +285,7 @@ impl Core {
     fn open_next(&mut self, cx: &mut Cx<'_>) {
         self.link.next_connection();
         let every = self.repeat_after();
-        self.link.repeat(cx.now, Short::Open, every);
+        self.link.repeat(cx.now, ShortPacket::Open, every);
         self.enter(cx, ReceiverInput::Open);
     }
 
@@ -300,43 +300,43 @@ impl Core {
                 // To ABORT, as RFC 998 has it, would let anybody end what others have begun; and so
                 // would REFUSED before they know that it has.
                 (_, false) if self.known > 0 => {
-                    self.link.reply(Short::Refused, ports, b"these ports are in use");
+                    self.link.reply(ShortPacket::Refused, ports, b"these ports are in use");
                 }
                 (Stage::Moving | Stage::Checking | Stage::Leaving, true) => {
-                    // It lives, and asks again.
+                    // Peer is alive; retransmit RESPONSE.
                     self.link.heard = Some(cx.now);
-                    self.link.say(Short::Response);
+                    self.link.say(ShortPacket::Response);
                 }
                 _ => {}
             }
             return;
         }
-        let said = Said::parse(terms.client);
+        let said = ClientString::parse(terms.client);
         if !terms.write {
-            return self.link.reply(Short::Refused, ports, b"expected WRITE, got READ");
+            return self.link.reply(ShortPacket::Refused, ports, b"expected WRITE, got READ");
         }
         if self.offer.ports == turned && self.offer.id == terms.id && !self.link.is_open() {
             // Our REFUSED was lost.
-            return self.link.say(Short::Refused);
+            return self.link.say(ShortPacket::Refused);
         }
         if self.stage == Stage::Quitting {
-            // It goes on: so it has our QUIT.
+            // It continues: so it has our QUIT.
             self.quit_answered(cx);
         }
         match (self.stage, self.link.ending) {
             (Stage::Waiting | Stage::Leaving, Ending::No) => {}
-            // The store has to close the file first; the sender asks again.
+            // The store has to close the file first; the sender will retransmit.
             (Stage::Checking, Ending::No) => return,
             (_, Ending::Linger { .. }) if said.end => {
-                return self.link.reply(Short::Refused, ports, b"wst1 end");
+                return self.link.reply(ShortPacket::Refused, ports, b"wst1 end");
             }
-            _ => return self.link.reply(Short::Refused, ports, b"busy with another file"),
+            _ => return self.link.reply(ShortPacket::Refused, ports, b"busy with another file"),
         }
         if self.link.is_repeated(ports.local, terms.id) {
             return;
         }
         if self.stage == Stage::Leaving {
-            // It goes on: so it has our last OK.
+            // It continues: so it has our last OK.
             self.leave(cx);
         }
         self.offer = Offered { id: terms.id, ports: turned, ..Offered::default() };
@@ -344,12 +344,12 @@ impl Core {
         self.link.heard = Some(cx.now);
         self.ours = said.ours;
         if said.end {
-            self.link.reply(Short::Refused, ports, b"wst1 end");
+            self.link.reply(ShortPacket::Refused, ports, b"wst1 end");
             return self.end_of_batch(cx);
         }
         let sizes = terms.buffer_size != 0 && terms.packet_size != 0;
         if !sizes || terms.burst_size == 0 || terms.outstanding == 0 {
-            return self.link.reply(Short::Refused, ports, b"expected sizes above zero");
+            return self.link.reply(ShortPacket::Refused, ports, b"expected sizes above zero");
         }
         self.link.ports = turned;
         self.link.id = terms.id;
@@ -369,7 +369,7 @@ impl Core {
             return self.link.fail(cx, Blame::Peer, FailureKind::Violation, say);
         }
         self.link.timers.stop(Timer::Repeat);
-        let said = Said::parse(terms.client);
+        let said = ClientString::parse(terms.client);
         self.ours = said.ours;
         self.describe(cx, mem, terms, &said);
     }
@@ -389,19 +389,23 @@ impl Core {
         }
     }
 
-    fn put_short(&mut self, mem: &mut Mem<'_>, short: Short) {
+    fn put_short(&mut self, mem: &mut Mem<'_>, short: ShortPacket) {
         self.link.unsay(short);
         let (ports, reply) = (self.link.ports, self.link.reply_ports);
         let link = &self.link;
         let packet = match short {
-            Short::Open => return self.put_open(mem, kind::OPEN),
-            Short::Response => return self.put_open(mem, kind::RESPONSE),
-            Short::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
-            Short::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
-            Short::Refused => Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) },
-            Short::QuitAck => Packet { ports: reply, body: Body::QuitAck },
-            Short::Done => Packet { ports: reply, body: Body::Done },
-            Short::NullAck | Short::KeepAlive => Packet { ports, body: Body::KeepAlive },
+            ShortPacket::Open => return self.put_open(mem, kind::OPEN),
+            ShortPacket::Response => return self.put_open(mem, kind::RESPONSE),
+            ShortPacket::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
+            ShortPacket::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
+            ShortPacket::Refused => {
+                Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) }
+            }
+            ShortPacket::QuitAck => Packet { ports: reply, body: Body::QuitAck },
+            ShortPacket::Done => Packet { ports: reply, body: Body::Done },
+            ShortPacket::NullAck | ShortPacket::KeepAlive => {
+                Packet { ports, body: Body::KeepAlive }
+            }
         };
         let (len, letter) = (packet.put(mem.out).unwrap_or(0), packet.letter());
         (self.link.lent, self.link.lent_letter) = (len, letter);
@@ -420,7 +424,7 @@ impl Core {
         let room = mem.out.len() - 4;
         let mut len = 0;
         if self.link.config.files {
-            let mut writing = Writing::new(&mut mem.out[OPEN_HEADER..room]);
+            let mut writing = StringWriter::new(&mut mem.out[OPEN_HEADER..room]);
             if self.link.config.digest {
                 writing.word(format_args!("x"));
             }
@@ -457,9 +461,10 @@ impl Core {
 
     /// OPEN or QUIT was not answered.
     fn again(&mut self, cx: &mut Cx<'_>) {
-        let short = if self.stage == Stage::Quitting { Short::Quit } else { Short::Open };
+        let short =
+            if self.stage == Stage::Quitting { ShortPacket::Quit } else { ShortPacket::Open };
         self.link.tries = self.link.tries.saturating_sub(1);
-        self.timeout(cx, if short == Short::Quit { "quitack" } else { "response" }, 0);
+        self.timeout(cx, if short == ShortPacket::Quit { "quitack" } else { "response" }, 0);
         if self.link.tries > 0 {
             self.link.say(short);
             self.link.stats.retransmissions += 1;
@@ -474,13 +479,13 @@ impl Core {
         }
     }
 
-    /// The other end says nothing any more.
+    /// The peer has gone silent.
     fn died(&mut self, cx: &mut Cx<'_>) {
         self.timeout(cx, "death", u64::from(self.link.id));
         let last = self.file.left.is_none_or(|left| left.files <= 1);
         let idle = matches!(self.stage, Stage::Waiting | Stage::Opening | Stage::Leaving);
         if idle && !self.open && self.link.stats.files_done > 0 && last {
-            // Only its goodbye is missing.
+            // Only its farewell is missing.
             self.link.end(cx, Outcome::Done);
         } else {
             self.link.fail(cx, Blame::Line, FailureKind::Silence, b"silence");
@@ -497,9 +502,9 @@ impl Core {
         }
     }
 
-    // ---- the person ----
+    // ---- the user ----
 
-    /// What the store is told of the file.
+    /// The description of the file for the store.
     pub(super) fn offered<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let file = &self.file;
         let resume = file.resume && file.digest && !self.anew;
@@ -510,7 +515,7 @@ impl Core {
             mode: file.mode,
             kind: file.kind,
             resume,
-            // The digest of the whole file is the comparison.
+            // The digest of the whole file verifies it.
             compared: resume,
             left: file.left,
             ..FileInfo::default()
@@ -523,20 +528,20 @@ impl Core {
         self.link.next_short().is_some() || (more && !self.link.has_failed())
     }
 
-    /// The outcome is fixed: the store is told, and the last word leaves.
+    /// The outcome is fixed: closes the file, and sends the last packet.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
         if !self.ask.is_idle() {
             return;
         }
         let stored = !matches!(outcome, Outcome::Failed(Failure { blame: Blame::Store, .. }));
         if self.open && stored && self.sink.is_pending() {
-            // What has come can be continued.
+            // The stored part can be resumed.
             self.ask = Ask::Write;
         } else if core::mem::take(&mut self.open) {
             self.ask = Ask::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
             match outcome {
-                // What the other end may not have heard is said again. One that is not of our kind says no more.
+                // What the peer may have missed is retransmitted. Other programs send no more.
                 Outcome::Done if self.link.config.role == Role::Passive && self.ours => {
                     self.link.linger(cx.now, outcome, self.repeat_after() * 3);
                 }

@@ -6,20 +6,20 @@ mod files;
 mod sender;
 mod tail;
 
-use crate::session::{self, Ask, Ending, Note, Text, Timer};
+use crate::session::{self, Ask, Ending, QueuedEvent, Text, Timer};
 use sender::Mem;
 pub use sender::Sender;
 use tail::Tail;
 
 use super::config::{Config, Role};
-use super::info::Said;
-use super::link::{Link, Short};
+use super::info::ClientString;
+use super::link::{Link, ShortPacket};
 use super::packet::{Body, Packet, Ports, Terms, kind, put_terms_before};
 use super::rate::pacing::Pacer;
-use super::sequence::Seen;
+use super::sequence::ReceivedNumbers;
 use super::source::Source;
 use super::states::{SenderInput, Sending as Stage};
-use super::window::{Sends, Shape};
+use super::window::{SendRing, Shape};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
@@ -27,10 +27,10 @@ use crate::trace::{Load, TraceEvent};
 
 /// A receiver that has said of nothing yet that it is whole hears from us this often.
 const UNHEARD: Duration = Duration::from_millis(500);
-/// An OPEN or QUIT that is lost on a path that is known is said again so much later than its answer is due.
+/// An OPEN or QUIT on a known path is retransmitted this long after its answer is due.
 const REPEAT: Duration = Duration::from_millis(10);
 
-/// The current file; its name stands in the memory.
+/// The current file; its name is in the memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct File {
     pub(super) name_len: usize,
@@ -59,7 +59,7 @@ impl File {
 
 /// A connection that is over and whose last acknowledgement may have been lost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Past {
+pub(super) struct ClosedConnection {
     pub(super) ports: Ports,
     high: u16,
     /// It is to be repeated.
@@ -80,20 +80,20 @@ struct Core {
     open: bool,
     /// No further file is wanted.
     stop: bool,
-    /// The other end understands our strings.
+    /// The peer understands our strings.
     ours: bool,
-    past: Past,
-    seen: Seen,
+    past: ClosedConnection,
+    seen: ReceivedNumbers,
     shape: Shape,
     /// Number of the first buffer on the wire, once known.
     base: Option<u32>,
-    /// All buffers below this index have come whole.
+    /// All buffers below this index are complete.
     low: u64,
     /// No packet of a buffer below this index is to be sent.
     scan: u64,
     /// Packets below this place have been sent once.
     fresh: u64,
-    /// What goes next stands here in the stream: what is before it need not be kept.
+    /// What goes next is here in the stream: what is before it need not be kept.
     skipped: u64,
     /// Burst values in use.
     burst: (u16, u16),
@@ -133,8 +133,8 @@ impl Core {
             open: false,
             stop: false,
             ours: false,
-            past: Past::default(),
-            seen: Seen::default(),
+            past: ClosedConnection::default(),
+            seen: ReceivedNumbers::default(),
             base: None,
             low: 0,
             scan: 0,
@@ -185,7 +185,7 @@ impl Core {
             Body::Refused(why) => self.refused(cx, why),
             // It has begun: its RESPONSE was lost.
             Body::Control(_) if self.stage == Stage::Opening && self.link.config.is_automatic() => {
-                self.link.say(Short::Open);
+                self.link.say(ShortPacket::Open);
             }
             Body::Control(messages) => self.control(cx, mem, messages),
             Body::Quit(why) => {
@@ -217,7 +217,7 @@ impl Core {
         self.link.heard = self.link.heard.map(|_| now);
         match packet.body {
             Body::Control(_) => self.past.say = true,
-            Body::Quit(_) => self.link.reply(Short::QuitAck, ports, b""),
+            Body::Quit(_) => self.link.reply(ShortPacket::QuitAck, ports, b""),
             Body::Done => {
                 self.past.done = true;
                 self.done();
@@ -254,36 +254,36 @@ impl Core {
         }
         let same = ports.local == self.link.ports.foreign && self.link.is_open();
         if same && self.stage == Stage::Moving {
-            // Our RESPONSE was lost, or somebody opens a second connection on the same ports.
+            // Our RESPONSE was lost, or a peer opens a second connection on the same ports.
             if terms.id == self.link.id {
-                // It lives, and asks again.
+                // Peer is alive; retransmit RESPONSE.
                 self.link.heard = Some(cx.now);
-                return self.link.say(Short::Response);
+                return self.link.say(ShortPacket::Response);
             }
             // To ABORT, as RFC 998 has it, would let anybody end what others have begun; and so would
             // REFUSED before they know that it has.
             if self.base.is_some() {
-                self.link.reply(Short::Refused, ports, b"these ports are in use");
+                self.link.reply(ShortPacket::Refused, ports, b"these ports are in use");
             }
             return;
         }
-        let said = Said::parse(terms.client);
+        let said = ClientString::parse(terms.client);
         if terms.write {
-            return self.link.reply(Short::Refused, ports, b"expected READ, got WRITE");
+            return self.link.reply(ShortPacket::Refused, ports, b"expected READ, got WRITE");
         }
         match (self.stage, self.link.ending) {
             (Stage::Ending, _) => {
                 let why: &[u8] = if said.ours { b"wst1 end" } else { b"no more files" };
-                self.link.reply(Short::Refused, ports, why);
+                self.link.reply(ShortPacket::Refused, ports, why);
                 return;
             }
             (Stage::Waiting, Ending::No) => {}
-            // The store has not answered yet, or a connection is under way: the other end asks again.
+            // The store has not answered yet, or a connection is in progress: the peer asks again.
             _ => return,
         }
         let lowest = terms.buffer_size.min(u32::from(terms.packet_size)).min(1);
         if lowest == 0 || terms.burst_size == 0 || terms.outstanding == 0 {
-            return self.link.reply(Short::Refused, ports, b"expected sizes above zero");
+            return self.link.reply(ShortPacket::Refused, ports, b"expected sizes above zero");
         }
         if self.link.is_repeated(ports.local, terms.id) {
             return;
@@ -295,9 +295,9 @@ impl Core {
         self.ours = said.ours;
         if !self.begin(cx, mem, terms, &said) {
             self.link.ports = Ports::default();
-            return self.link.reply(Short::Refused, ports, b"cannot work with these sizes");
+            return self.link.reply(ShortPacket::Refused, ports, b"cannot work with these sizes");
         }
-        self.link.say(Short::Response);
+        self.link.say(ShortPacket::Response);
     }
 
     /// The receiver answers our OPEN.
@@ -305,7 +305,7 @@ impl Core {
         if terms.id != self.link.id || self.stage != Stage::Opening {
             return;
         }
-        let said = Said::parse(terms.client);
+        let said = ClientString::parse(terms.client);
         self.ours = said.ours;
         let ours = self.terms();
         let more = terms.buffer_size > ours.buffer_size || terms.packet_size > ours.packet_size;
@@ -321,7 +321,7 @@ impl Core {
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
         theirs: &Terms<'_>,
-        said: &Said<'_>,
+        said: &ClientString<'_>,
     ) -> bool {
         let ours = self.terms();
         let agreed = &mut self.link.agreed;
@@ -356,9 +356,9 @@ impl Core {
         self.link.peer_death_s = theirs.death_s;
         self.link.progress = cx.now;
         self.link.timers.stop(Timer::Repeat);
-        Sends::new(shape, mem.slots).clear();
+        SendRing::new(shape, mem.slots).clear();
         self.seen.begin(mem.seen);
-        self.link.unsay(Short::NullAck);
+        self.link.unsay(ShortPacket::NullAck);
         (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
         (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
         (self.owes, self.ready, self.skipped, self.unheard) = (false, false, 0, 0);
@@ -369,7 +369,7 @@ impl Core {
         true
     }
 
-    /// Tells the person what was agreed.
+    /// Tells the user what was agreed.
     fn note_terms(&mut self) {
         use core::fmt::Write;
         let agreed = self.link.agreed;
@@ -379,11 +379,11 @@ impl Core {
             "packets of {}, buffers of {}, {} outstanding, {} every {} ms",
             agreed.packet, agreed.buffer, agreed.outstanding, agreed.burst.0, agreed.burst.1
         );
-        self.link.notes.push(Note::Negotiated);
+        self.link.notes.push(QueuedEvent::Negotiated);
         let offset = self.file.size.map_or(0, |size| self.source.ranges.kept(size));
         self.link.stats.current_file_bytes = offset;
         self.link.stats.current_acked_bytes = Some(offset);
-        self.link.notes.push(Note::Started { offset });
+        self.link.notes.push(QueuedEvent::Started { offset });
     }
 
     // ---- output ----
@@ -408,25 +408,27 @@ impl Core {
     }
 
     /// Writes a short packet.
-    fn put_short(&mut self, mem: &mut Mem<'_>, short: Short) {
+    fn put_short(&mut self, mem: &mut Mem<'_>, short: ShortPacket) {
         self.link.unsay(short);
         let (ports, reply) = (self.link.ports, self.link.reply_ports);
         let (burst_size, burst_interval_ms) = self.burst;
         let link = &self.link;
         let packet = match short {
-            Short::Open => return self.put_open(mem, kind::OPEN),
-            Short::Response => return self.put_open(mem, kind::RESPONSE),
-            Short::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
-            Short::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
-            Short::Refused => Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) },
-            Short::QuitAck => Packet { ports: reply, body: Body::QuitAck },
-            Short::Done => Packet { ports, body: Body::Done },
-            Short::NullAck => {
+            ShortPacket::Open => return self.put_open(mem, kind::OPEN),
+            ShortPacket::Response => return self.put_open(mem, kind::RESPONSE),
+            ShortPacket::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
+            ShortPacket::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
+            ShortPacket::Refused => {
+                Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) }
+            }
+            ShortPacket::QuitAck => Packet { ports: reply, body: Body::QuitAck },
+            ShortPacket::Done => Packet { ports, body: Body::Done },
+            ShortPacket::NullAck => {
                 let high = self.seen.high;
                 self.owes = false;
                 Packet { ports, body: Body::NullAck { high, burst_size, burst_interval_ms } }
             }
-            Short::KeepAlive => Packet { ports, body: Body::KeepAlive },
+            ShortPacket::KeepAlive => Packet { ports, body: Body::KeepAlive },
         };
         let (len, letter) = (packet.put(mem.out).unwrap_or(0), packet.letter());
         (self.link.lent, self.link.lent_letter) = (len, letter);
@@ -468,9 +470,10 @@ impl Core {
 
     /// OPEN or QUIT was not answered.
     fn again(&mut self, cx: &mut Cx<'_>) {
-        let short = if self.stage == Stage::Quitting { Short::Quit } else { Short::Open };
+        let short =
+            if self.stage == Stage::Quitting { ShortPacket::Quit } else { ShortPacket::Open };
         self.link.tries = self.link.tries.saturating_sub(1);
-        self.timeout(cx, if short == Short::Quit { "quitack" } else { "response" });
+        self.timeout(cx, if short == ShortPacket::Quit { "quitack" } else { "response" });
         if self.link.tries > 0 {
             self.link.say(short);
             self.link.stats.retransmissions += 1;
@@ -490,7 +493,7 @@ impl Core {
         }
     }
 
-    /// When the other end must hear from us. As long as it has not said that anything is whole, what it said
+    /// When the peer must hear from us. As long as it has not said that anything is whole, what it said
     /// may be lost, or it may not say more before it has heard more of us.
     pub(super) fn keepalive_at(&self) -> Option<Instant> {
         let begins = self.stage == Stage::Moving && self.low == 0 && self.link.is_running();
@@ -507,7 +510,7 @@ impl Core {
             return false;
         }
         self.unheard = self.unheard.saturating_add(1);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         if !self.unheard.is_power_of_two() || !sends.is_granted(0) || sends.is_done(0) {
             return false;
         }
@@ -532,7 +535,7 @@ impl Core {
         }
     }
 
-    // ---- the person ----
+    // ---- the user ----
 
     /// Ends the connection of the current file in good order, if there is one.
     fn give_up(&mut self, cx: &mut Cx<'_>) {
@@ -541,8 +544,8 @@ impl Core {
         }
         self.link.reason.set(if self.stop { b"wst1 cancel-batch" } else { b"wst1 cancel" });
         let every = self.repeat_after();
-        self.link.unsay(Short::Open);
-        self.link.repeat(cx.now, Short::Quit, every);
+        self.link.unsay(ShortPacket::Open);
+        self.link.repeat(cx.now, ShortPacket::Quit, every);
         self.enter(cx, SenderInput::GivenUp);
     }
 
@@ -553,7 +556,7 @@ impl Core {
             || (self.stage == Stage::Moving && (self.owes || self.ready) && !self.link.has_failed())
     }
 
-    /// Everything has failed: the store is told, and the last word leaves.
+    /// The session has failed: closes the file, and sends the last packet.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
         if !self.ask.is_idle() {
             return;

@@ -5,7 +5,7 @@ use super::bits;
 /// Bytes of the set of numbers that came ahead of their turn.
 pub(crate) const SEEN_LEN: usize = 65_536 / 8;
 
-/// Numbers that may be under way. All others are old ones: copies of what was acknowledged may come so much
+/// Numbers that may be in flight. All others are old: copies of what was acknowledged may come that much
 /// later that more than half of the numbers have been used meanwhile.
 pub(crate) const AHEAD: u16 = 28_000;
 
@@ -17,12 +17,12 @@ pub(crate) fn ahead(a: u16, b: u16) -> i16 {
 /// Which control messages have come. Those ahead of their turn are kept in a set of
 /// [`SEEN_LEN`] bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedNumbers {
     /// All up to here have come.
     pub(crate) high: u16,
 }
 
-impl Seen {
+impl ReceivedNumbers {
     /// A connection begins.
     pub(crate) fn begin(&mut self, set: &mut [u8]) {
         set.fill(0);
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn numbers_move_on_without_gaps_and_wrap_around() {
         let mut set = [0; SEEN_LEN];
-        let mut seen = Seen { high: 65_533 };
+        let mut seen = ReceivedNumbers { high: 65_533 };
         assert!(seen.came(&mut set, 65_535));
         assert!(seen.came(&mut set, 1));
         assert_eq!(seen.high, 65_533);

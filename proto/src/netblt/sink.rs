@@ -21,7 +21,7 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// Bytes on their way to the store. They stand in memory that the receiver owns.
+/// Bytes on their way to the store. They are in memory that the receiver owns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sink {
     pub(crate) ranges: Ranges,
@@ -121,7 +121,7 @@ impl Sink {
         }
     }
 
-    /// A piece stands behind the others; one that goes on where the last ended is part of it.
+    /// A piece is after the others; one that continues where the last ended is part of it.
     fn piece(&mut self, offset: u64, len: usize) {
         let last = self.count.checked_sub(1).filter(|last| *last > self.first || self.lent == 0);
         match last.map(|last| &mut self.runs[last]) {

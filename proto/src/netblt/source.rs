@@ -1,14 +1,14 @@
 //! The sender's file data: what the store gave, in a ring, on its way into packets.
 //!
-//! Positions are those of the connection's stream: the parts of the file that move, one behind the
-//! other, and the digest of the whole file behind them. What was sent long ago is read again when it
+//! Positions are those of the connection's stream: the parts of the file that move, one after the
+//! other, and the digest of the whole file after them. What was sent long ago is read again when it
 //! is wanted again; a source that gives its bytes only once is kept until it is acknowledged.
 
 use super::ranges::Ranges;
 use crate::file::DigestKind;
 use crate::session::Ask;
 
-/// Bytes of the digest behind the file: its kind, three zeros, and sixteen bytes.
+/// Bytes of the digest after the file: its kind, three zeros, and sixteen bytes.
 pub(crate) const TRAILER: usize = 20;
 /// The kind of a digest that could not be made, and of XXH3.
 pub(crate) const NO_DIGEST: u8 = 0;
@@ -16,7 +16,7 @@ pub(crate) const XXH3: u8 = 1;
 /// Bytes read at a time.
 const READ_LEN: u64 = 256 * 1024;
 
-/// The ring. The bytes stand in memory that the sender owns.
+/// The ring. The bytes are in memory that the sender owns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Source {
     pub(crate) ranges: Ranges,
@@ -86,12 +86,12 @@ impl Source {
         let len = (memory.len() - start) as u64;
         let len = len.min(run).min(self.room(memory.len(), keep)).min(READ_LEN) as usize;
         self.lent = len;
-        // What stands there goes.
+        // What is there goes.
         self.low = self.low.max((self.high + len as u64).saturating_sub(memory.len() as u64));
         (offset, &mut memory[start..start + len])
     }
 
-    /// The store put so many bytes there; none is the end. False if that comes too early.
+    /// The store put this many bytes there; 0 is the end. False if that is too early.
     pub(crate) fn filled(&mut self, len: usize) -> bool {
         self.high += len.min(self.lent) as u64;
         if len > 0 {
@@ -176,7 +176,7 @@ impl Source {
         (offset, &mut patch[here..here + want])
     }
 
-    /// The store put so many bytes there. False if it has them no more.
+    /// The store put this many bytes there. False if it no longer has them.
     pub(crate) fn patched(&mut self, patch: &mut [u8], got: usize) -> bool {
         if let Some((_, _, here)) = &mut self.patch {
             *here += got.min(self.lent);

@@ -18,7 +18,7 @@ states! {
         Closing = "closing",
         /// QUIT was sent.
         Quitting = "quitting",
-        /// There are no more files: the other end is told, or tells us.
+        /// There are no more files: the peer is told, or tells us.
         Ending = "ending",
     }
     /// What moves a sender.
@@ -29,9 +29,9 @@ states! {
         Open,
         /// RESPONSE, or an OPEN that is answered.
         Begin,
-        /// The connection, or the wish for one, is over.
+        /// The connection, or the request for one, is over.
         Over,
-        /// A person here gives up the file.
+        /// A user here gives up the file.
         GivenUp,
         /// The store has closed the file.
         Closed,
@@ -78,7 +78,7 @@ states! {
         Begin,
         /// All buffers are here.
         Whole,
-        /// The sender, or a person here, has given up the file.
+        /// The sender, or a user here, has given up the file.
         Dropped,
         /// The store has the file in its place.
         Closed,

@@ -7,7 +7,7 @@ use super::bits;
 /// How many packets a buffer has, and how many buffers there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Shape {
-    /// Packets of a whole buffer.
+    /// Packets of a full buffer.
     pub(crate) packets: u32,
     /// Buffers.
     pub(crate) slots: usize,
@@ -25,7 +25,7 @@ impl Shape {
         bits::len_for(self.packets as usize)
     }
 
-    /// Buffers of a ring for so many outstanding ones. Those behind one with a hole go on while it is
+    /// Buffers of a ring for N outstanding ones. Those after one with a hole continue while it is
     /// repaired (RFC 1030 section 3 counts what is in transmission or error
     /// recovery), so the ring reaches beyond them.
     pub(crate) fn span(outstanding: u16) -> usize {
@@ -43,7 +43,7 @@ impl Shape {
         self.slots * (self.stride() + RECORD)
     }
 
-    /// As many slots as the memory holds, at most so many as wanted.
+    /// As many slots as the memory holds, at most as many as wanted.
     pub(crate) fn fit(packets: u32, wanted: usize, len: usize, need: fn(Self) -> usize) -> Self {
         let mut shape = Self { packets, slots: wanted };
         if need(shape) > len {
@@ -58,18 +58,18 @@ impl Shape {
 }
 
 /// A sender's ring: which packets of which buffer are to be sent.
-pub(crate) struct Sends<'a> {
+pub(crate) struct SendRing<'a> {
     shape: Shape,
     packets: &'a mut [u8],
     /// Slots with packets to send.
     busy: &'a mut [u8],
     /// Slots whose buffer was asked for.
     granted: &'a mut [u8],
-    /// Slots whose buffer has come whole.
+    /// Slots whose buffer is complete.
     done: &'a mut [u8],
 }
 
-impl<'a> Sends<'a> {
+impl<'a> SendRing<'a> {
     /// The ring in its memory.
     pub(crate) fn new(shape: Shape, memory: &'a mut [u8]) -> Self {
         let (packets, rest) = memory.split_at_mut(shape.slots * shape.stride());
@@ -131,7 +131,7 @@ impl<'a> Sends<'a> {
         }
     }
 
-    /// Nothing of the buffer is wanted any more.
+    /// The buffer is no longer needed.
     pub(crate) fn finish(&mut self, index: u64) {
         let slot = self.slot(index);
         bits::take(self.busy, slot);
@@ -195,13 +195,13 @@ pub(crate) const SAID_OK: u16 = 8;
 pub(crate) const COUNTED: u16 = 16;
 
 /// A receiver's ring: which packets of which buffer have come.
-pub(crate) struct Gets<'a> {
+pub(crate) struct ReceiveRing<'a> {
     shape: Shape,
     packets: &'a mut [u8],
     records: &'a mut [u8],
 }
 
-impl<'a> Gets<'a> {
+impl<'a> ReceiveRing<'a> {
     /// The ring in its memory.
     pub(crate) fn new(shape: Shape, memory: &'a mut [u8]) -> Self {
         let (packets, rest) = memory.split_at_mut(shape.slots * shape.stride());
@@ -279,7 +279,7 @@ mod tests {
     fn the_lowest_packet_goes_first_around_the_ring() {
         let shape = Shape { packets: 3, slots: 5 };
         let mut memory = vec![0; shape.sender_len()];
-        let mut sends = Sends::new(shape, &mut memory);
+        let mut sends = SendRing::new(shape, &mut memory);
         for index in 3..8 {
             assert!(sends.grant(index, 3));
             assert!(!sends.grant(index, 3));
@@ -302,7 +302,7 @@ mod tests {
     fn records_are_kept() {
         let shape = Shape { packets: 70, slots: 2 };
         let mut memory = vec![0; shape.receiver_len()];
-        let mut gets = Gets::new(shape, &mut memory);
+        let mut gets = ReceiveRing::new(shape, &mut memory);
         gets.begin(5, 70, true);
         let record = Record {
             deadline_ns: u64::MAX - 1,

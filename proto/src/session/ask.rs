@@ -1,8 +1,8 @@
-//! The store request that is open.
+//! The open store request.
 
 use crate::file::{DigestKind, Request};
 
-/// What the store is asked for. There is at most one request at a time, and it is repeated until answered.
+/// The open request. There is at most one at a time, and it is repeated until answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Ask {
     #[default]
@@ -12,13 +12,13 @@ pub(crate) enum Ask {
     Read,
     /// Bytes of it that were sent before.
     ReadAgain,
-    /// A receiver: whether a file is wanted, what is here of it, and to keep bytes.
+    /// A receiver: an offer, the ranges already stored, and a write.
     Offer,
     Held {
         from: u64,
     },
     Write,
-    /// A digest of so many leading bytes.
+    /// A digest of this many leading bytes.
     Digest {
         kind: DigestKind,
         len: u64,
@@ -27,7 +27,7 @@ pub(crate) enum Ask {
     Run {
         len: usize,
     },
-    /// To do what a client wants, which came in a packet of this type.
+    /// To execute a client's command, which came in a packet of this type.
     Serve {
         kind: u8,
     },
@@ -38,12 +38,12 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
-    /// The file is over, without a comparison of digests.
+    /// Close the file, without a comparison of digests.
     pub(crate) const fn close(complete: bool) -> Self {
         Self::Close { complete, verified: false }
     }
 
-    /// The request was answered: says what it was, and asks for nothing.
+    /// The request was answered: returns it, and leaves none open.
     pub(crate) fn take(&mut self) -> Self {
         core::mem::take(self)
     }
@@ -52,7 +52,7 @@ impl Ask {
         self == Self::Nothing
     }
 
-    /// The request, where it needs nothing of the engine's memory.
+    /// The request, if it needs none of the engine's memory.
     pub(crate) fn plain(self) -> Option<Request<'static>> {
         match self {
             Self::Next => Some(Request::Next),

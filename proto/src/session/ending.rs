@@ -5,20 +5,20 @@ use crate::engine::{Cx, Outcome, Status};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
-/// What is traced when an engine begins to end with a failure.
+/// The trace word when an engine starts to end with a failure.
 pub(crate) const FAILING: TraceEvent<'static> =
     TraceEvent::State { from: "running", to: "failing", input: "Failed" };
 
-/// How far an engine is with ending.
+/// The phase of an engine's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Ending {
     /// Not ending.
     #[default]
     No,
-    /// The outcome is fixed; the store must be told and the last words must leave.
+    /// The outcome is fixed; the file must be closed and the last packets sent.
     Words(Outcome),
-    /// Everything is said. Until [`Timer::Linger`] a lost last acknowledgement is repeated, or what a peer still
-    /// sends is passed over.
+    /// All is sent. Until [`Timer::Linger`] a lost last acknowledgement is repeated, or the peer's
+    /// remaining output is discarded.
     Linger { outcome: Outcome },
     /// Finished.
     Over(Outcome),
@@ -43,7 +43,7 @@ impl Ending {
         first
     }
 
-    /// Everything is said: stays for `quiet`.
+    /// All is sent: lingers for `quiet`.
     pub(crate) fn linger<const N: usize>(
         &mut self,
         timers: &mut Timers<N>,
@@ -74,7 +74,7 @@ impl Ending {
         }
     }
 
-    /// When something happens by the mere passing of time: last words that do not leave are given up at
+    /// The next deadline: last packets that do not leave are given up at
     /// `stalled`.
     pub(crate) fn deadline<const N: usize>(
         self,
@@ -96,7 +96,7 @@ impl Ending {
         matches!(self, Self::Over(_))
     }
 
-    /// What the outside sees.
+    /// The public status.
     pub(crate) fn status(self) -> Status {
         match self {
             Self::No | Self::Words(_) => Status::Running,

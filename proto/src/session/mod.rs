@@ -4,17 +4,17 @@
 //! port  <- Outbox (lend, acknowledge), Port (when it last moved)
 //! store <- Ask    (the one request that is open)
 //! clock <- Timers (one array, next_timeout), Rtt (how long an answer takes)
-//! user  <- Notes  (bounded queue of events), Text (fixed memory for words)
-//! end   <- Ending (running, last words, lingering, over)
+//! user  <- EventQueue  (bounded queue of events), Text (fixed memory for words)
+//! end   <- Ending (running, last packets, lingering, over)
 //! state <- states! (state, input -> state; nothing else moves an engine)
 //! ```
 //!
-//! A protocol's `link` holds these parts beside its own state, and nothing of its own that does the same.
+//! A protocol's `link` holds these parts beside its own state, and does not duplicate them.
 //! Frames, packets, windows, and when to send what are the protocol's (docs/decisions/095).
 
 mod ask;
 mod ending;
-mod notes;
+mod event_queue;
 mod outbox;
 mod rtt;
 pub mod states;
@@ -22,12 +22,14 @@ pub mod states;
 mod tests;
 mod text;
 mod timers;
+mod trace_lines;
 
 pub(crate) use ask::Ask;
 pub(crate) use ending::Ending;
-pub(crate) use notes::{Note, Notes, Words};
+pub(crate) use event_queue::{EventQueue, QueuedEvent, Words};
 pub(crate) use outbox::{Outbox, Port};
 pub(crate) use rtt::Rtt;
 pub(crate) use states::{State, enter, states};
 pub(crate) use text::Text;
 pub(crate) use timers::{FewTimers, Timer, Timers};
+pub(crate) use trace_lines::{InputTrace, WaitTrace, trace_duplicate};

@@ -1,12 +1,12 @@
 //! Bytes on their way to the port.
 
+use super::trace_lines::OutputTrace;
 use crate::engine::Cx;
 use crate::time::{Duration, Instant};
-use crate::trace::Leavings;
 use core::ops::Range;
 
-/// A queue of bytes in memory that its owner hands in at each call: `start..end` is lent to the port, and leaves
-/// it only when the port has said that it took it.
+/// A queue of bytes in memory that its owner passes in at each call: `start..end` is lent to the port, and is
+/// removed only when the port has taken it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outbox {
     /// No memory of an engine is longer than 4 GiB, and an XMODEM sender has to be small.
@@ -25,7 +25,7 @@ impl Outbox {
         self.start as usize..self.end as usize
     }
 
-    /// Position in the stream behind all that is queued.
+    /// Stream position after all queued bytes.
     pub(crate) fn position(&self) -> u64 {
         self.taken + self.pending() as u64
     }
@@ -34,7 +34,7 @@ impl Outbox {
         &memory[self.range()]
     }
 
-    /// The port took `len` bytes. Returns how many that really were.
+    /// The port took `len` bytes. Returns how many were really queued.
     pub(crate) fn take(&mut self, len: usize) -> usize {
         let len = len.min(self.pending());
         self.start += len as u32;
@@ -42,17 +42,17 @@ impl Outbox {
         len
     }
 
-    /// The room behind what is queued.
+    /// The free room after the queued bytes.
     pub(crate) fn room<'a>(&self, memory: &'a mut [u8]) -> &'a mut [u8] {
         &mut memory[self.end as usize..]
     }
 
-    /// Bytes of that room.
+    /// Its length.
     pub(crate) fn room_len(&self, memory: &[u8]) -> usize {
         memory.len() - self.end as usize
     }
 
-    /// Moves what is queued to the front of the memory, with the first `keep` bytes of the room.
+    /// Moves the queued bytes to the front of the memory, with the first `keep` bytes of the room.
     pub(crate) fn move_to_front(&mut self, memory: &mut [u8], keep: usize) {
         if self.start > 0 {
             let Range { start, end } = self.range();
@@ -62,7 +62,7 @@ impl Outbox {
         }
     }
 
-    /// Begins at the front again if nothing is queued.
+    /// Starts at the front again if the queue is empty.
     pub(crate) fn reuse(&mut self) {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -84,7 +84,7 @@ impl Outbox {
         fits
     }
 
-    /// Drops what is behind the first `keep` bytes of the queue.
+    /// Drops all after the first `keep` bytes of the queue.
     pub(crate) fn truncate(&mut self, keep: usize) {
         self.end = self.start + keep as u32;
     }
@@ -101,7 +101,7 @@ impl Outbox {
         self.start = 0;
     }
 
-    /// Nothing of what stands in the memory has left.
+    /// Nothing in the memory has left.
     pub(crate) fn is_untouched(&self) -> bool {
         self.start == 0
     }
@@ -110,35 +110,35 @@ impl Outbox {
 /// What is known of the port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Port {
-    /// When it last took something, or was first given something to take.
+    /// When it last took bytes, or first had bytes to take.
     pub(crate) moved: Instant,
-    leavings: Leavings,
+    leavings: OutputTrace,
 }
 
 impl Port {
-    /// Something is to be queued, `pending` bytes are already: a port that was idle is measured from now.
+    /// Bytes are about to be queued after `pending`: the stall time of an idle port starts now.
     pub(crate) fn given(&mut self, now: Instant, pending: usize) {
         if pending == 0 {
             self.moved = self.moved.max(now);
         }
     }
 
-    /// When a port that has had something to take for `patience` is given up.
+    /// When a port that has stalled for `patience` is given up.
     pub(crate) fn stalled_at(&self, pending: usize, patience: Duration) -> Option<Instant> {
         (pending > 0).then(|| self.moved + patience)
     }
 
-    /// A port that has taken nothing until then takes no last words any more.
+    /// The stall timeout for the last packets.
     pub(crate) fn words_until(&self) -> Instant {
         self.moved + Duration::from_secs(1)
     }
 
-    /// The last words have left, or will not.
+    /// The last packets have left, or never will.
     pub(crate) fn words_are_out(&self, now: Instant, pending: usize) -> bool {
         pending == 0 || now >= self.words_until()
     }
 
-    /// The port took bytes, `total` since the beginning; `pending` more wait for it.
+    /// The port took bytes, `total` since the start; `pending` more are queued.
     pub(crate) fn took(&mut self, cx: &mut Cx<'_>, total: u64, pending: usize) {
         self.moved = cx.now;
         self.leavings = self.leavings.note(cx, total, pending);

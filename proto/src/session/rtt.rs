@@ -1,9 +1,9 @@
-//! The round trip, measured.
+//! The measured RTT.
 
 use crate::time::Duration;
 
-/// How long answers take: smoothed, how much that varies, and the shortest. Only from questions that were asked
-/// once, so that an answer is never credited to the wrong copy (Karn's algorithm; RFC 6298 section 3).
+/// RTT estimator: smoothed, variation, and minimum. Only packets sent once are measured, so that
+/// an answer is never matched to the wrong copy (Karn's algorithm; RFC 6298 section 3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rtt {
     smoothed: Option<Duration>,
@@ -12,7 +12,7 @@ pub(crate) struct Rtt {
 }
 
 impl Rtt {
-    /// One more measurement, which weighs one part in `weight` (RFC 6298 section 2: 8).
+    /// Adds a sample with weight 1/`weight` (RFC 6298 section 2: 8).
     pub(crate) fn sample(&mut self, rtt: Duration, weight: u32) -> Duration {
         let smoothed = match self.smoothed {
             None => {
@@ -38,7 +38,7 @@ impl Rtt {
         self.variation
     }
 
-    /// What waited for nothing on its way.
+    /// The minimum: without queueing.
     pub(crate) fn shortest(&self) -> Option<Duration> {
         self.shortest
     }

@@ -1,47 +1,47 @@
-//! State tables: (state, input) -> next state, and nothing else moves an engine.
+//! State tables: (state, input) -> next state; nothing else changes an engine's state.
 //!
 //! [`states!`] makes the enum of states and that of inputs, the function `next` that is the table, and the
 //! [`Diagram`] from which the pages under `docs/` are drawn. An engine changes its state by [`enter`] alone, which
-//! takes an input and looks up where it leads. Where it leads nowhere there is a fault of ours: tests panic, and
+//! takes an input and looks up the next state. A missing edge is an internal error: tests panic, and
 //! elsewhere the session ends with [`FailureKind::Internal`](crate::FailureKind::Internal).
 
 use crate::engine::Cx;
 use crate::trace::TraceEvent;
 
-/// An edge as it stands in the table.
+/// An edge of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// States that are left: names with ` | ` between them, or `_` for any.
+    /// Source states: names separated by ` | `, or `_` for any.
     pub from: &'static str,
     /// What happened.
     pub input: &'static str,
-    /// The state that is entered.
+    /// The target state.
     pub to: &'static str,
 }
 
-/// A state table as data: what is drawn, and what tests ask whether it is used.
+/// A state table as data, for the diagrams and for coverage tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Diagram {
-    /// States, with what they mean.
+    /// States and their meanings.
     pub states: &'static [(&'static str, &'static str)],
-    /// Inputs, with what they mean.
+    /// Inputs and their meanings.
     pub inputs: &'static [(&'static str, &'static str)],
     /// The table.
     pub edges: &'static [Edge],
 }
 
-/// What [`states!`] makes of an enum.
+/// Implemented by [`states!`].
 pub(crate) trait State: Copy {
     type Input: Copy;
     /// The state as traces name it.
     fn name(self) -> &'static str;
     /// The input as traces name it.
     fn input_name(input: Self::Input) -> &'static str;
-    /// Where the input leads, by the table.
+    /// The next state for the input, by the table.
     fn next(self, input: Self::Input) -> Option<Self>;
 }
 
-/// Goes where the table says. False, and a panic in tests, if it says nothing: the caller ends the session.
+/// Takes the edge of the table. False, and a panic in tests, if there is none: the caller ends the session.
 pub(crate) fn enter<S: State>(cx: &mut Cx<'_>, state: &mut S, input: S::Input) -> bool {
     let Some(next) = state.next(input) else {
         debug_assert!(false, "state {} has no edge for {}", state.name(), S::input_name(input));
@@ -55,8 +55,8 @@ pub(crate) fn enter<S: State>(cx: &mut Cx<'_>, state: &mut S, input: S::Input) -
     true
 }
 
-/// Declares the states of an engine, the inputs that move it, and the table. No edge stands twice: a row that can
-/// never be reached is a warning of the compiler. `_` stands for any state that no row before has.
+/// Declares the states of an engine, its inputs, and the table. An unreachable row is a compiler warning, so no
+/// edge is duplicated. `_` matches any state that no earlier row matches.
 macro_rules! states {
     (
         $(#[doc = $about:literal])+

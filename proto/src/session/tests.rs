@@ -1,6 +1,6 @@
-//! The parts by themselves; what engines make of them is in `tests/`.
+//! Tests of the parts alone; `tests/` has those of engines.
 
-use super::{Ask, Ending, Note, Notes, Outbox, Port, Rtt, Text, Timer, Timers};
+use super::{Ask, Ending, EventQueue, Outbox, Port, QueuedEvent, Rtt, Text, Timer, Timers};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::{DigestKind, Request};
 use crate::time::{Duration, Instant};
@@ -20,7 +20,7 @@ fn an_outbox_lends_what_was_not_taken() {
     assert_eq!((out.take(4), out.lend(&memory), out.taken), (4, &b"ef"[..], 4));
     assert_eq!(out.room_len(&memory), 2);
     out.move_to_front(&mut memory, 0);
-    assert!(out.put(&mut memory, b"ghi"), "room at the end, after what is left has moved");
+    assert!(out.put(&mut memory, b"ghi"), "room at the end after the rest has moved");
     assert_eq!((out.lend(&memory), out.position()), (&b"efghi"[..], 9));
     out.truncate(2);
     assert_eq!((out.take(99), out.pending(), out.taken), (2, 0, 6), "no more than is there");
@@ -34,7 +34,7 @@ fn an_outbox_lends_what_was_not_taken() {
 }
 
 #[test]
-fn a_packet_that_is_being_built_moves_along() {
+fn packet_under_construction_moves_with_the_queue() {
     let (mut out, mut memory) = (Outbox::default(), *b"12345678");
     out.push(4);
     out.take(2);
@@ -45,15 +45,15 @@ fn a_packet_that_is_being_built_moves_along() {
 
 #[test]
 fn a_full_queue_keeps_the_oldest() {
-    let mut notes = Notes::<8>::new();
+    let mut event_queue = EventQueue::<8>::new();
     for size in 0..20 {
-        notes.push(Note::Done { size, verified: false });
+        event_queue.push(QueuedEvent::Done { size, verified: false });
     }
-    assert_eq!(notes.len(), 8);
+    assert_eq!(event_queue.len(), 8);
     for size in 0..8 {
-        assert_eq!(notes.pop(), Some(Note::Done { size, verified: false }));
+        assert_eq!(event_queue.pop(), Some(QueuedEvent::Done { size, verified: false }));
     }
-    assert!(notes.pop().is_none() && notes.is_empty());
+    assert!(event_queue.pop().is_none() && event_queue.is_empty());
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_text_is_cut_at_its_end() {
     text.put(b"cdef");
     assert_eq!(text.as_bytes(), b"abcd");
     text.fill(|to| to.len() + 5);
-    assert_eq!(text.as_bytes().len(), 4, "no more than fits, whatever is claimed");
+    assert_eq!(text.as_bytes().len(), 4, "at most what fits, regardless of the claim");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn the_first_outcome_counts() {
 }
 
 #[test]
-fn a_port_is_given_up_when_it_takes_nothing() {
+fn stalled_port_is_given_up() {
     let mut port = Port::default();
     let cx = &mut Cx { now: at(40), trace: &mut NoTrace };
     port.given(at(10), 0);

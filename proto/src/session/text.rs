@@ -1,8 +1,8 @@
-//! Words in fixed memory.
+//! Text in fixed memory.
 
 use core::fmt;
 
-/// A short text; what does not fit is cut off.
+/// A short text, truncated to fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Text<const N: usize> {
     bytes: [u8; N],
@@ -22,20 +22,20 @@ impl<const N: usize> Text<N> {
         core::str::from_utf8(self.as_bytes()).unwrap_or("")
     }
 
-    /// These bytes, in the place of what was there.
+    /// Replaces the text.
     pub(crate) fn set(&mut self, bytes: &[u8]) {
         self.len = 0;
         self.put(bytes);
     }
 
-    /// More bytes.
+    /// Appends bytes.
     pub(crate) fn put(&mut self, bytes: &[u8]) {
         let take = bytes.len().min(N - self.len);
         self.bytes[self.len..self.len + take].copy_from_slice(&bytes[..take]);
         self.len += take;
     }
 
-    /// What something displays, as far as it fits.
+    /// The `Display` output of a value, truncated to fit.
     pub(crate) fn of(&mut self, what: &dyn fmt::Display) -> &str {
         self.len = 0;
         // Writing to a text cannot fail.

@@ -2,37 +2,37 @@
 
 use crate::time::Instant;
 
-/// What runs out. A protocol uses those that it has; those that all have come first.
+/// The timers. Those common to all protocols come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
-    /// Nothing is lent to the port before it.
+    /// Output is paused until then.
     Pause,
-    /// A session that has ended no longer listens.
+    /// End of lingering.
     Linger,
-    /// The line should have been quiet by then.
+    /// The line should be quiet by then.
     Settle,
-    /// The line is never quiet, it seems.
+    /// Longest wait for a quiet line.
     Noise,
-    /// A half duplex peer should have handed over the line.
+    /// A half duplex peer should have sent its handshake character.
     Turn,
-    /// What was not answered is sent again.
+    /// Retransmission of what was not answered.
     Repeat,
-    /// Something that was left out should have come.
+    /// A missing packet should have arrived.
     Overdue,
-    /// What comes next should have come.
+    /// The next packet should have arrived.
     Front,
-    /// Control messages are sent again.
+    /// Retransmission of control messages.
     Control,
-    /// The peer's last word is not waited for any more.
+    /// Longest wait for the peer's last packet.
     Farewell,
 }
 
-/// Of a timer that does not run.
+/// Value of a stopped timer.
 const NEVER: Instant = Instant(u64::MAX);
 
 const COUNT: usize = Timer::Farewell as usize + 1;
 
-/// When each of the first `N` timers runs out; [`NEVER`] if it does not run, which is half the size of an option.
+/// When each of the first `N` timers expires; [`NEVER`] if it is stopped, which is half the size of an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers<const N: usize = COUNT>([Instant; N]);
 
@@ -50,7 +50,7 @@ impl<const N: usize> Timers<N> {
         self.0[timer as usize] = at;
     }
 
-    /// Sets it, or lets it run out sooner than it would have.
+    /// Sets it, or moves it earlier.
     pub(crate) fn set_earlier(&mut self, timer: Timer, at: Instant) {
         self.0[timer as usize] = at.min(self.0[timer as usize]);
     }
@@ -76,7 +76,7 @@ impl<const N: usize> Timers<N> {
         self.get(timer).is_some_and(|at| at <= now)
     }
 
-    /// Stops a timer that has run out; whether it had.
+    /// Stops a timer that has expired; whether it had.
     pub(crate) fn expire(&mut self, timer: Timer, now: Instant) -> bool {
         let due = self.is_due(timer, now);
         if due {
@@ -85,7 +85,7 @@ impl<const N: usize> Timers<N> {
         due
     }
 
-    /// When the first of those that run runs out.
+    /// When the next timer expires.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.0.into_iter().min().filter(|at| *at != NEVER)
     }

@@ -10,7 +10,7 @@
 //! use wetstring_proto::{Span, choice, settings};
 //!
 //! choice! {
-//!     /// Who begins.
+//!     /// Who calls.
 //!     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 //!     pub enum Role {
 //!         /// This end.
@@ -21,13 +21,13 @@
 //! }
 //!
 //! settings! {
-//!     /// Everything that may be chosen.
+//!     /// All settings.
 //!     #[derive(Clone, PartialEq, Eq, Debug)]
 //!     pub struct Config {
 //!         "uucp.role" role: Role[word] = "call",
-//!             "Who begins", "[TUUCP] 6.5.1";
+//!             "Who calls", "[TUUCP] 6.5.1";
 //!         "uucp.window" window: u8[1..=7 "packets"] = 7,
-//!             "Packets under way", "[TUUCP] 6.6";
+//!             "Packets in flight", "[TUUCP] 6.6";
 //!         "uucp.timeout" timeout: Span[1..=600 seconds] = 10,
 //!             "Longest wait for an answer", "Taylor UUCP 1.07";
 //!     }
@@ -48,10 +48,10 @@ use core::fmt;
 
 pub use value::{AsText, Choice, Digits, number, of_word};
 
-/// What values a setting takes.
+/// The values of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Range {
-    /// A whole number between the two, both included.
+    /// A whole number in this range, inclusive.
     Number(u64, u64),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -64,13 +64,13 @@ pub enum Range {
 pub struct Setting {
     /// Full name, `protocol.name`.
     pub name: &'static str,
-    /// What it takes.
+    /// Its values.
     pub range: Range,
-    /// What it is unless set, in the notation that setting it takes.
+    /// The default, as it would be set.
     pub default: &'static str,
     /// Unit of a number, or empty.
     pub unit: &'static str,
-    /// What it does, in a sentence.
+    /// Its description, in a sentence.
     pub doc: &'static str,
     /// Where it comes from.
     pub source: &'static str,
@@ -92,10 +92,10 @@ impl Setting {
     }
 }
 
-/// A value that a setting does not take.
+/// A setting that cannot be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadSetting {
-    /// There is no setting of that name.
+    /// No such setting.
     Unknown,
     /// The value is outside the range of this setting.
     Value(&'static Setting),
@@ -122,7 +122,7 @@ impl fmt::Display for Range {
 impl fmt::Display for BadSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown => f.write_str("no setting of that name"),
+            Self::Unknown => f.write_str("no such setting"),
             Self::Value(setting) => write!(f, "{} takes {}", setting.name, setting.range),
         }
     }
@@ -138,11 +138,11 @@ pub trait Settings {
         Self: Sized;
     /// Sets one by its name.
     fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting>;
-    /// Writes the present value of one, in the notation that [`Settings::set`] takes.
+    /// Writes the current value of one, in the notation of [`Settings::set`].
     fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
 }
 
-/// How many rows these tables have, for [`join`].
+/// The number of rows in these tables, for [`join`].
 pub const fn count(tables: &[&[Setting]]) -> usize {
     let (mut rows, mut index) = (0, 0);
     while index < tables.len() {

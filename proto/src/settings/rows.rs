@@ -1,4 +1,4 @@
-//! The macros: what a row and a word turn into.
+//! The macros `settings!` and `choice!`.
 
 /// A configuration, each setting in one row, with all that follows from it: the struct, `Default`,
 /// [`Settings`](crate::settings::Settings) and a const `TABLE`.
@@ -18,7 +18,7 @@
 /// | `[0..=1_000_000 bits_per_second]` | [`BitRate`](crate::time::BitRate) | the number |
 /// | `[text Range::Text, VALUE]`, `[.., if is_good]` | an [`AsText`](crate::settings::AsText), and `Copy` for a check | `VALUE`, as text |
 ///
-/// The sentence is the field's documentation; doc comments before a row add what only a programmer needs.
+/// The sentence is the field's documentation; doc comments before a row are for programmers.
 /// After the struct, `parts { field: Config }` takes in the settings of other such structs, before its
 /// own, and `also { field: Type = value }` has what is not a setting.
 #[macro_export]
@@ -91,7 +91,7 @@ macro_rules! settings {
                 )*)?
                 let row = $crate::settings::Setting::find(Self::TABLE, name)
                     .ok_or($crate::settings::BadSetting::Unknown)?;
-                // Each arm gives `None` for a value that the row does not take.
+                // Each arm gives `None` for an invalid value.
                 let done: Option<()> = match name {
                     $(
                         $name => $crate::setting!(@parse $ty, row, value, $($takes)*)
@@ -206,8 +206,8 @@ macro_rules! setting {
     (@show $field:expr, $out:expr, $($rest:tt)*) => { write!($out, "{}", $field) };
 }
 
-/// An enumeration whose values have words; or the words of a type that stands elsewhere, not all of
-/// whose values need one: `choice! { for Type: "word" => VALUE }`.
+/// An enumeration whose values have words; or the words of a type defined elsewhere, some of
+/// whose values may have none: `choice! { for Type: "word" => VALUE }`.
 ///
 /// From the words come how it is parsed, how it is shown, and the list of them in messages
 /// ([`Choice`](crate::settings::Choice)).

@@ -7,7 +7,7 @@ use core::fmt;
 pub trait Choice: Copy + PartialEq + 'static {
     /// The words, in the order in which they are shown.
     const WORDS: &'static [&'static str];
-    /// What each stands for.
+    /// The values.
     const VALUES: &'static [(&'static str, Self)];
 
     /// The value of a word.
@@ -15,7 +15,7 @@ pub trait Choice: Copy + PartialEq + 'static {
         Self::VALUES.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
     }
 
-    /// The word of this value; empty if it is one that cannot be set by name.
+    /// The word of this value; empty if it cannot be set by name.
     fn word(self) -> &'static str {
         Self::VALUES.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| *word)
     }
@@ -23,7 +23,7 @@ pub trait Choice: Copy + PartialEq + 'static {
 
 /// A value that is written as free text, in a notation of its own.
 pub trait AsText: Sized {
-    /// Reads it; `None` if this is no such value.
+    /// Parses it; `None` if it is invalid.
     fn parse(text: &str) -> Option<Self>;
     /// Writes it, as [`AsText::parse`] reads it.
     fn show(&self, out: &mut dyn fmt::Write) -> fmt::Result;
@@ -31,7 +31,7 @@ pub trait AsText: Sized {
 
 crate::choice! { for bool: "on" => true, "off" => false }
 
-/// The number that a row takes; `None` if it takes none, or not this one.
+/// The number for a row; `None` if it is invalid.
 pub fn number(row: &Setting, text: &str) -> Option<u64> {
     let number = text.parse().ok()?;
     let fits = match row.range {
@@ -71,7 +71,7 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Those of a row's default, which is within its range: another does not compile.
+    /// The digits of a row's default; a default out of range does not compile.
     pub const fn within(low: u64, value: u64, high: u64) -> Self {
         assert!(low <= value && value <= high, "the default is outside the range");
         let (mut digits, mut from, mut rest) = ([b'0'; 20], 20, value);

@@ -1,4 +1,4 @@
-//! Packets in blocks of equal length, so that they can leave in any order and memory stays whole.
+//! Packets in blocks of equal length, so that they can leave in any order without fragmenting the memory.
 //!
 //! ```text
 //!  0            2             4        6      8          16
@@ -9,9 +9,12 @@
 //! ```
 
 use super::packet::{put_u16, u16_at};
-use super::queue::{BLOCK, BLOCK_DATA};
 use crate::{Instant, Memory};
 
+/// Bytes of a block of memory; [`BLOCK_DATA`] of them are a packet's.
+pub const BLOCK: usize = 128;
+/// Bytes of a packet in a block.
+pub const BLOCK_DATA: usize = BLOCK - 16;
 /// Bytes of a block before the data.
 const HEAD: usize = BLOCK - BLOCK_DATA;
 /// No block.
@@ -21,13 +24,13 @@ pub(super) const NONE: u16 = u16::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct Blocks<M> {
     memory: M,
-    /// The first that is free; each says the next.
+    /// The first free block; each links to the next.
     free: u16,
     free_count: u16,
 }
 
 impl<M: Memory> Blocks<M> {
-    /// All of them free. Beyond 65,535 blocks, memory is not used.
+    /// All blocks free. Memory beyond 65,535 blocks is not used.
     pub(super) fn new(memory: M) -> Self {
         let mut blocks = Self { memory, free: NONE, free_count: 0 };
         blocks.reset();
@@ -45,7 +48,7 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// How many are free.
+    /// The number of free blocks.
     pub(super) fn free_count(&self) -> usize {
         usize::from(self.free_count)
     }
@@ -63,7 +66,7 @@ impl<M: Memory> Blocks<M> {
         u16_at(self.lent(first), 4)
     }
 
-    /// The packet behind this one, or [`NONE`].
+    /// The packet after this one, or [`NONE`].
     pub(super) fn next_packet(&self, first: u16) -> u16 {
         u16_at(self.lent(first), 2)
     }

@@ -1,6 +1,6 @@
-//! Which packets go first: classes and flows.
+//! Packet priority: classes and flows.
 //!
-//! What decides, in this order:
+//! Rules, in this order:
 //!
 //! | packet | class |
 //! |---|---|
@@ -12,17 +12,17 @@
 //! | a port of [`Rules::bulk_ports`] at either end | bulk |
 //! | all else | normal |
 //!
-//! This is where a flow begins. One that has too much waiting goes down a class
-//! ([`queue`](super::queue)), which is how a file that is copied over SSH is told from typing.
+//! This is where a flow starts. One with too much queued is demoted
+//! ([`queue`](super::queue)), which is how a file copied over SSH is told from typing.
 
 use super::packet::{IP_HEADER, is_fragment, protocol, u16_at};
 
-/// How urgent a packet is; less is sooner.
+/// The urgency of a packet; lower is sent first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Class {
-    /// Somebody waits for it: typing, echo, names, acknowledgements.
+    /// A user waits for it: typing, echo, names, acknowledgements.
     Interactive,
-    /// Nothing is known of it.
+    /// Unclassified.
     Normal,
     /// Files and news.
     Bulk,
@@ -54,7 +54,7 @@ impl Class {
 /// What the classes depend on, besides protocols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// The marks of packets (DSCP, TOS) are believed.
+    /// The marks of packets (DSCP, TOS) are trusted.
     pub marks: bool,
     /// TCP and UDP ports of which at least one makes a packet interactive.
     pub interactive_ports: &'static [u16],
@@ -74,7 +74,7 @@ pub const INTERACTIVE_PORTS: &[u16] =
 /// FTP's data, SMTP, TFTP, NNTP, printing, UUCP, NNTP over TLS, submission, rsync, NFS.
 pub const BULK_PORTS: &[u16] = &[20, 25, 69, 119, 515, 540, 563, 587, 873, 2049];
 
-/// Where a packet begins, and what it belongs to.
+/// The initial class of a packet, and its flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sorted {
     /// Its class, unless its flow is in another already.
@@ -84,7 +84,7 @@ pub struct Sorted {
     pub flow: u64,
 }
 
-/// What is looked at of a packet.
+/// The fields of a packet that are examined.
 struct Fields<'a> {
     mark: u8,
     protocol: u8,
@@ -152,7 +152,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What a mark says: the byte of the type of service, whose upper six bits are the DSCP.
+/// The class of a mark: the byte of the type of service, whose upper six bits are the DSCP.
 fn marked(tos: u8) -> Option<Class> {
     match tos >> 2 {
         4 | 16 | 18 | 20 | 22 | 32 | 34 | 36 | 38 | 40 | 44 | 46 | 48 | 56 => {
@@ -163,7 +163,7 @@ fn marked(tos: u8) -> Option<Class> {
     }
 }
 
-/// Where a packet begins, and its flow. Bytes that are no IP are normal, and one flow.
+/// The initial class and the flow of a packet. Non-IP bytes are normal, and one flow.
 pub fn sort(packet: &[u8], rules: &Rules) -> Sorted {
     match Fields::of(packet) {
         Some(fields) => Sorted { class: fields.class(rules), flow: fields.flow() },

@@ -51,7 +51,7 @@ impl fmt::Display for NotIp {
 
 impl core::error::Error for NotIp {}
 
-/// What became of a packet.
+/// The result of compressing a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framed {
     /// What the frame is.
@@ -61,14 +61,14 @@ pub struct Framed {
 }
 
 impl Framed {
-    /// The packet as it is.
+    /// The unchanged packet.
     pub(super) const IP: Self = Self { kind: Kind::Ip, start: 0 };
 }
 
-/// What a compressor has done.
+/// Counters of a compressor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CompressorStats {
-    /// Packets sent as they are.
+    /// Packets sent unchanged.
     pub ip: u64,
     /// TCP packets sent whole, with their slot.
     pub uncompressed: u64,
@@ -85,7 +85,7 @@ pub struct CompressorStats {
 }
 
 impl CompressorStats {
-    /// Bytes that did not have to be sent.
+    /// Bytes saved.
     pub const fn saved_bytes(&self) -> u64 {
         self.headers_in - self.headers_out
     }
@@ -102,10 +102,10 @@ impl CompressorStats {
     }
 }
 
-/// Compresses the headers of what is sent (RFC 1144), in the order in which it is sent.
+/// Compresses the headers of outgoing packets (RFC 1144), in the order in which they are sent.
 ///
-/// The slots stand in memory that is given, [`Compressor::memory`] bytes. A compressor must not have
-/// more of them than the decompressor at the other end.
+/// The slots are in memory that is passed in, [`Compressor::memory`] bytes. A compressor must not have
+/// more of them than the decompressor at the peer.
 #[derive(Clone, Debug)]
 pub struct Compressor<M> {
     table: Table<M>,
@@ -123,29 +123,29 @@ impl Compressor<[u8; 0]> {
 }
 
 impl<M: Memory> Compressor<M> {
-    /// One with 3 to 256 slots. With `omit_slot`, the slot of a packet is not said if it is that of the
-    /// packet before, which is what RFC 1144 calls connection-id compression: right where errors of
-    /// the line are noticed.
+    /// One with 3 to 256 slots. With `omit_slot`, the slot of a packet is omitted if it is that of the
+    /// previous packet, which is what RFC 1144 calls connection-id compression: safe where errors of
+    /// the line are detected.
     pub fn new(slots: u16, omit_slot: bool, memory: M) -> Result<Self, BadTable> {
         let table = Table::new(slots, memory)?;
         Ok(Self { table, last: None, omit_slot, stats: CompressorStats::default() })
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn stats(&self) -> &CompressorStats {
         &self.stats
     }
 
-    /// Forgets all connections, as after the line was opened anew.
+    /// Forgets all connections, as after the line was reopened.
     pub fn reset(&mut self) {
         self.table.reset();
         self.last = None;
     }
 
-    /// Makes a frame of a packet, in its place: `packet[start..]` is the frame.
+    /// Turns a packet into a frame, in place: `packet[start..]` is the frame.
     ///
-    /// Everything that has no slot goes as it is: what is not TCP over IPv4, fragments, SYN, FIN and RST,
-    /// and whatever a receiver could not rebuild to the byte or would not take (wrong checksums, padding).
+    /// Everything without a slot is sent unchanged: what is not TCP over IPv4, fragments, SYN, FIN and RST,
+    /// and whatever a receiver could not rebuild exactly or would refuse (wrong checksums, padding).
     pub fn compress(&mut self, packet: &mut [u8]) -> Result<Framed, NotIp> {
         if !is_ip(packet) {
             return Err(NotIp);
@@ -187,13 +187,13 @@ impl<M: Memory> Compressor<M> {
     }
 }
 
-/// Makes a whole TCP packet a frame of its own kind, which says its slot.
+/// Turns an uncompressed TCP packet into a frame with its slot.
 pub(super) fn make_whole(packet: &mut [u8], id: u8) {
     packet[0] |= 0x70;
     packet[9] = id;
 }
 
-/// Sequence and acknowledgement number grew, and nothing else.
+/// Only the sequence and acknowledgement numbers grew.
 const BOTH: u8 = mask::SEQUENCE | mask::ACK;
 
 /// How a header differs from the one before it.
@@ -204,7 +204,7 @@ struct Change {
 }
 
 impl Change {
-    /// The change, or `None` if it cannot be said.
+    /// The change, or `None` if it cannot be encoded.
     fn between(old: &[u8], packet: &[u8], shape: Shape) -> Option<Self> {
         let new = &packet[..shape.data];
         if !may_differ(old, new, shape.tcp) {
@@ -233,7 +233,7 @@ impl Change {
         // A receiver built after the code of RFC 1144 would leave URG set with a special.
         let special = was[13] & flag::URG == 0;
         match change.mask {
-            // Data behind an acknowledgement; all else that looks so is said again, and the other end may
+            // Data after an acknowledgement; all else that looks so is retransmitted, and the peer may
             // have lost it.
             0 if before == 0 && u16_at(new, 2) != u16_at(old, 2) => {}
             0 | mask::SPECIAL_I | mask::SPECIAL_D => return None,
@@ -269,14 +269,14 @@ impl Change {
     }
 }
 
-/// Whether TCP's timestamps are others than in the header before.
+/// Whether TCP's timestamps differ from those in the previous header.
 fn timestamps_changed(old: &[u8], packet: &[u8], shape: Shape) -> bool {
     let new = timestamps(&packet[shape.tcp + 20..shape.data]);
     let old = old.get(shape.tcp + 20..).and_then(timestamps);
     new.is_some_and(|new| old.is_some_and(|old| old != new))
 }
 
-/// Whether two headers are alike in everything that a compressed header cannot say: version, lengths, type
+/// Whether two headers are equal in all fields that a compressed header cannot encode: version, lengths, type
 /// of service, fragment bits, time to live, protocol, options, and the flags that RFC 1144 does not know.
 fn may_differ(old: &[u8], new: &[u8], tcp: usize) -> bool {
     old.len() == new.len()

@@ -1,4 +1,4 @@
-//! What an end of a SLIP line is told.
+//! The configuration of one end of a SLIP line.
 
 use super::decompress::HEADROOM;
 use super::differential;
@@ -9,16 +9,16 @@ use super::table::{BadTable, FEWEST_SLOTS, MOST_SLOTS, SLOT};
 use crate::{Duration, MemoryTooSmall};
 use core::fmt;
 
-/// What is done with headers.
+/// The handling of headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compression {
-    /// SLIP (RFC 1055): packets as they are, both ways. A compressed frame is no packet.
+    /// SLIP (RFC 1055): packets unchanged, both ways. A compressed frame is invalid.
     Off,
     /// CSLIP (RFC 1144), both ways.
     On,
-    /// What comes may be compressed; what goes is, from when a frame came that only CSLIP has. Now and then an
-    /// acknowledgement is said again as only CSLIP has it, so that two such ends find each other; an
-    /// end that knows only SLIP drops it, and has lost nothing.
+    /// Input may be compressed; output is, once a frame came that only CSLIP has. Now and then an
+    /// acknowledgement is repeated in the form that only CSLIP has, so that two such ends detect each other; an
+    /// end that knows only SLIP drops it and has lost nothing.
     Auto,
     /// The scheme of [`differential`], both ways: for the laboratory.
     Differential,
@@ -36,26 +36,26 @@ crate::choice! {
 pub struct Config {
     /// Bytes of the longest packet that is sent.
     pub mtu: u16,
-    /// Bytes of the longest frame that is taken. RFC 1055 asks for 1006 at least; what is taken and not
-    /// sent costs memory only.
+    /// Bytes of the longest frame that is taken. RFC 1055 asks for 1006 at least; a longer limit
+    /// costs only memory.
     pub mru: u16,
-    /// What is done with headers.
+    /// The handling of headers.
     pub compression: Compression,
     /// Connections whose headers are kept, each way: 3 to 256; both ends alike.
     pub slots: u16,
-    /// The slot is not said where it is that of the frame before: right where errors are noticed.
+    /// The slot is omitted if it is that of the previous frame: safe where errors are detected.
     pub omit_slot: bool,
     /// The offer of timestamps is taken out of TCP's SYNs, both ways, unless compression is off: with them
     /// nothing can be compressed. See [`options`](super::options).
     pub take_out_timestamps: bool,
-    /// Bytes of packets that may wait.
+    /// Bytes of packets that may be queued.
     pub queue_bytes: usize,
     /// Classes and turns; its longest packet has to be the MTU.
     pub queue: QueueConfig,
-    /// How fast the line is, if the port's own buffer is to be kept short: no packet is chosen while more
-    /// than [`Config::ahead`] of the last is still under way. `None`: the port says when it takes more.
+    /// The rate of the line, if the port's own buffer is to be kept short: no packet is chosen while more
+    /// than [`Config::ahead`] of the last is still in flight. `None`: the port says when it takes more.
     pub rate: Option<Rate>,
-    /// How much of a packet may still be under way when the next is chosen, so that the line is never idle.
+    /// How much of a packet may still be in flight when the next is chosen, so that the line is never idle.
     pub ahead: Duration,
 }
 
@@ -66,7 +66,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The customary settings for packets of this length: 16 slots, compressed when the other end is, and
+    /// The customary settings for packets of this length: 16 slots, compressed when the peer is, and
     /// room for 32 packets.
     pub fn new(mtu: u16) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Config {
         }
     }
 
-    /// How long the parts of the memory are.
+    /// The lengths of the parts of the memory.
     pub fn memory(&self) -> Parts<usize> {
         let slots = match self.compression {
             Compression::Off => 0,
@@ -131,7 +131,7 @@ impl Config {
         self.take_out_timestamps && self.compression != Compression::Off
     }
 
-    /// Whether everything is within its bounds.
+    /// Whether all values are within their ranges.
     pub(super) fn check(&self) -> Result<(), BadConfig> {
         if self.mtu < super::mtu::SHORTEST_MTU || self.queue.longest != self.mtu {
             return Err(BadConfig::Mtu(self.mtu));
@@ -154,17 +154,17 @@ impl Config {
 /// The memory of a [`Link`](super::Link) in its parts, or their lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parts<M> {
-    /// Headers that were sent.
+    /// Headers sent.
     pub sent: M,
-    /// Headers that came.
+    /// Headers received.
     pub received: M,
-    /// Packets that wait.
+    /// Queued packets.
     pub queue: M,
-    /// The packet that is sent.
+    /// The outgoing packet.
     pub packet: M,
     /// Its bytes on the line.
     pub wire: M,
-    /// The frame that comes in, with room before it.
+    /// The incoming frame, with room before it.
     pub frame: M,
 }
 
@@ -175,7 +175,7 @@ pub enum BadConfig {
     Mtu(u16),
     /// Less than RFC 1055 asks for, or than the MTU.
     Mru(u16),
-    /// A number of slots that cannot be.
+    /// An invalid number of slots.
     Slots(BadTable),
     /// A part of the memory is too small.
     Memory(MemoryTooSmall),

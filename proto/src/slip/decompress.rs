@@ -9,38 +9,38 @@ use crate::Memory;
 use crate::checksum::checksum;
 use core::fmt;
 
-/// Bytes that have to be free before a frame: a rebuilt header is so much longer, at most.
+/// Bytes that have to be free before a frame: the most by which a rebuilt header is longer.
 pub const HEADROOM: usize = 128;
 
-/// Why a frame gave no packet. After each, frames that do not say their slot are tossed until one says it;
+/// Why a frame gave no packet. After each, frames without a slot are tossed until one has it;
 /// but after [`Refused::Tossed`], [`Refused::Rebuilt`] and [`Refused::OutOfStep`] nothing changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// The frame does not say its slot, and after an error the slot is not known.
+    /// The frame has no slot, and after an error the slot is unknown.
     Tossed,
-    /// A first byte that no frame begins with, or an IPv6 packet whose length is wrong.
+    /// An invalid first byte, or an IPv6 packet with a wrong length.
     Kind(u8),
-    /// Fewer bytes than the frame says of itself.
+    /// Fewer bytes than the header of the frame implies.
     Short,
-    /// A slot that there is not.
+    /// A slot that does not exist.
     Slot(u8),
     /// A slot that was never filled.
     Empty(u8),
-    /// A whole TCP packet whose header is not sound: lengths, checksum, fragment, flags.
+    /// An uncompressed TCP packet with an invalid header: lengths, checksum, fragment, flags.
     Header,
-    /// A whole TCP packet whose checksum is wrong.
+    /// An uncompressed TCP packet with a wrong checksum.
     Checksum,
-    /// The checksum of TCP is wrong in the packet that was rebuilt: something was lost or damaged.
+    /// The TCP checksum of the rebuilt packet is wrong: something was lost or damaged.
     Rebuilt,
-    /// So it was in two packets in a row from this slot. What is rebuilt from it is wrong until a whole packet
-    /// comes, and might be taken for right by chance.
+    /// The same for two packets in a row from this slot. What is rebuilt from it is wrong until an uncompressed
+    /// packet comes, and might pass the checksum by chance.
     OutOfStep(u8),
     /// The packet would be longer than IP allows.
     Long,
 }
 
 impl Refused {
-    /// The rule that was broken, in a word or two.
+    /// The violated rule, in a word or two.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tossed => "tossed",
@@ -60,14 +60,16 @@ impl Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tossed => f.write_str("expected a frame with its slot after an error, got none"),
+            Self::Tossed => {
+                f.write_str("expected a frame with its slot after an error, got one without")
+            }
             Self::Kind(got) => write!(f, "expected the first byte of a packet, got {got:#04x}"),
             Self::Short => f.write_str("the frame has fewer bytes than its header says"),
             Self::Slot(got) => write!(f, "the slot {got} is beyond the slots there are"),
             Self::Empty(got) => write!(f, "the slot {got} was never filled"),
-            Self::Header => f.write_str("expected a sound header of IP and TCP, got another"),
-            Self::Checksum => f.write_str("the checksum of a TCP packet that came whole is wrong"),
-            Self::Rebuilt => f.write_str("the checksum of a rebuilt TCP packet is wrong"),
+            Self::Header => f.write_str("expected a valid IP and TCP header"),
+            Self::Checksum => f.write_str("wrong checksum in an uncompressed TCP packet"),
+            Self::Rebuilt => f.write_str("wrong checksum in a rebuilt TCP packet"),
             Self::OutOfStep(got) => {
                 write!(f, "the slot {got} is out of step, expected a whole packet, got a change")
             }
@@ -78,16 +80,16 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// What a decompressor has done.
+/// Counters of a decompressor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DecompressorStats {
-    /// Packets that came as they are.
+    /// Packets received unchanged.
     pub ip: u64,
-    /// TCP packets that came whole, with their slot.
+    /// TCP packets received uncompressed, with their slot.
     pub uncompressed: u64,
     /// TCP packets that were rebuilt.
     pub compressed: u64,
-    /// Frames that could not be.
+    /// Frames that could not be rebuilt.
     pub errors: u64,
     /// Frames without a slot after an error.
     pub tossed: u64,
@@ -95,22 +97,22 @@ pub struct DecompressorStats {
     pub rebuilt_wrong: u64,
     /// Frames dropped because their slot was out of step.
     pub out_of_step: u64,
-    /// Bytes of IP and TCP headers of packets with a slot, as they were given out.
+    /// Bytes of IP and TCP headers of packets with a slot, as delivered.
     pub headers_out: u64,
     /// Bytes of the same headers on the line, without escapes.
     pub headers_in: u64,
 }
 
-/// Rebuilds the headers of what came (RFC 1144).
+/// Rebuilds the headers of received packets (RFC 1144).
 ///
-/// The slots stand in memory that is given, [`Decompressor::memory`] bytes. RFC 1144 leaves the checksum of TCP
-/// to the ends of the connection. Here it is looked at too: what they would drop is dropped, and a slot
-/// that has given two such packets in a row gives no more until a whole packet comes, as the errors of
-/// several packets can make up for each other.
+/// The slots are in memory that is passed in, [`Decompressor::memory`] bytes. RFC 1144 leaves the checksum of TCP
+/// to the ends of the connection. Here it is verified too: what they would drop is dropped, and a slot
+/// that has given two such packets in a row gives no more until an uncompressed packet comes, as the errors of
+/// several packets can cancel out.
 #[derive(Clone, Debug)]
 pub struct Decompressor<M> {
     table: Table<M>,
-    /// The slot that came last; `None` after an error.
+    /// The last slot received; `None` after an error.
     last: Option<u8>,
     stats: DecompressorStats,
 }
@@ -129,24 +131,24 @@ impl<M: Memory> Decompressor<M> {
         Ok(Self { table, last: None, stats: DecompressorStats::default() })
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn stats(&self) -> &DecompressorStats {
         &self.stats
     }
 
-    /// Forgets all connections, as after the line was opened anew.
+    /// Forgets all connections, as after the line was reopened.
     pub fn reset(&mut self) {
         self.table.reset();
         self.last = None;
     }
 
-    /// Something was lost on the line: until a frame says its slot, those that do not are tossed.
+    /// Something was lost on the line: frames without a slot are tossed until one has it.
     pub fn line_error(&mut self) {
         self.last = None;
     }
 
-    /// Makes a packet of the frame `buffer[at..]`; it begins where the answer says and ends where the
-    /// frame ended. What stands before the frame is written over.
+    /// Turns the frame `buffer[at..]` into a packet; it starts at the returned index and ends where the
+    /// frame ended. What precedes the frame is overwritten.
     ///
     /// Panics if `at` is less than [`HEADROOM`].
     pub fn restore(&mut self, buffer: &mut [u8], at: usize) -> Result<usize, Refused> {
@@ -208,7 +210,7 @@ impl<M: Memory> Decompressor<M> {
         if len == 0 {
             return Err(Refused::Empty(id));
         }
-        // Nothing is kept of a frame that turns out to be bad.
+        // A bad frame changes no state.
         let mut room = [0; SLOT];
         let new = &mut room[..len];
         new.copy_from_slice(old);
@@ -239,7 +241,7 @@ impl<M: Memory> Decompressor<M> {
     }
 }
 
-/// Changes a header to what a compressed one says; lengths and the header checksum are left.
+/// Applies a compressed header to a header; lengths and the header checksum are not updated.
 fn change(new: &mut [u8], tcp: usize, bits: u8, head: &mut Head<'_>) -> Result<(), Refused> {
     let before = data_len(new);
     let sum = u16::from_be_bytes([head.byte()?, head.byte()?]);

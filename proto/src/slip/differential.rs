@@ -2,16 +2,16 @@
 //!
 //! In March 1989 Paul Vixie wrote of his own compression, of which no code and no description was
 //! published, that it "averages 11 bytes per ACK (including framing)", where Van Jacobson's took 5 and one
-//! or two for framing. This is our reading of it, and no format that anybody speaks: the words of the header
-//! that are not those of the packet before, and three bytes that say which.
+//! or two for framing. This is our reconstruction, not a format in use: the words of the header
+//! that differ from the previous packet, and three bytes that say which.
 //!
 //! ```text
 //! 1000 slot   mask(3): 20 words of IP and TCP, the first in the highest bit, then 4 zeros   words   data
 //! ```
 //!
 //! An acknowledgement is slot 1, mask 3, IP id 2, acknowledgement 2, checksum 2, END 1: 11 bytes. Length and
-//! header checksum are never said; headers with options have no slot; what RFC 1144 would send whole goes
-//! whole here too, in the same way.
+//! header checksum are never sent; headers with options have no slot; what RFC 1144 would send uncompressed is
+//! sent uncompressed here too, in the same form.
 
 use super::compress::{CompressorStats, Framed, NotIp};
 use super::decompress::{DecompressorStats, HEADROOM, Refused};
@@ -28,7 +28,7 @@ pub const MOST_SLOTS: u16 = 16;
 const WORDS: usize = SHORTEST_TCP / 2;
 /// Bytes before the words.
 const BEFORE: usize = 4;
-/// Words that are never said: length and header checksum, which follow, and what makes the connection.
+/// Words that are never sent: length and header checksum, which follow, and what makes the connection.
 const UNSAID: [usize; 8] = [1, 5, 6, 7, 8, 9, 10, 11];
 
 /// The bit of a word.
@@ -45,21 +45,21 @@ fn checked(slots: u16) -> Result<u16, BadTable> {
     if slots > MOST_SLOTS { Err(BadTable::Slots(slots)) } else { Ok(slots) }
 }
 
-/// The sending side, in the shape of a [`Compressor`](super::Compressor).
+/// The sending side, with the interface of a [`Compressor`](super::Compressor).
 #[derive(Clone, Debug)]
-pub struct Differ<M> {
+pub struct DifferentialCompressor<M> {
     table: Table<M>,
     stats: CompressorStats,
 }
 
-impl<M: Memory> Differ<M> {
+impl<M: Memory> DifferentialCompressor<M> {
     /// One with 3 to 16 slots, each of [`SLOT`](super::table::SLOT) bytes.
     pub fn new(slots: u16, memory: M) -> Result<Self, BadTable> {
         let table = Table::new(checked(slots)?, memory)?;
         Ok(Self { table, stats: CompressorStats::default() })
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn stats(&self) -> &CompressorStats {
         &self.stats
     }
@@ -116,8 +116,8 @@ impl<M: Memory> Differ<M> {
     }
 }
 
-/// Whether the packet goes on from the header before: neither sequence nor acknowledgement goes back, and
-/// it is not said again. What is said again has been lost, and goes whole.
+/// Whether the packet continues from the header before: neither sequence nor acknowledgement goes back, and
+/// it is not a retransmission. A retransmission means a loss, and is sent uncompressed.
 fn goes_on(old: &[u8], packet: &[u8]) -> bool {
     let by = |at| u32_at(packet, at).wrapping_sub(u32_at(old, at));
     let (sequence, ack) = (by(24), by(28));
@@ -126,21 +126,21 @@ fn goes_on(old: &[u8], packet: &[u8]) -> bool {
     sequence <= 0xFFFF && ack <= 0xFFFF && (moved || data_after_ack)
 }
 
-/// The receiving side, in the shape of a [`Decompressor`](super::Decompressor).
+/// The receiving side, with the interface of a [`Decompressor`](super::Decompressor).
 #[derive(Clone, Debug)]
-pub struct Undiffer<M> {
+pub struct DifferentialDecompressor<M> {
     table: Table<M>,
     stats: DecompressorStats,
 }
 
-impl<M: Memory> Undiffer<M> {
+impl<M: Memory> DifferentialDecompressor<M> {
     /// One with 3 to 16 slots, each of [`SLOT`](super::table::SLOT) bytes.
     pub fn new(slots: u16, memory: M) -> Result<Self, BadTable> {
         let table = Table::new(checked(slots)?, memory)?;
         Ok(Self { table, stats: DecompressorStats::default() })
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn stats(&self) -> &DecompressorStats {
         &self.stats
     }
@@ -151,7 +151,7 @@ impl<M: Memory> Undiffer<M> {
     }
 
     /// Makes a packet of the frame `buffer[at..]`, as [`Decompressor::restore`](super::Decompressor::restore).
-    /// Every frame says its slot, so nothing is tossed.
+    /// Every frame has its slot, so nothing is tossed.
     ///
     /// Panics if `at` is less than [`HEADROOM`].
     pub fn restore(&mut self, buffer: &mut [u8], at: usize) -> Result<usize, Refused> {

@@ -1,12 +1,12 @@
-//! Bytes of the line and frames, nothing more (RFC 1055).
+//! Framing of the byte stream (RFC 1055).
 //!
 //! ```text
 //! [END] packet, with END as ESC DC and ESC as ESC DD, END
 //! ```
 //!
-//! There is no type, no check and no length: what was damaged without breaking an escape comes out
-//! as a frame. A frame that is known to be bad is dropped whole and said, because the header
-//! compression has to know of it.
+//! There is no type, no check and no length: damage that breaks no escape goes undetected. A frame
+//! that is known to be bad is dropped and reported, because the header compression has to
+//! know of it.
 
 use core::fmt;
 
@@ -14,9 +14,9 @@ use core::fmt;
 pub const END: u8 = 0xC0;
 /// Introduces an escape.
 pub const ESC: u8 = 0xDB;
-/// Behind ESC: the byte END.
+/// After ESC: the byte END.
 pub const ESC_END: u8 = 0xDC;
-/// Behind ESC: the byte ESC.
+/// After ESC: the byte ESC.
 pub const ESC_ESC: u8 = 0xDD;
 
 /// The fewest bytes of a frame: a compressed header without numbers has three. Shorter ones are noise, or
@@ -28,7 +28,7 @@ pub const fn longest(packet_len: usize) -> usize {
     2 * packet_len + 2
 }
 
-/// Bytes that this packet takes on the line with the END behind it, without one before it.
+/// Bytes that this packet takes on the line with the END after it, without one before it.
 pub fn encoded_len(packet: &[u8]) -> usize {
     packet.len() + packet.iter().filter(|byte| matches!(**byte, END | ESC)).count() + 1
 }
@@ -38,7 +38,7 @@ fn run_len(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| matches!(*byte, END | ESC)).unwrap_or(bytes.len())
 }
 
-/// Writes a packet as it stands on the line; `lead` puts an END before it, which makes a frame of its own
+/// Writes a packet as it is on the line; `lead` puts an END before it, which makes a frame of its own
 /// of the noise that a receiver has collected while the line was idle.
 ///
 /// Returns the length, or `None` if it does not fit; [`longest`] bytes are always enough.
@@ -72,12 +72,12 @@ pub enum BadFrame {
     TooLong,
     /// It was shorter than [`SHORTEST`].
     TooShort,
-    /// The port had said that bytes were lost or damaged ([`Decoder::line_error`]).
+    /// The port had reported lost or damaged bytes ([`Decoder::line_error`]).
     Line,
 }
 
 impl BadFrame {
-    /// The rule that was broken, in a word or two.
+    /// The violated rule, in a word or two.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Escape => "escape",
@@ -104,16 +104,16 @@ impl core::error::Error for BadFrame {}
 /// What was found on the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// A frame; so many bytes of the room are it.
+    /// A frame; its length in the room.
     Frame(usize),
-    /// A frame that was dropped whole.
+    /// A dropped frame.
     Bad(BadFrame),
 }
 
-/// What a [`Decoder`] has seen.
+/// Counters of a [`Decoder`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DecoderStats {
-    /// Frames given out.
+    /// Frames delivered.
     pub frames: u64,
     /// Bytes of the line, all of them.
     pub line_bytes: u64,
@@ -130,7 +130,7 @@ pub struct DecoderStats {
 }
 
 impl DecoderStats {
-    /// Frames dropped, for whatever reason.
+    /// Frames dropped, for any reason.
     pub const fn dropped(&self) -> u64 {
         self.bad_escapes + self.too_long + self.too_short + self.line_errors
     }
@@ -139,7 +139,7 @@ impl DecoderStats {
 /// Finds frames in the bytes of a line, in any chunking.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
-    /// Bytes of the frame so far that stand in the room.
+    /// Bytes of the frame so far that are in the room.
     len: usize,
     escaped: bool,
     bad: Option<BadFrame>,
@@ -147,23 +147,23 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// One that has seen nothing.
+    /// A new decoder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What it has seen.
+    /// Its counters.
     pub fn stats(&self) -> &DecoderStats {
         &self.stats
     }
 
-    /// The port has lost or damaged bytes here (overrun, framing or parity error): the frame under way is
+    /// The port has lost or damaged bytes here (overrun, framing or parity error): the current frame is
     /// dropped when it ends, or the next one, if none is.
     pub fn line_error(&mut self) {
         self.bad.get_or_insert(BadFrame::Line);
     }
 
-    /// Forgets the frame under way, as after a line was opened anew.
+    /// Forgets the current frame, as after a line was reopened.
     pub fn reset(&mut self) {
         (self.len, self.escaped, self.bad) = (0, false, None);
     }
@@ -184,7 +184,7 @@ impl Decoder {
             }
             used += 1;
             match byte {
-                // Also behind ESC: only the frame is lost, and not the next one with it.
+                // Also after ESC: only the frame is lost, and not the next one with it.
                 END => {
                     if let Some(found) = self.end() {
                         self.stats.line_bytes += used as u64;
@@ -199,7 +199,7 @@ impl Decoder {
         (used, None)
     }
 
-    /// The byte behind ESC.
+    /// The byte after ESC.
     fn escape(&mut self, room: &mut [u8], byte: u8) {
         self.escaped = false;
         match byte {

@@ -5,14 +5,14 @@
 //! packet <- receive <----- decompress <- frame <-------------------------- line
 //! ```
 //!
-//! The header compression comes behind the queue, so that what it remembers is in the order of the line.
-//! A packet is chosen when the line has taken the one before, and not sooner: a packet that comes now and
-//! is urgent waits for at most one.
+//! Header compression comes after the queue, so that its state follows the order of the line.
+//! A packet is chosen only when the line has taken the previous one: an urgent packet that comes now
+//! waits for at most one.
 
 use super::compress::{Compressor, CompressorStats, Framed, make_whole};
 use super::config::{BadConfig, Compression, Config, Parts};
 use super::decompress::{Decompressor, DecompressorStats, HEADROOM, Refused};
-use super::differential::{Differ, Undiffer};
+use super::differential::{DifferentialCompressor, DifferentialDecompressor};
 use super::frame::{Decoder, DecoderStats, Found, encode};
 use super::options::take_out_timestamps;
 use super::packet::{Shape, is_ip, is_sound_tcp, is_whole_ip};
@@ -20,59 +20,59 @@ use super::probe::Probe;
 use super::queue::{ClassStats, NotQueued, Queue};
 use crate::{Duration, Instant, Memory, MemoryTooSmall};
 
-/// What is done to headers on the way out.
+/// The handling of outgoing headers.
 #[derive(Clone, Debug)]
 enum Outgoing<M> {
     Plain,
     Compressed(Compressor<M>),
-    Differential(Differ<M>),
+    Differential(DifferentialCompressor<M>),
 }
 
-/// What is done to headers on the way in.
+/// The handling of incoming headers.
 #[derive(Clone, Debug)]
 enum Incoming<M> {
     Plain,
     Compressed(Decompressor<M>),
-    Differential(Undiffer<M>),
+    Differential(DifferentialDecompressor<M>),
 }
 
-/// What a link has done, besides its parts.
+/// Counters of a link, besides those of its parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkStats {
-    /// Packets that the line has taken whole.
+    /// Packets taken completely by the line.
     pub sent: u64,
     /// Bytes of the line that it has taken.
     pub line_bytes: u64,
     /// Bytes that these packets had before compression and framing.
     pub sent_bytes: u64,
-    /// Packets given out.
+    /// Packets delivered.
     pub received: u64,
     /// Their bytes.
     pub received_bytes: u64,
-    /// Packets to be sent that were no IP.
+    /// Outgoing packets that were not IP.
     pub not_ip: u64,
     /// Frames that gave no packet, tossed and wrongly rebuilt ones among them. Frames that were dropped by the framing are in
     /// [`DecoderStats`].
     pub refused: u64,
     /// Of these, frames that only CSLIP has, while compression is off here.
     pub compressed_refused: u64,
-    /// Acknowledgements that were said again to find out whether the other end compresses.
+    /// Acknowledgements that were repeated to probe whether the peer compresses.
     pub probes: u64,
-    /// SYNs, both ways, that timestamps were taken out of.
+    /// SYNs, both ways, from which timestamps were removed.
     pub timestamps: u64,
 }
 
 /// One end of a SLIP line, without I/O.
 ///
-/// Outgoing: [`Link::put`] lets a packet wait, [`Link::transmit`] lends bytes for the line and
-/// [`Link::transmitted`] says how many it took. Incoming: [`Link::receive`] takes bytes of the line and gives
-/// out a packet at a time. Time is told where it counts; [`Link::deadline`] is when to ask again.
+/// Outgoing: [`Link::put`] queues a packet, [`Link::transmit`] lends bytes for the line and
+/// [`Link::transmitted`] says how many it took. Incoming: [`Link::receive`] takes bytes of the line and delivers
+/// one packet at a time. Time is passed in where it matters; [`Link::deadline`] is when to call again.
 #[derive(Clone, Debug)]
 pub struct Link<M> {
     config: Config,
     outgoing: Outgoing<M>,
     incoming: Incoming<M>,
-    /// What goes out is compressed.
+    /// Output is compressed.
     compressing: bool,
     queue: Queue<M>,
     packet: M,
@@ -80,14 +80,14 @@ pub struct Link<M> {
     /// Bytes in `wire`, and how many of them the line has taken.
     wire_len: usize,
     wire_at: usize,
-    /// Bytes of the packet in `wire`; 0 if it only asks.
+    /// Bytes of the packet in `wire`; 0 if it is only a probe.
     packet_len: usize,
     probe: Probe,
     decoder: Decoder,
     frame: M,
     /// When the line will have sent all it has taken.
     line_free: Instant,
-    /// A frame stands on the line without a pause since: its END begins the next.
+    /// The line has not been idle since the last frame: its END starts the next.
     flowing: bool,
     stats: LinkStats,
 }
@@ -113,8 +113,8 @@ impl<M: Memory> Link<M> {
                 Incoming::Compressed(Decompressor::new(slots, parts.received)?),
             ),
             Compression::Differential => (
-                Outgoing::Differential(Differ::new(slots, parts.sent)?),
-                Incoming::Differential(Undiffer::new(slots, parts.received)?),
+                Outgoing::Differential(DifferentialCompressor::new(slots, parts.sent)?),
+                Incoming::Differential(DifferentialDecompressor::new(slots, parts.received)?),
             ),
         };
         Ok(Self {
@@ -137,8 +137,8 @@ impl<M: Memory> Link<M> {
         })
     }
 
-    /// The line was opened anew: the other end may know nothing. What waits goes on waiting, the frame that
-    /// was under way is lost, and so is one that was coming in.
+    /// The line was reopened: the peer may know nothing. Queued packets stay queued, the frame that
+    /// was being sent is lost, and so is one that was being received.
     pub fn reopened(&mut self) {
         match &mut self.outgoing {
             Outgoing::Plain => {}
@@ -157,17 +157,17 @@ impl<M: Memory> Link<M> {
         self.line_free = Instant::ZERO;
     }
 
-    /// Drops all packets that wait, as when the line has been away for long.
+    /// Drops all queued packets, as after a long outage of the line.
     pub fn clear(&mut self) {
         self.queue.clear();
     }
 
-    /// Lets a packet wait for the line.
+    /// Queues a packet for the line.
     pub fn put(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotQueued> {
         self.queue.put(now, packet)
     }
 
-    /// Nothing waits, and the line has taken everything.
+    /// The queue is empty, and the line has taken everything.
     pub fn is_idle(&self) -> bool {
         self.wire_at == self.wire_len && !self.waits()
     }
@@ -179,7 +179,7 @@ impl<M: Memory> Link<M> {
         &self.wire.as_ref()[self.wire_at..self.wire_len]
     }
 
-    /// The line has taken so many of the bytes lent.
+    /// The line has taken this many of the bytes lent.
     pub fn transmitted(&mut self, now: Instant, len: usize) {
         let len = len.min(self.wire_len - self.wire_at);
         self.wire_at += len;
@@ -258,27 +258,27 @@ impl<M: Memory> Link<M> {
         self.line_free.since(now)
     }
 
-    /// What goes out is compressed: from the start, or since the other end was seen to be.
+    /// Output is compressed: from the start, or since the peer was seen to compress.
     pub fn is_compressing(&self) -> bool {
         self.compressing
     }
 
-    /// What the link has done.
+    /// Counters of the link.
     pub fn stats(&self) -> &LinkStats {
         &self.stats
     }
 
-    /// What the framing of incoming bytes has seen.
+    /// Counters of the incoming framing.
     pub fn decoder_stats(&self) -> &DecoderStats {
         self.decoder.stats()
     }
 
-    /// What became of the packets of each class, in the order of [`Class::ALL`](super::Class::ALL).
+    /// Counters of each class, in the order of [`Class::ALL`](super::Class::ALL).
     pub fn queue_stats(&self) -> &[ClassStats; 3] {
         self.queue.stats()
     }
 
-    /// What the compression of outgoing headers has done; `None` without one.
+    /// Counters of outgoing header compression; `None` without one.
     pub fn compressor_stats(&self) -> Option<&CompressorStats> {
         match &self.outgoing {
             Outgoing::Plain => None,
@@ -287,7 +287,7 @@ impl<M: Memory> Link<M> {
         }
     }
 
-    /// What the compression of incoming headers has done; `None` without one.
+    /// Counters of incoming header decompression; `None` without one.
     pub fn decompressor_stats(&self) -> Option<&DecompressorStats> {
         match &self.incoming {
             Incoming::Plain => None,
@@ -312,12 +312,12 @@ impl<M: Memory> Link<M> {
         self.config.rate.is_none() || now >= self.next_choice()
     }
 
-    /// Something waits to be put on the wire.
+    /// Something is queued for the wire.
     fn waits(&self) -> bool {
         !self.queue.is_empty() || self.probe.is_pending()
     }
 
-    /// Puts the next packet on the wire, if one waits; false if none does.
+    /// Puts the next queued packet on the wire; false if there is none.
     fn choose(&mut self, now: Instant) -> bool {
         if let Some(len) = self.probe.take() {
             return self.ask(len);
@@ -352,8 +352,8 @@ impl<M: Memory> Link<M> {
         true
     }
 
-    /// Puts the acknowledgement that has just gone on the wire once more, whole with a slot. The compressor
-    /// knows nothing of it, for it may not arrive.
+    /// Puts the acknowledgement that has just continued the wire once more, whole with a slot. The compressor
+    /// is not told, as it may not arrive.
     fn ask(&mut self, len: usize) -> bool {
         if !self.compressing {
             let packet = &mut self.packet.as_mut()[..len];

@@ -1,5 +1,5 @@
 //! SLIP (RFC 1055, June 1988) and compressed SLIP (Van Jacobson, RFC 1144, February 1990): IP over a
-//! serial line that stays usable while files move.
+//! serial line that stays interactive during file transfers.
 //!
 //! ```text
 //! packet -> [queue: class, flow] -> compress -> END frame END -> line
@@ -7,14 +7,14 @@
 //! 4x ...  IP as it is    7x ...  TCP whole, with its slot    8x..Fx ...  TCP with 3 to 19 bytes of header
 //! ```
 //!
-//! A [`Link`] is one end of a line, in the manner of an [`Engine`](crate::Engine): it does no I/O, is
-//! told the time, lends bytes and hears how many the port took. Its parts stand on their own. Reading order:
-//! [`mod@frame`] finds frames in bytes, [`packet`] is what is looked at of headers, [`compress`] and
-//! [`decompress`] are RFC 1144, [`class`] says which packets go first and [`queue`] lets them wait, [`mtu`]
-//! is the arithmetic of latency, [`options`] takes TCP's timestamps out, [`differential`] is a scheme for the
+//! A [`Link`] is one end of a line, similar to an [`Engine`](crate::Engine): it does no I/O, is
+//! told the time, lends bytes and is told how many the port took. Its parts are independent. Reading order:
+//! [`mod@frame`] finds frames in bytes, [`packet`] reads headers, [`compress`] and
+//! [`decompress`] are RFC 1144, [`class`] gives priorities and [`queue`] queues packets, [`mtu`]
+//! is the arithmetic of latency, [`options`] removes TCP's timestamps, [`differential`] is a scheme for the
 //! laboratory; docs/explanation/slip.md is the page for users, docs/decisions/060 says what the standards leave open.
 //!
-//! Not here: negotiation (there is none), fragments (whoever hands packets in keeps to the MTU), keep-alive
+//! Not here: negotiation (there is none), fragmentation (the caller keeps to the MTU), keep-alive
 //! and outfill, the escapes of RFC 1055's successors (PPP).
 
 mod blocks;

@@ -1,8 +1,8 @@
-//! TCP's timestamps (RFC 7323), which keep header compression from working, and how to be rid of them.
+//! TCP's timestamps (RFC 7323), which defeat header compression, and their removal.
 //!
-//! RFC 1144 can say no change of an option, and timestamps change in every packet. A connection has them
-//! only if both SYNs offered them (RFC 7323 §2.5): where the offer is taken out of a SYN on its way, both ends
-//! do without. What they would be good for is little on a slow line: sequence numbers that come
+//! RFC 1144 cannot encode a change of an option, and timestamps change in every packet. A connection has them
+//! only if both SYNs offered them (RFC 7323 §2.5): if the offer is removed from a SYN in transit, both ends
+//! do without. They are of little use on a slow line: sequence numbers that come
 //! round within minutes need more than 100 Mb/s (RFC 7323 §5.2).
 
 use super::packet::{IP_HEADER, SHORTEST_TCP, flag, is_fragment, protocol, put_u16, u16_at};
@@ -20,8 +20,8 @@ mod kind {
 /// Bytes of the option.
 const TIMESTAMPS_LEN: usize = 10;
 
-/// Takes the offer of timestamps out of a SYN, and sets the checksum right (a wrong one stays wrong). Nothing
-/// is moved: no-operations stand in its place. Whether there was one; whatever is no SYN over IPv4, is a
+/// Removes the offer of timestamps from a SYN, and corrects the checksum (a wrong one stays wrong). Nothing
+/// is moved: no-operations are in its place. Whether there was one; anything that is not a SYN over IPv4, is a
 /// fragment, has malformed options or is signed is left as it is.
 pub fn take_out_timestamps(packet: &mut [u8]) -> bool {
     let Some((tcp, end)) = options_of_syn(packet) else { return false };
@@ -55,7 +55,7 @@ pub(super) fn timestamps(options: &[u8]) -> Option<&[u8]> {
     place_of_timestamps(options).map(|at| &options[at + 2..at + TIMESTAMPS_LEN])
 }
 
-/// Where the timestamps stand in the options of TCP.
+/// Where the timestamps are in the options of TCP.
 fn place_of_timestamps(options: &[u8]) -> Option<usize> {
     let (mut at, mut found) = (0, None);
     while let Some(&first) = options.get(at) {

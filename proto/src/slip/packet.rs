@@ -44,19 +44,19 @@ pub(crate) fn is_fragment(head: &[u8]) -> bool {
     u16_at(head, 6) << 2 != 0
 }
 
-/// What a frame is, by the upper bits of its first byte (RFC 1144 appendix A).
+/// The type of a frame, by the upper bits of its first byte (RFC 1144 appendix A).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A packet as it is: 4 (IPv4), and here also 6 (IPv6), see docs/decisions/060.
+    /// An unchanged packet: 4 (IPv4), and here also 6 (IPv6), see docs/decisions/060.
     Ip,
-    /// 7: a TCP packet whole, with the slot in the place of its protocol number.
+    /// 7: an uncompressed TCP packet, with the slot in place of its protocol number.
     Uncompressed,
     /// Bit 7: a TCP packet with a compressed header.
     Compressed,
 }
 
 impl Kind {
-    /// The kind of a frame with this first byte; `None` if there is none such.
+    /// The kind of a frame with this first byte; `None` if there is no such kind.
     pub const fn of(first: u8) -> Option<Self> {
         match first >> 4 {
             4 | 6 => Some(Self::Ip),
@@ -67,14 +67,14 @@ impl Kind {
     }
 }
 
-/// Whether these bytes may go over a compressed line as an IP packet: their first byte says so. For a
-/// receiver this is too little, see [`is_whole_ip`].
+/// Whether these bytes may go over a compressed line as an IP packet: by their first byte. For a
+/// receiver this is not enough, see [`is_whole_ip`].
 pub fn is_ip(packet: &[u8]) -> bool {
     matches!(packet.first(), Some(0x40..=0x4F | 0x60..=0x6F))
 }
 
 /// Whether a received frame is an IP packet: IPv4 by its first byte, as ever; IPv6 only if its length is
-/// right, as other peers take these bytes for an error.
+/// right, as other programs treat these bytes as an error.
 pub fn is_whole_ip(frame: &[u8]) -> bool {
     match frame.first() {
         Some(0x40..=0x4F) => true,
@@ -88,7 +88,7 @@ pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// A 32-bit number likewise.
+/// A 32-bit number in the same way.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
@@ -113,7 +113,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The lengths, if every rule is kept that a packet with a slot has to keep: IPv4 and TCP, no
+    /// The lengths, if the packet meets every rule for a packet with a slot: IPv4 and TCP, no
     /// fragment, exact lengths, a header checksum as it would be computed, and of the flags SYN, FIN, RST
     /// and ACK only ACK. (RFC 1144 looks at the protocol, the fragment bits and the flags.)
     pub(crate) fn of(packet: &[u8]) -> Option<Self> {
@@ -139,7 +139,7 @@ impl Shape {
     }
 }
 
-/// Whether the checksum of TCP is right.
+/// Whether the TCP checksum is right.
 pub(crate) fn is_sound_tcp(packet: &[u8], shape: Shape) -> bool {
     let len = (packet.len() - shape.tcp) as u32;
     let pseudo = Sum::default().with(&packet[12..20]).with(&[0, protocol::TCP]);

@@ -1,4 +1,4 @@
-//! What waits for the line: priority between classes, turns between flows, and a bound on bytes.
+//! The queue for the line: priority between classes, round robin between flows, and a limit on bytes.
 //!
 //! ```text
 //! packet -> class, flow -> [interactive] o o o   flows take turns by bytes (deficit round robin)
@@ -6,46 +6,43 @@
 //!                          [bulk]        o       -> one packet at a time, when the line is free
 //! ```
 //!
-//! * **Priority** is strict, but for the guard: a class that has seen [`QueueConfig::starvation`] bytes of
+//! * **Priority** is strict, except for the starvation guard: a class that has seen [`QueueConfig::starvation`] bytes of
 //!   more urgent ones go by gets one packet.
 //! * **A flow stays together**: its packets never overtake each other. One that has more waiting than its
-//!   class allows goes down a class as a whole, and begins anew when it has nothing waiting.
+//!   class allows goes down a class as a whole, and starts again in its own class when it has nothing queued.
 //! * **Memory** is blocks of [`BLOCK`] bytes. When they run out, packets are dropped from the front of the
 //!   longest flow of the least urgent class; never for a packet of a less urgent one.
 //! * At most [`FLOWS`] flows have turns of their own; beyond, they share, and only then can a packet overtake
 //!   another of its flow.
 
+pub use super::blocks::{BLOCK, BLOCK_DATA};
 use super::blocks::{Blocks, NONE};
 use super::class::{Class, Rules, Sorted, sort};
 use super::frame::SHORTEST;
 use crate::{Duration, Instant, Memory, MemoryTooSmall};
 use core::fmt;
 
-/// Bytes of a block of memory; [`BLOCK_DATA`] of them are a packet's.
-pub const BLOCK: usize = 128;
-/// Bytes of a packet in a block.
-pub const BLOCK_DATA: usize = BLOCK - 16;
-/// Flows with turns of their own.
+/// Flows with their own turns.
 pub const FLOWS: usize = 64;
 
-/// What a queue is told.
+/// The configuration of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueConfig {
     /// Bytes of the longest packet.
     pub longest: u16,
-    /// Bytes of more urgent classes after which a class that waits gets a packet.
+    /// Bytes of more urgent classes after which a waiting class gets a packet.
     pub starvation: u32,
-    /// Bytes that a flow of the class interactive, and of the class normal, may have waiting before it goes
-    /// down a class.
+    /// Bytes that a flow of the class interactive, and of the class normal, may have queued before it is
+    /// demoted.
     pub allowance: [u32; 2],
-    /// Where flows begin.
+    /// The initial class of flows.
     pub rules: Rules,
-    /// No classes and no turns: one after the other as they came, and the oldest make room. To compare with.
+    /// A plain FIFO without classes and flows, with drop from the front. For comparison.
     pub fifo: bool,
 }
 
 impl QueueConfig {
-    /// What fits packets of this length: the guard gives 1/16 of the line, an interactive flow may have two
+    /// Defaults for packets of this length: the guard gives 1/16 of the line, an interactive flow may have two
     /// packets waiting, a normal one eight.
     pub fn new(longest: u16) -> Self {
         let of = |packets| u32::from(longest) * packets;
@@ -53,14 +50,14 @@ impl QueueConfig {
         Self { longest, starvation: of(15), allowance: [of(2), of(8)], rules, fifo: false }
     }
 
-    /// Bytes of memory in which this many bytes of packets of the longest length can wait.
+    /// Memory in bytes that holds this many bytes of packets of the longest length.
     pub fn memory(&self, bytes: usize) -> usize {
         let longest = usize::from(self.longest).max(1);
         bytes.div_ceil(longest) * blocks_of(longest) * BLOCK
     }
 }
 
-/// Why a packet may not wait.
+/// Why a packet was not queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotQueued {
     /// It is longer than a packet may be, or shorter than [`SHORTEST`].
@@ -70,7 +67,7 @@ pub enum NotQueued {
         /// Bytes that were given.
         got: usize,
     },
-    /// More urgent packets have taken all memory.
+    /// The memory is full of more urgent packets.
     Full,
 }
 
@@ -80,40 +77,40 @@ impl fmt::Display for NotQueued {
             Self::Length { longest, got } => {
                 write!(f, "expected a packet of {SHORTEST} to {longest} bytes, got {got}")
             }
-            Self::Full => f.write_str("more urgent packets have taken all memory of the queue"),
+            Self::Full => f.write_str("the queue is full of more urgent packets"),
         }
     }
 }
 
 impl core::error::Error for NotQueued {}
 
-/// What became of the packets of a class. The class is the one that a packet left from.
+/// Counters of a class. The class is the one that a packet left from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassStats {
-    /// Packets that wait now.
+    /// Queued packets.
     pub waiting: u32,
     /// Their bytes.
     pub waiting_bytes: u32,
-    /// Packets that were taken for the line.
+    /// Packets sent.
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Packets that were dropped for want of memory, before or after they waited.
+    /// Packets dropped for lack of memory, before or after queueing.
     pub dropped: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
-    /// How long the packets that were sent have waited, together.
+    /// Total queueing delay of the packets sent.
     pub delay: Duration,
-    /// How long the one that waited longest has.
+    /// The longest queueing delay.
     pub longest_delay: Duration,
-    /// Flows that went down to the next class.
+    /// Flows demoted to the next class.
     pub demoted: u64,
-    /// Packets that were sent because the guard said so.
+    /// Packets sent by the starvation guard.
     pub guarded: u64,
 }
 
 impl ClassStats {
-    /// How long a packet has waited on average; zero if none was sent.
+    /// Mean queueing delay; zero if none was sent.
     pub fn mean_delay(&self) -> Duration {
         let nanos = self.delay.as_nanos().checked_div(u128::from(self.sent)).unwrap_or(0);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -127,22 +124,22 @@ pub struct Taken {
     pub len: usize,
     /// The class that it left from.
     pub class: Class,
-    /// How long it has waited.
+    /// Its queueing delay.
     pub waited: Duration,
 }
 
-/// One flow that has something waiting.
+/// A flow with queued packets.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     key: u64,
-    /// `None` if this place is free.
+    /// `None` if this entry is free.
     class: Option<Class>,
     /// First and last packet, by their first blocks.
     first: u16,
     last: u16,
     bytes: u32,
     blocks: u16,
-    /// Bytes that it may still send in this turn, or has left from the last.
+    /// Deficit counter: bytes that it may still send in this turn, or left from the last.
     deficit: u32,
     /// The next flow of the class.
     next: u16,
@@ -166,9 +163,9 @@ impl Flow {
 struct Ring {
     first: u16,
     last: u16,
-    /// The first flow has got the bytes of its turn.
+    /// The first flow has received its quantum.
     in_turn: bool,
-    /// Bytes of more urgent classes that went by while something waited here.
+    /// Bytes of more urgent classes sent while something was queued here.
     passed: u32,
 }
 
@@ -176,7 +173,7 @@ impl Ring {
     const EMPTY: Self = Self { first: NONE, last: NONE, in_turn: false, passed: 0 };
 }
 
-/// Packets that wait for the line, in memory that is given.
+/// Packets queued for the line, in memory that is passed in.
 #[derive(Clone, Debug)]
 pub struct Queue<M> {
     config: QueueConfig,
@@ -207,17 +204,17 @@ impl<M: Memory> Queue<M> {
         })
     }
 
-    /// What became of the packets of each class, in the order of [`Class::ALL`].
+    /// Counters of each class, in the order of [`Class::ALL`].
     pub fn stats(&self) -> &[ClassStats; 3] {
         &self.stats
     }
 
-    /// Nothing waits.
+    /// The queue is empty.
     pub fn is_empty(&self) -> bool {
         self.stats.iter().all(|class| class.waiting == 0)
     }
 
-    /// Drops all that waits, as after the line has been away.
+    /// Drops everything, as after an outage of the line.
     pub fn clear(&mut self) {
         for stats in &mut self.stats {
             stats.dropped += u64::from(stats.waiting);
@@ -229,10 +226,10 @@ impl<M: Memory> Queue<M> {
         self.blocks.reset();
     }
 
-    /// Lets a packet wait. For one that is urgent, less urgent ones may be dropped.
+    /// Queues a packet. For an urgent one, less urgent ones may be dropped.
     pub fn put(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotQueued> {
         let longest = self.config.longest;
-        // The other end takes a shorter frame for an error of the line, and tosses what follows.
+        // The peer treats a shorter frame as a line error, and tosses what follows.
         if packet.len() < SHORTEST || packet.len() > usize::from(longest) {
             return Err(NotQueued::Length { longest, got: packet.len() });
         }
@@ -241,7 +238,7 @@ impl<M: Memory> Queue<M> {
         } else {
             sort(packet, &self.config.rules)
         };
-        // A flow that has gone down stays there while it has something waiting.
+        // A demoted flow stays there while it has something queued.
         let at_home =
             self.flows.iter().find(|flow| flow.class.is_some() && flow.key == sorted.flow);
         let class = at_home.and_then(|flow| flow.class).unwrap_or(sorted.class);
@@ -251,7 +248,7 @@ impl<M: Memory> Queue<M> {
             stats.dropped_bytes += packet.len() as u64;
             return Err(NotQueued::Full);
         }
-        // Room may have been made by what was at home.
+        // Room may have been made by dropping from the same flow.
         let index = self.place(sorted.flow, class);
         let block = self.blocks.write(now, packet);
         let flow = &mut self.flows[usize::from(index)];
@@ -302,13 +299,13 @@ impl<M: Memory> Queue<M> {
         Some(Taken { len, class, waited })
     }
 
-    /// The bytes of a turn: small for what is urgent, so that many small flows do not wait for one.
+    /// The quantum of a turn: small for urgent flows, so that many small flows do not wait for one.
     fn quantum(&self, class: Class) -> u32 {
         let longest = u32::from(self.config.longest);
         if class == Class::Interactive { longest.min(BLOCK as u32) } else { longest }
     }
 
-    /// The most urgent class that has something waiting, unless the guard speaks for another.
+    /// The most urgent class with queued packets, unless the guard selects another.
     fn next_class(&mut self) -> Option<Class> {
         let waits = |class: &Class| self.rings[*class as usize].first != NONE;
         let urgent = Class::ALL.into_iter().find(waits)?;
@@ -322,7 +319,7 @@ impl<M: Memory> Queue<M> {
         Some(starved.unwrap_or(urgent))
     }
 
-    /// So many bytes of this class were sent.
+    /// This many bytes of the class were sent.
     fn went_by(&mut self, class: Class, len: u32) {
         self.rings[class as usize].passed = 0;
         for ring in self.rings.iter_mut().skip(class as usize + 1) {
@@ -330,8 +327,8 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Drops from the front of the longest flow of the least urgent class until so many blocks are free;
-    /// whether they are. Nothing is dropped in vain.
+    /// Drops from the front of the longest flow of the least urgent class until this many blocks are free;
+    /// whether they are. If that cannot be reached, nothing is dropped.
     fn make_room(&mut self, blocks: usize, class: Class) -> bool {
         let may_go = |flow: &&Flow| flow.class.is_some_and(|of| of >= class);
         let held = self.flows.iter().filter(may_go).map(|flow| usize::from(flow.blocks));
@@ -355,8 +352,8 @@ impl<M: Memory> Queue<M> {
         true
     }
 
-    /// The place of a flow, made if there is none. When all are taken it shares the one of its class that
-    /// has the least waiting, or of any class.
+    /// The entry of a flow, created if there is none. When all are taken it shares the one of its class with
+    /// the least queued, or of any class.
     fn place(&mut self, key: u64, class: Class) -> u16 {
         let indices = 0..FLOWS as u16;
         let of = |index: u16| &self.flows[usize::from(index)];
@@ -374,7 +371,7 @@ impl<M: Memory> Queue<M> {
         indices.min_by_key(other).unwrap_or(0)
     }
 
-    /// Moves a flow down a class if it has too much waiting.
+    /// Demotes a flow if it has too much queued.
     fn demote(&mut self, index: u16) {
         let flow = self.flows[usize::from(index)];
         let Some(class) = flow.class else { return };

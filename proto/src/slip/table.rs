@@ -11,20 +11,20 @@ pub const FEWEST_SLOTS: u16 = 3;
 /// Most slots: a connection number is a byte.
 pub const MOST_SLOTS: u16 = 256;
 
-/// Where a slot keeps the length of its header; 0 says that it was never filled.
+/// Where a slot keeps the length of its header; 0 if it was never filled.
 const LEN: usize = LONGEST_HEADER;
 /// Where a slot keeps the next in the order of use.
 const NEXT: usize = LONGEST_HEADER + 1;
 /// Where a slot counts the packets in a row that were rebuilt from it with a wrong checksum.
 const DOUBT: usize = LONGEST_HEADER + 2;
 
-/// So many packets with a wrong checksum in a row, and a slot is out of step. One may be damaged data.
+/// Packets with a wrong checksum in a row after which a slot is out of step. One may be damaged data.
 const MOST_DOUBT: u8 = 2;
 
 /// Why a table of slots cannot be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadTable {
-    /// A number of slots that cannot be.
+    /// An invalid number of slots.
     Slots(u16),
     /// Memory for fewer slots than were asked for.
     Memory(MemoryTooSmall),
@@ -66,12 +66,12 @@ pub(super) fn store(slot: &mut Slot, header: &[u8]) {
     slot[LEN] = header.len() as u8;
 }
 
-/// Says whether what was last stored gave a packet with a good checksum.
+/// Records whether the last stored header gave a packet with a good checksum.
 pub(super) fn judge(slot: &mut Slot, sound: bool) {
     slot[DOUBT] = if sound { 0 } else { slot[DOUBT].saturating_add(1) };
 }
 
-/// Nothing that is rebuilt from this slot can be right, until a whole packet comes.
+/// Nothing rebuilt from this slot can be right until an uncompressed packet comes.
 pub(super) fn is_out_of_step(slot: &Slot) -> bool {
     slot[DOUBT] >= MOST_DOUBT
 }
@@ -111,8 +111,8 @@ impl<M: Memory> Table<M> {
         self.slots().get_mut(usize::from(id))
     }
 
-    /// The slot of this packet's connection, or the one that was not used for longest; it is then the one
-    /// used last. Also says whether it was the connection's.
+    /// The slot of this packet's connection, or the least recently used one; it is then the most
+    /// recently used. Also whether it was the connection's.
     pub(super) fn find(&mut self, packet: &[u8], shape: Shape) -> (u8, bool) {
         let newest = self.newest;
         let slots = self.slots();

@@ -1,13 +1,13 @@
 //! The serial port behind a Telnet connection [RFC 2217].
 //!
 //! ```text
-//! IAC SB 44 command value... IAC SE        from here; the answer has the command + 100 and the value that holds
+//! IAC SB 44 command value... IAC SE        from here; the answer has the command + 100 and the value in force
 //! ```
 
 /// Added to a command in the server's answers.
 const ANSWER: u8 = 100;
 
-/// What holds for a line.
+/// A parameter of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Line rate in bit/s.
@@ -26,11 +26,11 @@ pub enum Command {
     Rts(bool),
     /// The break condition.
     Break(bool),
-    /// Throw away what has come and not been given, and what has been given and not been sent.
+    /// Discard received data not yet delivered, and outgoing data not yet sent.
     Purge {
-        /// What has come.
+        /// Received data.
         received: bool,
-        /// What is to be sent.
+        /// Outgoing data.
         sent: bool,
     },
 }
@@ -72,7 +72,7 @@ const FLOWCONTROL_RESUME: u8 = 9;
 const PURGE_DATA: u8 = 12;
 
 impl Command {
-    /// The words of the subnegotiation, and how many they are.
+    /// The bytes of the subnegotiation, and their count.
     pub(super) fn emit(self) -> ([u8; 5], usize) {
         let one = |command, value| ([command, value, 0, 0, 0], 2);
         match self {
@@ -106,29 +106,29 @@ impl Command {
     }
 }
 
-/// What is known of a serial port behind the partner.
+/// What is known of a serial port behind the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ComPort {
-    /// Subjects whose answers are still to come.
+    /// Requests whose answers are outstanding.
     asked: u8,
-    /// The rate that holds, as it was answered.
+    /// The rate in force, as answered.
     pub rate: Option<u32>,
-    /// The data bits that hold.
+    /// The data bits in force.
     pub data_bits: Option<u8>,
-    /// The parity that holds.
+    /// The parity in force.
     pub parity: Option<Parity>,
-    /// The stop bits that hold; 3 is one and a half.
+    /// The stop bits in force; 3 is one and a half.
     pub stop_bits: Option<u8>,
-    /// The flow control that holds.
+    /// The flow control in force.
     pub flow: Option<Flow>,
     /// The modem's lines as in a 16550's MSR: CTS 0x10, DSR 0x20, RI 0x40, CD 0x80.
     pub modem: Option<u8>,
-    /// The partner wants nothing to be sent for now.
+    /// The peer has suspended output.
     pub suspended: bool,
 }
 
 impl ComPort {
-    /// Whether answers are still to come.
+    /// Whether answers are outstanding.
     pub fn is_asking(&self) -> bool {
         self.asked != 0
     }
@@ -137,7 +137,7 @@ impl ComPort {
         self.asked |= command.subject();
     }
 
-    /// Hears an answer or a notice.
+    /// Processes an answer or a notification.
     pub(super) fn hear(&mut self, words: &[u8]) {
         let Some((&command, value)) = words.split_first() else { return };
         let Some(command) = command.checked_sub(ANSWER) else { return };

@@ -1,4 +1,4 @@
-//! Telnet, as far as it carries files: RFC 854, with the options that matter to them.
+//! Telnet for file transfer: RFC 854, with the options that matter for it.
 //!
 //! ```text
 //! IAC IAC                 the byte 255              IAC WILL|WONT|DO|DONT option
@@ -6,22 +6,22 @@
 //! CR NUL                  a CR alone, and CR LF the end of a line, unless BINARY is on in that direction
 //! ```
 //!
-//! A [`Telnet`] stands between a protocol and the transport. It takes the commands out of what
-//! comes, in place ([`Telnet::receive`]), puts what goes into the form that passes
-//! ([`Telnet::encode`]), and negotiates: what it has to say by itself is in [`Telnet::replies`], which
-//! leaves before what is encoded next. Options are negotiated by the Q method of RFC 1143, so two
-//! ends never go round in circles; options that are not known are refused.
+//! A [`Telnet`] is between a protocol and the transport. It removes the commands from the
+//! input, in place ([`Telnet::receive`]), escapes the output
+//! ([`Telnet::encode`]), and negotiates: its own messages are in [`Telnet::replies`], which
+//! are sent before what is encoded next. Options are negotiated by the Q method of RFC 1143, so negotiation
+//! cannot loop; unknown options are refused.
 //!
-//! | option | what it is used for |
+//! | option | use |
 //! |---|---|
-//! | BINARY, SUPPRESS-GO-AHEAD | asked for in both directions |
+//! | BINARY, SUPPRESS-GO-AHEAD | requested in both directions |
 //! | ECHO | accepted from a server: a terminal session stays in character mode |
 //! | TERMINAL-TYPE | `UNKNOWN` |
 //! | KERMIT [RFC 2840] | whether a Kermit server is there: see [`Plan::SERVER`] and [`Plan::CLIENT`] |
-//! | COM-PORT-OPTION [RFC 2217] | the serial port behind the other end: see [`Plan::COM_PORT`] and [`com_port`] |
+//! | COM-PORT-OPTION [RFC 2217] | the serial port behind the peer: see [`Plan::COM_PORT`] and [`com_port`] |
 //!
-//! Where BINARY is refused, NVT rules hold: every CR that is sent gets a NUL, and a NUL behind a CR
-//! that comes is dropped. So all bytes pass either way, as long as the partner keeps to the same rules.
+//! Where BINARY is refused, NVT rules hold: every CR sent is followed by a NUL, and a NUL after a received CR
+//! is dropped. So all bytes pass either way, if the peer follows the same rules.
 //!
 //! Not implemented: the urgent mark (Synch), authentication and encryption, LINEMODE, and FORWARD-X;
 //! they are refused.
@@ -34,9 +34,9 @@ pub use option::{Options, TelnetOption};
 use com_port::ComPort;
 use option::{Say, State};
 
-/// Bytes of Telnet's own.
+/// Telnet command bytes.
 pub mod code {
-    /// Interpret As Command: what follows is no data.
+    /// Interpret As Command: what follows is not data.
     pub const IAC: u8 = 255;
     /// Do not use an option, or: I do not want you to.
     pub const DONT: u8 = 254;
@@ -59,17 +59,17 @@ pub mod code {
 
     /// The Kermit server is active [RFC 2840 3].
     pub const START_SERVER: u8 = 0;
-    /// The Kermit server is not active any more.
+    /// The Kermit server is no longer active.
     pub const STOP_SERVER: u8 = 1;
-    /// Start a Kermit server, please.
+    /// Request to start a Kermit server.
     pub const REQ_START_SERVER: u8 = 2;
-    /// Stop the Kermit server, please.
+    /// Request to stop the Kermit server.
     pub const REQ_STOP_SERVER: u8 = 3;
-    /// The byte with which my packets begin.
+    /// The start-of-packet byte of the sender.
     pub const SOP: u8 = 4;
-    /// As asked or not: the server is active.
+    /// Response: the server is active.
     pub const RESP_START_SERVER: u8 = 8;
-    /// As asked or not: the server is not active.
+    /// Response: the server is not active.
     pub const RESP_STOP_SERVER: u8 = 9;
 }
 
@@ -77,33 +77,33 @@ use code::{AYT, BREAK, DO, DONT, IAC, NOP, SB, SE, WILL, WONT};
 
 const CR: u8 = 13;
 const NUL: u8 = 0;
-/// Kermit's MARK, as it is told in SOP.
+/// Kermit's MARK, as sent in SOP.
 const SOH: u8 = 1;
 /// TERMINAL-TYPE's IS and SEND.
 const IS: u8 = 0;
 const SEND: u8 = 1;
 
-/// Bytes of a subnegotiation that are kept; the longest that is understood has 6.
+/// Bytes of a subnegotiation that are kept; the longest known has 6.
 const SUB: usize = 64;
-/// Bytes that wait to be said. Who asks more without listening gets no answer to the rest.
+/// Bytes of pending replies. A peer that does not read gets no further answers.
 const OWED: usize = 512;
 
-/// What an end asks for, and what it agrees to.
+/// What an end requests, and what it accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Options that this end wants to use.
     pub ask_us: Options,
-    /// Options that the partner shall use.
+    /// Options that the peer is asked to use.
     pub ask_him: Options,
-    /// Options that this end uses if it is asked to.
+    /// Options that this end uses on request.
     pub allow_us: Options,
-    /// Options that the partner may use if it wants to.
+    /// Options that the peer may use.
     pub allow_him: Options,
 }
 
 use TelnetOption as O;
 
-/// What every end that moves files wants.
+/// The options for any file transfer.
 const CLEAN: Options = Options::these(&[O::Binary, O::SuppressGoAhead]);
 
 impl Plan {
@@ -117,11 +117,11 @@ impl Plan {
     /// The same, for a client of a Kermit server.
     pub const CLIENT: Self =
         Self { ask_him: CLEAN.and(Options::these(&[O::Kermit])), ..Self::CALL };
-    /// A program that is called. No terminal is asked for: C-Kermit 10 that is granted it waits to be
-    /// asked which it is.
+    /// A program that is called. TERMINAL-TYPE is not requested: C-Kermit 10 would then wait for
+    /// the subnegotiation.
     pub const ANSWER: Self =
         Self { ask_us: CLEAN, ask_him: CLEAN, allow_us: Options::NONE, allow_him: Options::NONE };
-    /// The same, which is a Kermit server from the first moment on.
+    /// The same, which is a Kermit server from the start.
     pub const SERVER: Self =
         Self { ask_us: CLEAN.and(Options::these(&[O::Kermit])), ..Self::ANSWER };
     /// A program that calls a serial port.
@@ -133,27 +133,27 @@ impl Plan {
     };
 }
 
-/// How far a command has come.
+/// The state of the command parser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Hearing {
+enum ReceiveState {
     #[default]
     Data,
-    /// Behind a CR, where NVT rules hold.
+    /// After a CR, where NVT rules hold.
     Cr,
-    /// Behind IAC.
+    /// After IAC.
     Command,
-    /// Behind WILL, WONT, DO or DONT.
+    /// After WILL, WONT, DO or DONT.
     Option(u8),
     /// In a subnegotiation.
     Sub,
-    /// Behind IAC in a subnegotiation.
+    /// After IAC in a subnegotiation.
     SubCommand,
 }
 
-/// How much was done.
+/// Progress of encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Encoded {
-    /// Bytes of data that are encoded.
+    /// Data bytes encoded.
     pub taken: usize,
     /// Bytes for the wire.
     pub written: usize,
@@ -165,27 +165,27 @@ pub struct Telnet {
     plan: Plan,
     us: [State; TelnetOption::ALL.len()],
     him: [State; TelnetOption::ALL.len()],
-    hearing: Hearing,
+    hearing: ReceiveState,
     sub: [u8; SUB],
-    /// How many came, also of those that are not kept.
+    /// Bytes received, including those not kept.
     sub_len: usize,
     owed: [u8; OWED],
     owed_len: usize,
-    /// Whether the partner's Kermit server is active, if it has ever said.
+    /// Whether the peer's Kermit server is active, if known.
     serves: Option<bool>,
-    /// Whether the answer to REQ-START-SERVER is still to come.
+    /// Whether the answer to REQ-START-SERVER is outstanding.
     asked_server: bool,
     com_port: ComPort,
 }
 
 impl Telnet {
-    /// A connection that has just been made; what the plan asks for is in [`Telnet::replies`].
+    /// A new connection; the requests of the plan are in [`Telnet::replies`].
     pub fn new(plan: Plan) -> Self {
         let mut new = Self {
             plan,
             us: Default::default(),
             him: Default::default(),
-            hearing: Hearing::Data,
+            hearing: ReceiveState::Data,
             sub: [0; SUB],
             sub_len: 0,
             owed: [0; OWED],
@@ -207,23 +207,23 @@ impl Telnet {
         new
     }
 
-    /// What this end has to say by itself. It leaves before what is encoded next.
+    /// This end's own messages. They are sent before what is encoded next.
     pub fn replies(&self) -> &[u8] {
         &self.owed[..self.owed_len]
     }
 
-    /// So many of the replies have left.
+    /// Bytes of the replies that have left.
     pub fn replied(&mut self, len: usize) {
         let len = len.min(self.owed_len);
         self.owed.copy_within(len..self.owed_len, 0);
         self.owed_len -= len;
     }
 
-    /// Takes what came; the data in it moves to the front, and its length is returned.
+    /// Processes input; its data is moved to the front, and its length is returned.
     pub fn receive(&mut self, bytes: &mut [u8]) -> usize {
         let (mut from, mut to) = (0, 0);
         while from < bytes.len() {
-            if self.hearing == Hearing::Data {
+            if self.hearing == ReceiveState::Data {
                 let nvt = !self.has_him(O::Binary);
                 let special = |&byte: &u8| byte == IAC || (byte == CR && nvt);
                 let rest = &bytes[from..];
@@ -237,7 +237,7 @@ impl Telnet {
                     bytes[to] = CR;
                     to += 1;
                 }
-                self.hearing = if byte == CR { Hearing::Cr } else { Hearing::Command };
+                self.hearing = if byte == CR { ReceiveState::Cr } else { ReceiveState::Command };
                 from += 1;
                 continue;
             }
@@ -247,53 +247,55 @@ impl Telnet {
                 bytes[to] = data;
                 to += 1;
                 if data == CR && !self.has_him(O::Binary) {
-                    self.hearing = Hearing::Cr;
+                    self.hearing = ReceiveState::Cr;
                 }
             }
         }
         to
     }
 
-    /// A byte that is, or may be, part of a command; the data that it is.
+    /// A byte that is, or may be, part of a command; its data, if any.
     fn hear(&mut self, byte: u8) -> Option<u8> {
         let was = self.hearing;
-        self.hearing = Hearing::Data;
+        self.hearing = ReceiveState::Data;
         match (was, byte) {
-            (Hearing::Data, _) => return Some(byte),
-            (Hearing::Cr, NUL) => {}
-            (Hearing::Cr, IAC) => self.hearing = Hearing::Command,
-            (Hearing::Cr, _) => return Some(byte),
-            (Hearing::Command, IAC) => return Some(IAC),
-            (Hearing::Command, WILL | WONT | DO | DONT) => self.hearing = Hearing::Option(byte),
-            (Hearing::Command, SB) => {
-                self.hearing = Hearing::Sub;
+            (ReceiveState::Data, _) => return Some(byte),
+            (ReceiveState::Cr, NUL) => {}
+            (ReceiveState::Cr, IAC) => self.hearing = ReceiveState::Command,
+            (ReceiveState::Cr, _) => return Some(byte),
+            (ReceiveState::Command, IAC) => return Some(IAC),
+            (ReceiveState::Command, WILL | WONT | DO | DONT) => {
+                self.hearing = ReceiveState::Option(byte)
+            }
+            (ReceiveState::Command, SB) => {
+                self.hearing = ReceiveState::Sub;
                 self.sub_len = 0;
             }
-            // Any answer will do, and one that nobody sees is the best here.
-            (Hearing::Command, AYT) => {
+            // Any answer will do; an invisible one is best here.
+            (ReceiveState::Command, AYT) => {
                 self.owe(&[IAC, NOP]);
             }
-            (Hearing::Command, _) => {}
-            (Hearing::Option(verb), option) => self.negotiate(verb, option),
-            (Hearing::Sub, IAC) => self.hearing = Hearing::SubCommand,
-            (Hearing::Sub, _) | (Hearing::SubCommand, IAC) => {
+            (ReceiveState::Command, _) => {}
+            (ReceiveState::Option(verb), option) => self.negotiate(verb, option),
+            (ReceiveState::Sub, IAC) => self.hearing = ReceiveState::SubCommand,
+            (ReceiveState::Sub, _) | (ReceiveState::SubCommand, IAC) => {
                 if let Some(place) = self.sub.get_mut(self.sub_len) {
                     *place = byte;
                 }
                 self.sub_len = self.sub_len.saturating_add(1);
-                self.hearing = Hearing::Sub;
+                self.hearing = ReceiveState::Sub;
             }
-            (Hearing::SubCommand, SE) => self.subnegotiate(),
-            // It was cut off, and another command begins.
-            (Hearing::SubCommand, _) => {
-                self.hearing = Hearing::Command;
+            (ReceiveState::SubCommand, SE) => self.subnegotiate(),
+            // It was truncated, and another command starts.
+            (ReceiveState::SubCommand, _) => {
+                self.hearing = ReceiveState::Command;
                 return self.hear(byte);
             }
         }
         None
     }
 
-    /// Puts data into the form that passes. `wire` should have room for at least two bytes.
+    /// Escapes data. `wire` should have room for at least two bytes.
     pub fn encode(&self, data: &[u8], wire: &mut [u8]) -> Encoded {
         let nvt = !self.has_us(O::Binary);
         let mut done = Encoded::default();
@@ -320,7 +322,7 @@ impl Telnet {
         self.us[option.index()] == State::Yes
     }
 
-    /// Whether the partner uses an option.
+    /// Whether the peer uses an option.
     pub fn has_him(&self, option: TelnetOption) -> bool {
         self.him[option.index()] == State::Yes
     }
@@ -330,34 +332,34 @@ impl Telnet {
         self.has_us(O::Binary) && self.has_him(O::Binary)
     }
 
-    /// Whether everything that was asked for has been answered.
+    /// Whether all requests have been answered.
     pub fn is_settled(&self) -> bool {
         let asks = |state: &State| state.is_asking();
         let asked = self.us.iter().any(asks) || self.him.iter().any(asks);
         !asked && !self.asked_server && !self.com_port.is_asking()
     }
 
-    /// Wants an option off, at this end or at the partner's.
+    /// Turns an option off, at this end or at the peer.
     pub fn leave(&mut self, option: TelnetOption, us: bool) {
         let state = if us { &mut self.us } else { &mut self.him };
         let say = state[option.index()].want_off();
         if us { self.say_us(option.code(), say) } else { self.say_him(option.code(), say) }
     }
 
-    /// Whether there is an active Kermit server at the partner's: `None` if the partner knows nothing
-    /// of such servers.
-    pub fn partner_serves(&self) -> Option<bool> {
+    /// Whether the peer has an active Kermit server: `None` if the peer does not know the
+    /// option.
+    pub fn peer_serves(&self) -> Option<bool> {
         self.has_him(O::Kermit).then(|| self.serves.unwrap_or(false))
     }
 
-    /// Asks for a Kermit server, if the partner has one that is not active.
+    /// Requests a Kermit server, if the peer has an inactive one.
     pub fn request_server(&mut self) {
-        if self.partner_serves() == Some(false) && !self.asked_server {
+        if self.peer_serves() == Some(false) && !self.asked_server {
             self.asked_server = self.owe_sub(O::Kermit, &[code::REQ_START_SERVER]);
         }
     }
 
-    /// Says that the Kermit server of this end is not active any more.
+    /// Announces that this end's Kermit server is no longer active.
     pub fn stop_server(&mut self) {
         if self.has_us(O::Kermit) {
             self.owe_sub(O::Kermit, &[code::STOP_SERVER]);
@@ -369,12 +371,12 @@ impl Telnet {
         self.owe(&[IAC, BREAK]);
     }
 
-    /// The serial port behind the partner.
+    /// The serial port behind the peer.
     pub fn com_port(&self) -> &ComPort {
         &self.com_port
     }
 
-    /// Sets the serial port behind the partner; false if there is none, or no room to say so.
+    /// Sets the serial port behind the peer; false if there is none, or no room for the request.
     pub fn set_com_port(&mut self, command: com_port::Command) -> bool {
         if !(self.has_us(O::ComPort) || self.has_him(O::ComPort)) {
             return false;
@@ -389,7 +391,7 @@ impl Telnet {
 
     fn negotiate(&mut self, verb: u8, option: u8) {
         let Some(known) = TelnetOption::of(option) else {
-            // What is not known is off, so only on needs an answer.
+            // Unknown options are off, so only "on" needs an answer.
             match verb {
                 WILL => self.say_him(option, Some(false)),
                 DO => self.say_us(option, Some(false)),
@@ -420,7 +422,7 @@ impl Telnet {
                 let before = self.us[index];
                 let say = self.us[index].hear_on(willing);
                 self.say_us(option, say);
-                // C-Kermit 10 asks for a server that it has, and waits to be told of it again.
+                // C-Kermit 10 requests a server that is active, and waits for the response.
                 let again = known == O::Kermit;
                 if (before != State::Yes || again) && self.us[index] == State::Yes {
                     self.begin_us(known);
@@ -441,7 +443,7 @@ impl Telnet {
         }
     }
 
-    /// The partner uses an option from now on.
+    /// The peer uses an option from now on.
     fn begin_him(&mut self, option: TelnetOption) {
         if option == O::Kermit {
             self.serves = Some(false);
@@ -481,7 +483,7 @@ impl Telnet {
                 self.serves = Some(word == RESP_START_SERVER);
                 self.asked_server = false;
             }
-            // A server and nothing else: it goes on, whatever is asked.
+            // Only a server: it ignores the request to stop.
             REQ_START_SERVER | REQ_STOP_SERVER if self.has_us(O::Kermit) => {
                 self.owe_sub(O::Kermit, &[RESP_START_SERVER]);
             }

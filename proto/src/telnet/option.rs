@@ -1,24 +1,24 @@
-//! Options, negotiated so that nothing is ever said twice without need [RFC 1143].
+//! Option negotiation by the Q method [RFC 1143].
 
-/// An option of Telnet that is known here.
+/// A supported Telnet option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TelnetOption {
     /// All 256 byte values pass, in one direction [RFC 856].
     Binary,
-    /// The one who says it echoes what it gets [RFC 857].
+    /// The side that has it on echoes its input [RFC 857].
     Echo,
-    /// No Go Ahead is sent: both may speak at any time [RFC 858].
+    /// No Go Ahead is sent: full duplex [RFC 858].
     SuppressGoAhead,
-    /// The kind of terminal is told [RFC 1091].
+    /// The terminal type is sent on request [RFC 1091].
     TerminalType,
-    /// A serial port behind the other end is set from here [RFC 2217].
+    /// A serial port behind the peer is set from here [RFC 2217].
     ComPort,
-    /// There is a Kermit server at the end that says it [RFC 2840].
+    /// The side that has it on has a Kermit server [RFC 2840].
     Kermit,
 }
 
 impl TelnetOption {
-    /// All that are known.
+    /// All supported options.
     pub const ALL: [Self; 6] = [
         Self::Binary,
         Self::Echo,
@@ -79,31 +79,31 @@ impl Options {
     }
 }
 
-/// What one side of an option is, and what has been asked for [RFC 1143 7].
+/// The state of one side of an option [RFC 1143 7].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum State {
-    /// Off, and nobody has asked.
+    /// Off, and not requested.
     #[default]
     No,
     /// On.
     Yes,
-    /// Off was asked for; with `again`, on shall be asked for when that is answered.
+    /// Off was requested; with `again`, on is requested when that is answered.
     WantNo { again: bool },
-    /// On was asked for; with `again`, off shall be asked for when that is answered.
+    /// On was requested; with `again`, off is requested when that is answered.
     WantYes { again: bool },
 }
 
-/// What is to be said: on (WILL, DO) or off (WONT, DONT).
+/// The message to send: on (WILL, DO) or off (WONT, DONT).
 pub(super) type Say = Option<bool>;
 
 impl State {
-    /// The partner says on.
+    /// The peer says on.
     pub(super) fn hear_on(&mut self, willing: bool) -> Say {
         let (next, say) = match *self {
             Self::No if willing => (Self::Yes, Some(true)),
             Self::No => (Self::No, Some(false)),
             Self::Yes => (Self::Yes, None),
-            // It may not answer off with on; it is taken to be off all the same.
+            // The peer must not answer off with on; it is off regardless.
             Self::WantNo { again: false } => (Self::No, None),
             Self::WantNo { again: true } | Self::WantYes { again: false } => (Self::Yes, None),
             Self::WantYes { again: true } => (Self::WantNo { again: false }, Some(false)),
@@ -112,7 +112,7 @@ impl State {
         say
     }
 
-    /// The partner says off, which nobody may refuse.
+    /// The peer says off, which must be accepted.
     pub(super) fn hear_off(&mut self) -> Say {
         let (next, say) = match *self {
             Self::No | Self::WantNo { again: false } | Self::WantYes { .. } => (Self::No, None),
@@ -123,7 +123,7 @@ impl State {
         say
     }
 
-    /// This end wants it on.
+    /// This end requests it on.
     pub(super) fn want_on(&mut self) -> Say {
         let (next, say) = match *self {
             Self::No => (Self::WantYes { again: false }, Some(true)),
@@ -135,7 +135,7 @@ impl State {
         say
     }
 
-    /// This end wants it off.
+    /// This end requests it off.
     pub(super) fn want_off(&mut self) -> Say {
         let (next, say) = match *self {
             Self::No => (Self::No, None),
@@ -147,7 +147,7 @@ impl State {
         say
     }
 
-    /// Whether an answer is still to come.
+    /// Whether an answer is outstanding.
     pub(super) fn is_asking(self) -> bool {
         matches!(self, Self::WantNo { .. } | Self::WantYes { .. })
     }

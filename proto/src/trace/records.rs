@@ -31,7 +31,7 @@ pub struct Key {
     pub name: &'static str,
     /// What its value is.
     pub kind: Kind,
-    /// It may be left out.
+    /// It is optional.
     pub optional: bool,
     /// What it means.
     pub doc: &'static str,
@@ -40,7 +40,7 @@ pub struct Key {
 /// A kind of line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// The word after the name of who writes.
+    /// The word after the writer's name.
     pub word: &'static str,
     /// What it means.
     pub doc: &'static str,
@@ -85,8 +85,8 @@ const FAILURE: &[&str] = &[
     "closed",
 ];
 const BLAME: Key =
-    maybe("blame", Kind::Word(&["peer", "line", "store", "local"]), "of `failed`: whose side");
-const WHAT: Key = maybe("kind", Kind::Word(FAILURE), "of `failed`: what went wrong");
+    maybe("blame", Kind::Word(&["peer", "line", "store", "local"]), "of `failed`: who is to blame");
+const WHAT: Key = maybe("kind", Kind::Word(FAILURE), "of `failed`: the cause");
 const HAPPENED: &[&str] = &[
     "negotiated",
     "file-started",
@@ -115,9 +115,9 @@ pub const RECORDS: &[Record] = &[
                 Kind::Number,
                 "bytes of its data field, if that carries data of the file",
             ),
-            maybe("file", Kind::Number, "bytes of the file that the data field stands for"),
-            maybe("old", Kind::Number, "of those, bytes that had been sent before"),
-            maybe("again", Kind::Number, "how often it had been sent before"),
+            maybe("file", Kind::Number, "bytes of the file that are encoded in the data field"),
+            maybe("old", Kind::Number, "of those, bytes sent before"),
+            maybe("again", Kind::Number, "how often it was sent before"),
             maybe(
                 "why",
                 Kind::Word(&["timeout", "nak", "lost", "go-back", "answer"]),
@@ -145,7 +145,11 @@ pub const RECORDS: &[Record] = &[
         doc: "The port took bytes.",
         keys: &[
             key("total", Kind::Number, "bytes since the start"),
-            maybe("ago", Kind::Number, "nanoseconds since the first of them that had no line yet"),
+            maybe(
+                "ago",
+                Kind::Number,
+                "nanoseconds since the first of them that was not traced yet",
+            ),
         ],
     },
     Record {
@@ -158,39 +162,32 @@ pub const RECORDS: &[Record] = &[
         doc: "What the engine waits for has changed.",
         keys: &[key(
             "for",
-            Kind::Word(&["nothing", "window", "answer", "partner", "store", "turn", "pause"]),
+            Kind::Word(&["nothing", "window", "answer", "peer", "store", "turn", "pause"]),
             "what it waits for",
         )],
     },
-    Record {
-        word: "duplicate",
-        doc: "The packet that came last had come before.",
-        keys: &[NUMBER],
-    },
+    Record { word: "duplicate", doc: "The last packet was a duplicate.", keys: &[NUMBER] },
     Record {
         word: "damaged",
-        doc: "A packet arrived that cannot be used.",
+        doc: "A damaged or invalid packet arrived.",
         keys: &[
-            key("len", Kind::Number, "bytes given up"),
-            key("why", Kind::Text, "which rule it broke"),
+            key("len", Kind::Number, "bytes discarded"),
+            key("why", Kind::Text, "the rule it violates"),
         ],
     },
     Record {
         word: "timeout",
         doc: "A timer expired.",
-        keys: &[NUMBER, key("waiting_for", Kind::Text, "what was waited for")],
+        keys: &[NUMBER, key("waiting_for", Kind::Text, "what was expected")],
     },
     Record {
         word: "state",
         doc: "The state of the protocol changed.",
-        keys: &[
-            key("from", Kind::Name, "the state left"),
-            key("to", Kind::Name, "the state entered"),
-        ],
+        keys: &[key("from", Kind::Name, "the old state"), key("to", Kind::Name, "the new state")],
     },
     Record {
         word: "value",
-        doc: "A value that was agreed on or has changed, and what elements of a line report.",
+        doc: "A negotiated or changed value, and what elements of a line report.",
         keys: &[key("NAME", Kind::Number, "its value")],
     },
     Record {
@@ -200,7 +197,7 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         word: "event",
-        doc: "The engine told the person something (laboratory only).",
+        doc: "The engine reported an event to the user (laboratory only).",
         keys: &[
             key("kind", Kind::Word(HAPPENED), "what it was"),
             maybe("offset", Kind::Number, "of `file-started`: from which position"),
@@ -208,7 +205,7 @@ pub const RECORDS: &[Record] = &[
             maybe("verified", Kind::Flag, "of `file-done`: digests were compared"),
             maybe("by_peer", Kind::Flag, "of `file-refused` and `file-cancelled`: not here"),
             maybe("status", Kind::Number, "of `completed`: of the command"),
-            maybe("receives", Kind::Flag, "of `turned`: files come to this end now"),
+            maybe("receives", Kind::Flag, "of `turned`: this end receives now"),
             maybe("kept", Kind::Flag, "of `declined`: it stays in the peer's queue"),
             maybe("text", Kind::Text, "the file's name, or the peer's words"),
         ],
@@ -217,7 +214,7 @@ pub const RECORDS: &[Record] = &[
         word: "settled",
         doc: "The outcome of the transfer is fixed at this end.",
         keys: &[
-            key("outcome", Kind::Word(&["done", "failed"]), "whether it went well"),
+            key("outcome", Kind::Word(&["done", "failed"]), "whether it succeeded"),
             BLAME,
             WHAT,
         ],
@@ -241,12 +238,12 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         word: "act",
-        doc: "Something was done to the run (laboratory only).",
+        doc: "An external action on the run (laboratory only).",
         keys: &[
             key(
                 "what",
                 Kind::Word(&["cancel-file", "cancel-batch", "abort", "calm"]),
-                "a person's command; `calm`: the faults of the line stop",
+                "a user's command; `calm`: the faults of the line stop",
             ),
             maybe("end", Kind::Word(&["A", "B"]), "whose command"),
         ],
@@ -262,7 +259,7 @@ pub const RECORDS: &[Record] = &[
     },
 ];
 
-/// Reads a line as [`RECORDS`] has it, from the word on (without time and who). The error is what is wrong.
+/// Checks a line against [`RECORDS`], from the word on (without time and who). The error is the reason.
 pub fn check(line: &str) -> Result<(), &'static str> {
     let (word, mut rest) = line.split_once(' ').unwrap_or((line, ""));
     let Some(record) = RECORDS.iter().find(|record| record.word == word) else {

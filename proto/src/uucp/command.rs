@@ -1,19 +1,19 @@
-//! What the two systems say: the messages before the packets, and the commands within them
+//! Messages before the packets, and commands within them
 //! (\[TUUCP\] 6.5).
 
 use crate::file::Refusal;
 use core::ops::Range;
 
-/// Features that an end tells the other of, as a set of bits (`-N`, `ROKN`).
+/// Features that an end announces, as a set of bits (`-N`, `ROKN`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Features(u16);
 
 impl Features {
-    /// Sizes stand in `S` commands.
+    /// Sizes are in `S` commands.
     pub const SIZES: Self = Self(0o1);
-    /// The sizes are decimal. It is never said: it goes without saying if no number is.
+    /// The sizes are decimal. Never sent: implied if there is no number.
     pub const DECIMAL: Self = Self(0o10);
-    /// A field stands between the notification and the size.
+    /// A field is between the notification and the size.
     pub const DUMMY: Self = Self(0o20);
     /// The option `q`: arguments are quoted.
     pub const QUOTED: Self = Self(0o40);
@@ -33,10 +33,10 @@ impl Features {
     }
 }
 
-/// What is said of our own: sizes and quoted names.
+/// Our own features: sizes and quoted names.
 pub const OURS: &[u8] = b"N041";
 
-/// What the caller says: `Sname -options`.
+/// The caller's message: `Sname -options`.
 pub fn caller(message: &[u8]) -> Option<(&[u8], Option<Features>)> {
     let mut words = words(message.strip_prefix(b"S")?);
     let name = words.next()?;
@@ -58,24 +58,24 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// A command of the master, or an answer of the slave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command<'a> {
-    /// `S`: a file comes.
+    /// `S`: send a file.
     Send(Send<'a>),
     /// `H`: nothing more to do?
     Hangup,
     /// `HY`, `HN`, `SY`, `SN2`, `CY`, `CN5`...: its letter, yes or no, and what follows.
     Answer {
-        /// What it is about.
+        /// The command it answers.
         about: u8,
         /// Yes.
         yes: bool,
         /// The reason, or a position.
         rest: &'a [u8],
     },
-    /// A command that this end does not follow: `R`, `X`, `E`, or one that nobody knows.
+    /// A command that this end does not support: `R`, `X`, `E`, or an unknown one.
     Other(u8),
 }
 
-/// The answer to a command that is not followed: never. The other end drops its job.
+/// The permanent refusal of a command. The peer drops its job.
 pub const fn refusal(command: u8) -> &'static [u8] {
     match command {
         b'S' => b"SN2\0",
@@ -86,10 +86,10 @@ pub const fn refusal(command: u8) -> &'static [u8] {
     }
 }
 
-/// The answer to a command that is not followed now: the job stays in the other end's queue. `None` if
-/// this system has no such answer.
+/// The temporary refusal of a command: the job stays in the peer's queue. `None` if
+/// the protocol has no such answer.
 ///
-/// 4 ("no temporary file") is old and means this everywhere. A request to fetch has only the 9 of Taylor
+/// 4 ("no temporary file") is old and universal. A request to fetch has only the 9 of Taylor
 /// UUCP ("no other channel"), 4 makes it drop the job; a request to run uucp has none.
 pub const fn postponement(command: u8, theirs: Features) -> Option<&'static [u8]> {
     match command {
@@ -100,12 +100,12 @@ pub const fn postponement(command: u8, theirs: Features) -> Option<&'static [u8]
     }
 }
 
-/// Why a slave does not take a file, by the number behind its `SN`.
+/// Why a slave refuses a file, by the number after its `SN`.
 pub const fn why_not(rest: &[u8]) -> Option<Refusal> {
     match rest {
         b"2" => Some(Refusal::NotPermitted),
         b"4" => Some(Refusal::NotStored),
-        // Too large now, too large ever, too large for what it will take at this time.
+        // Too large now, too large ever, too large at this time.
         b"6" | b"7" | b"10" => Some(Refusal::NoSpace),
         b"8" => Some(Refusal::Exists),
         b"9" => Some(Refusal::Later),
@@ -113,12 +113,12 @@ pub const fn why_not(rest: &[u8]) -> Option<Refusal> {
     }
 }
 
-/// What an `S` command says.
+/// The arguments of an `S` command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Send<'a> {
-    /// The file at the one who sends it.
+    /// The file name at the sender.
     pub from: &'a [u8],
-    /// What it is to be here.
+    /// The file name here.
     pub to: &'a [u8],
     /// The names are quoted.
     pub quoted: bool,
@@ -129,14 +129,14 @@ pub struct Send<'a> {
 }
 
 impl Send<'_> {
-    /// Whether it belongs into the spool directory: a part of somebody's mail, or of a command to run.
+    /// Whether it belongs into the spool directory: a part of another user's mail, or of a command to run.
     pub fn is_spooled(&self) -> bool {
         // `C.`, `D.` and `X.` are files of the spool directory.
         matches!(self.to, [b'C' | b'D' | b'X', b'.', ..])
     }
 }
 
-/// Reads a command. `None` if it is none.
+/// Parses a command. `None` if it is invalid.
 pub fn parse(text: &[u8], theirs: Features) -> Option<Command<'_>> {
     let (first, rest) = text.split_first()?;
     Some(match (first, rest) {
@@ -169,7 +169,7 @@ fn send(rest: &[u8], theirs: Features) -> Option<Send<'_>> {
     Some(Send { from, to, quoted: options.contains(&b'q'), mode, size })
 }
 
-/// A number in this radix; `None` if it is none, or more than 64 bits.
+/// A number in this radix; `None` if it is invalid, or more than 64 bits.
 fn number(digits: &[u8], radix: u32) -> Option<u64> {
     let digits = Some(digits).filter(|digits| !digits.is_empty())?;
     digits.iter().try_fold(0u64, |value, byte| {
@@ -178,7 +178,7 @@ fn number(digits: &[u8], radix: u32) -> Option<u64> {
     })
 }
 
-/// The position that a `SY` asks for, 0 if it asks for none. `None` if it is no number.
+/// The restart position of a `SY`, 0 without one. `None` if it is not a number.
 pub fn restart(rest: &[u8]) -> Option<u64> {
     let Some(word) = words(rest).find(|word| word.starts_with(b"0x")) else { return Some(0) };
     number(&word[2..], 16)
@@ -186,7 +186,7 @@ pub fn restart(rest: &[u8]) -> Option<u64> {
 
 /// The name that an `S` command gives a file here, into `name`: what follows the public directory, or
 /// the last part of any other path. `None` for spooled files (which mean mail and commands), names
-/// that do not fit and quotes that are none.
+/// that do not fit and invalid quoting.
 pub fn local_name(send: &Send<'_>, name: &mut [u8]) -> Option<usize> {
     if send.is_spooled() {
         return None;
@@ -207,7 +207,7 @@ pub fn local_name(send: &Send<'_>, name: &mut [u8]) -> Option<usize> {
     (len > 0).then_some(len)
 }
 
-/// The part of a path that counts in the one directory that there is; empty for a directory.
+/// The part of a path below the public directory; empty for a directory.
 fn beneath(path: &[u8]) -> Range<usize> {
     let public = path.starts_with(b"~/");
     let last = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
@@ -244,7 +244,7 @@ fn unquote(word: &[u8], quoted: bool, into: &mut [u8]) -> Option<usize> {
     (!into[..len].contains(&0)).then_some(len)
 }
 
-/// Text that grows in given memory.
+/// Text in memory that is passed in.
 #[derive(Debug)]
 pub struct Text<'a> {
     bytes: &'a mut [u8],
@@ -252,7 +252,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Nothing yet.
+    /// Empty.
     pub fn new(bytes: &'a mut [u8]) -> Self {
         Self { bytes, len: 0 }
     }
@@ -295,8 +295,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Writes an `S` command for a file of this name, with its zero. `None` if the name cannot be said
-/// to this partner, or does not fit.
+/// Writes an `S` command for a file of this name, with its zero. `None` if the name cannot be encoded
+/// for this peer, or does not fit.
 pub fn emit(
     name: &[u8],
     user: &str,

@@ -6,23 +6,23 @@ use crate::settings::{AsText, Range};
 use crate::time::Span;
 use core::fmt;
 
-/// Bytes of a command or of a message, its zero included: longer ones are an error.
+/// Longest command or message in bytes, its NUL included; longer ones are an error.
 pub(crate) const TEXT: usize = 2048;
 /// Bytes of a file's name.
 pub(crate) const NAME: usize = 1024;
-/// Packets that a receiver, which only sends short commands, may have under way.
+/// Packets in flight of a receiver, which sends only short commands.
 const REPLIES: usize = 2;
-/// The size that every implementation knows.
+/// The size that every implementation supports.
 const USUAL: usize = 64;
 
 crate::choice! {
-    /// Who begins the conversation.
+    /// Which end calls.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Role {
         /// The sender calls, the receiver answers.
         #[default]
         Auto = "auto",
-        /// This end calls: it says its name and has the first turn as master.
+        /// This end calls: it sends its name and is master first.
         Call = "call",
         /// This end is called.
         Answer = "answer",
@@ -37,7 +37,7 @@ pub struct SystemName {
 }
 
 impl SystemName {
-    /// A name; `None` if it is too long or has something else in it.
+    /// A name; `None` if it is too long or has other characters.
     pub fn new(name: &str) -> Option<Self> {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         let mut bytes = [0; 32];
@@ -77,49 +77,49 @@ impl fmt::Debug for SystemName {
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// All settings, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         "uucp.role" role: Role[word] = "auto",
             "Who begins: auto is a sender that calls and a receiver that answers",
             "[TUUCP] 6.5.1";
         "uucp.name" name: SystemName[text Range::Text, SystemName::default()] = "wetstring",
-            "What this system calls itself: 1 to 32 letters, digits, points, hyphens and underscores",
+            "Name of this system: 1 to 32 letters, digits, points, hyphens and underscores",
             "[TUUCP] 6.5.1";
         "uucp.window" window: u8[1..=7 "packets"] = 7,
-            "How many packets may be under way: what the other end is told, and the most that is sent",
+            "Window in packets: what is announced to the peer, and the most to send",
             "[TUUCP] 6.6";
         "uucp.packet" packet: usize[32 | 64 | 128 | 256 | 512 | 1024 | 2048 | 4096 "bytes"] = 1024,
-            "Length of a packet's data: what the other end is told, and the most that is sent; old systems know only 64, and the check of short packets is weak",
+            "Data length of a packet: what is announced to the peer, and the most to send; old systems support only 64, and the check of short packets is weak",
             "[TUUCP] 6.6; docs/decisions/061";
         "uucp.timeout" timeout: Span[1..=600 seconds] = 10,
-            "Longest wait for a packet or an acknowledgement before it is asked for, or sent, again",
+            "Timeout for a packet or an acknowledgement",
             "Taylor UUCP 1.07";
         "uucp.retries" retries: u8[1..=94] = 10,
-            "How often one packet may fail before the transfer does",
+            "Retry limit of a packet",
             "Taylor UUCP 1.07, where it is 6";
         "uucp.patience" patience: Span[1..=3600 seconds] = 120,
-            "How long to wait for the partner to begin",
+            "Longest wait for the peer to start",
             "Taylor UUCP 1.07";
         "uucp.linger" linger: Span[0..=60_000 milliseconds] = 4000,
-            "How long to stay for the partner's last words",
+            "How long to linger for the peer's last packets",
             "docs/decisions/061";
         "uucp.buffer" buffer_len: usize[4096..=1_048_576 "bytes"] = 65_536,
-            "File data kept between the engine and its store",
+            "Buffer for file data between the engine and its store",
             "docs/decisions/001", no_flag;
     }
     also {
         /// The line.
         line: LineFacts = LineFacts::default(),
-        /// A sender takes what the other end has for it, too. Its store then receives as well. No
-        /// setting: it follows from what the engine is used for.
+        /// A sender also receives the peer's files. Its store then receives as well. Not a
+        /// setting: it follows from the engine's use.
         takes: bool = false,
     }
 }
 
 impl Config {
-    /// The longest field that is received: 64 bytes in any case, for there are systems that know no
-    /// other size, whatever they are told.
+    /// The longest field received: at least 64 bytes, because some systems use no other
+    /// size, whatever is announced.
     pub(crate) fn field_len(&self) -> usize {
         self.packet.max(USUAL)
     }
@@ -129,7 +129,7 @@ impl Config {
         self.packet.min(USUAL)
     }
 
-    /// Packets that a receiver may have under way.
+    /// Packets that a receiver may have in flight.
     pub(crate) fn reply_slots(&self) -> usize {
         usize::from(self.window).min(REPLIES)
     }
@@ -147,12 +147,12 @@ impl Config {
         [self.buffer_len.max(self.field_len()), out, self.field_len(), TEXT, 256, NAME]
     }
 
-    /// Bytes of memory a sender of this configuration lives in.
+    /// Bytes of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.sender_lengths().iter().sum()
     }
 
-    /// Bytes of memory a receiver of this configuration lives in.
+    /// Bytes of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.receiver_lengths().iter().sum()
     }

@@ -1,41 +1,42 @@
-//! The packet driver: both directions of a conversation of packets, start and end included.
+//! The packet driver: both directions of the packet protocol, start and end included.
 //!
-//! What is sent stays until it is acknowledged, and after a loss everything behind it is sent again.
-//! A receiver keeps nothing but the next packet in order. When things are repeated, and how storms
+//! What is sent stays until it is acknowledged, and after a loss everything after it is retransmitted.
+//! A receiver keeps nothing but the next packet in order. Retransmission, and how storms
 //! are avoided: docs/decisions/061.
 
 use super::config::Config;
 use super::frame::{self, HEADER};
 use super::packet::{self, Kind};
 use crate::engine::{Blame, Cx, Failure, FailureKind};
+use crate::session::trace_duplicate;
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent, trace_duplicate};
+use crate::trace::{Again, Load, TraceEvent};
 
-/// Quiet after which something that did not arrive whole will not.
+/// Silence after which an incomplete packet is given up.
 const QUIET: Duration = Duration::from_secs(2);
-/// Rejections of the same packet that come sooner after its repetition than this, and the usual time,
-/// are older than the repetition.
+/// Rejections of the same packet that come sooner after its retransmission than this plus the RTT
+/// are older than the retransmission.
 const REJECT_GAP: Duration = Duration::from_millis(20);
 /// The shortest wait for an acknowledgement.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
-/// How far the start has come.
+/// The phase of the start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Stage {
     /// Messages without packets are exchanged.
     Off,
-    /// INITA is waited for.
+    /// INITA is awaited.
     A,
-    /// INITB is waited for.
+    /// INITB is awaited.
     B,
-    /// INITC is waited for.
+    /// INITC is awaited.
     C,
-    /// Packets pass.
+    /// Packets are exchanged.
     Run,
 }
 
-/// A packet that is out or waits to go out.
+/// A packet that is in flight or queued.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     len: usize,
@@ -49,7 +50,7 @@ struct Slot {
     why: Option<Again>,
 }
 
-/// What is on its way to the port.
+/// What is being sent to the port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Current {
     Nothing,
@@ -63,12 +64,12 @@ const SLOTS: usize = 7;
 
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
-    /// This end begins.
+    /// This end calls.
     caller: bool,
     pub(super) stage: Stage,
-    /// What the other end is told.
+    /// What is announced to the peer.
     announced: (u8, u8),
-    /// Packets and bytes that may be sent: the other end's word, and our memory.
+    /// Packets and bytes that may be sent: limited by the peer and our memory.
     slots: usize,
     longest: usize,
     pub(super) window: usize,
@@ -76,30 +77,30 @@ pub(super) struct Driver {
     timeout: Duration,
     retries: u8,
 
-    /// INITs to say, as bits.
+    /// INITs to send, as bits.
     init_due: u8,
     init_at: Instant,
 
     ring: [Slot; SLOTS],
-    /// The oldest packet that is not acknowledged stands here.
+    /// The oldest packet that is not acknowledged is here.
     base: usize,
-    /// Sequence number of the last that is.
+    /// Sequence number of the last acknowledged one.
     acked: u8,
-    /// Packets that are not acknowledged; how many of them have ever left; which leaves next.
+    /// Unacknowledged packets; how many of them were sent at least once; which is sent next.
     queued: usize,
     high: usize,
     cursor: usize,
-    /// Only the oldest was repeated; what becomes of it decides about the others.
+    /// Only the oldest was retransmitted; its fate decides about the others.
     probing: bool,
-    /// The other end asked for what follows this, and until when it may only be saying so again.
+    /// The peer rejected all after this, and until when a further rejection is a duplicate.
     rejected: Option<u8>,
     reject_until: Option<Instant>,
-    /// Timers that ran out in a row.
+    /// Timeouts in a row.
     silent: u8,
     progress: Instant,
-    /// When the line has carried all that the port took, as far as its rate is known.
+    /// When the line has transmitted all that the port took, if its rate is known.
     busy_until: Instant,
-    /// The usual time from a packet to its acknowledgement.
+    /// The RTT.
     usual: Option<Duration>,
 
     current: Current,
@@ -113,11 +114,11 @@ pub(super) struct Driver {
     pub(super) closes_due: u8,
     /// Sequence number of the last packet received in order.
     last: u8,
-    /// The packet out of order that made us reject.
+    /// The out-of-order packet that we rejected.
     trigger: Option<u8>,
-    /// Bytes were lost, and nothing good has come since.
+    /// Bytes were lost, and no good packet has come since.
     owed: bool,
-    /// The session waits for the other end.
+    /// The session waits for the peer.
     pub(super) expecting: bool,
     heard: Instant,
     good: Instant,
@@ -169,7 +170,7 @@ impl Driver {
         }
     }
 
-    /// Begins to exchange INITs.
+    /// Starts the INIT exchange.
     pub(super) fn start(&mut self, cx: &Cx<'_>) {
         self.stage = Stage::A;
         (self.init_at, self.progress, self.good, self.heard) = (cx.now, cx.now, cx.now, cx.now);
@@ -178,7 +179,7 @@ impl Driver {
         }
     }
 
-    /// Something to send stands here, or may.
+    /// There may be something to send.
     pub(super) fn has_output(&self) -> bool {
         let close = self.closes_due > 0 && self.cursor == self.queued;
         let control = self.init_due > 0 || self.ready_due || self.reject_due || close;
@@ -189,22 +190,22 @@ impl Driver {
         self.cursor < self.queued && (!self.probing || self.cursor == 0)
     }
 
-    /// Bytes of the file in packets that are not acknowledged.
+    /// File bytes in unacknowledged packets.
     pub(super) fn unacknowledged_file_bytes(&self) -> u64 {
         (0..self.queued).map(|index| self.ring[self.place(index)].file as u64).sum()
     }
 
-    /// Nothing is under way that was not acknowledged.
+    /// Everything is acknowledged.
     pub(super) fn all_acknowledged(&self) -> bool {
         self.queued == 0
     }
 
-    /// Every packet has left once, and so has everything else.
+    /// Everything has left at least once.
     pub(super) fn is_drained(&self) -> bool {
         !self.has_output() && self.cursor == self.queued
     }
 
-    /// Nothing that is queued is sent any more, but the rest of what has begun.
+    /// Drops the queue, except for the rest of a partly sent packet.
     pub(super) fn give_up_queue(&mut self) {
         if self.at == 0 && matches!(self.current, Current::Slot(_)) {
             self.current = Current::Nothing;
@@ -213,7 +214,7 @@ impl Driver {
         (self.ready_due, self.reject_due, self.init_due) = (false, false, 0);
     }
 
-    /// Queues a message that is no packet. False if there is no room.
+    /// Queues a message outside of packets. False if there is no room.
     pub(super) fn say_words(&mut self, parts: &[&[u8]]) -> bool {
         let len: usize = parts.iter().map(|part| part.len()).sum();
         if self.words_len + len > self.words.len() {
@@ -231,11 +232,11 @@ impl Driver {
         let next = self.place(self.queued);
         self.stage == Stage::Run
             && self.queued < self.window
-            // Its memory may still be leaving, though the packet was acknowledged meanwhile.
+            // Its memory may still be in use by the port, though the packet was acknowledged meanwhile.
             && self.current != Current::Slot(next)
     }
 
-    /// Where a packet that is not acknowledged stands, counted from the oldest.
+    /// The slot of an unacknowledged packet, counted from the oldest.
     fn place(&self, index: usize) -> usize {
         (self.base + index) % self.slots
     }
@@ -257,7 +258,7 @@ impl Driver {
         self.queued += 1;
     }
 
-    /// Decides what leaves next, if nothing is leaving.
+    /// Selects what to send next, if nothing is being sent.
     pub(super) fn pump(&mut self, out: &mut [u8]) {
         if self.current != Current::Nothing {
             return;
@@ -310,7 +311,7 @@ impl Driver {
         None
     }
 
-    /// The bytes that leave next.
+    /// The next bytes to send.
     pub(super) fn lend<'a>(&'a self, out: &'a [u8]) -> &'a [u8] {
         let bytes = match self.current {
             Current::Nothing => return &[],
@@ -350,7 +351,7 @@ impl Driver {
             Current::Slot(place) => {
                 self.ring[place].left = Some(self.busy_until.max(cx.now));
                 if place == self.base && self.reject_until.is_none() && self.rejected.is_some() {
-                    // Rejections that were on their way before it can arrive are about the same loss.
+                    // Rejections already in flight before it can arrive are about the same loss.
                     let usual = self.usual.unwrap_or(SHORTEST_WAIT);
                     self.reject_until = Some(self.busy_until + usual * 3 / 2 + REJECT_GAP);
                 }
@@ -360,7 +361,7 @@ impl Driver {
         self.current = Current::Nothing;
     }
 
-    /// The first byte of something left.
+    /// The first byte of a packet was sent.
     fn began(&mut self, cx: &mut Cx<'_>, stats: &mut Stats) {
         let at = stats.wire_out_bytes;
         let (kind, number, len, again, load) = match self.current {
@@ -400,12 +401,12 @@ impl Driver {
         }
     }
 
-    /// Bytes came.
+    /// Input was received.
     pub(super) fn heard(&mut self, now: Instant) {
         self.heard = now;
     }
 
-    /// Bytes came that are no packet.
+    /// Noise was received.
     pub(super) fn noise(&mut self) {
         self.owed = self.stage == Stage::Run;
     }
@@ -431,7 +432,7 @@ impl Driver {
         false
     }
 
-    /// One of the three INITs: what the other end allows us to send.
+    /// One of the three INITs: the limits for our packets.
     fn init(&mut self, cx: &Cx<'_>, stage: Stage, bit: u8, value: usize) {
         if self.stage == stage {
             if bit == 2 {
@@ -444,17 +445,17 @@ impl Driver {
                 Stage::B => Stage::C,
                 _ => Stage::Run,
             };
-            // The one who is called answers each, the one who calls says the next.
+            // The called side answers each, the caller sends the next.
             self.init_due |= if self.caller { bit << 1 & 7 } else { bit };
             (self.silent, self.progress) = (0, cx.now);
         } else if self.stage > stage && !self.caller {
-            // Our answer was lost. If the caller answered repetitions too, the two would go on
-            // answering each other for ever.
+            // Our answer was lost. If the caller answered duplicates too, the two would continue
+            // answering each other indefinitely.
             self.init_due |= bit;
         }
     }
 
-    /// Everything up to this packet was received. `None` if that cannot be.
+    /// An acknowledgement up to this packet. `None` if it is invalid.
     fn acknowledged(&mut self, cx: &Cx<'_>, last: u8) -> Option<bool> {
         let count = usize::from(last.wrapping_sub(self.acked) & 7);
         if count > self.high {
@@ -471,7 +472,7 @@ impl Driver {
             }
         }
         if self.at == 0 && matches!(self.current, Current::Slot(_)) {
-            // It has not begun to leave, and may be one that needs not leave again.
+            // It has not started to leave, and may not need to be retransmitted.
             self.current = Current::Nothing;
             self.cursor -= 1;
         }
@@ -481,7 +482,7 @@ impl Driver {
         self.high -= count;
         self.cursor = self.cursor.saturating_sub(count);
         if self.probing {
-            // The oldest had been lost, so what followed it was not taken either.
+            // The oldest was lost, so what followed it was not accepted either.
             self.probing = false;
             self.rewind(Again::GoBack);
         }
@@ -496,7 +497,7 @@ impl Driver {
             let place = self.place(index);
             self.ring[place].why = Some(if index == 0 { why } else { Again::GoBack });
         }
-        // What has not begun to leave may be another one now.
+        // What has not started to leave may be replaced now.
         if self.at == 0 && matches!(self.current, Current::Slot(_)) {
             self.current = Current::Nothing;
         }
@@ -507,11 +508,11 @@ impl Driver {
         self.owed = false;
         let Some(progress) = self.acknowledged(cx, last) else { return };
         if self.high == 0 {
-            // The other end waits for something that we have not said yet: we are here.
+            // The peer waits for something that we have not sent yet: show that we are alive.
             self.ready_due = true;
             return;
         }
-        // Each packet behind a lost one may be rejected, and all of them mean the same.
+        // Each packet after a lost one may be rejected, and all of them mean the same.
         let same = !progress && self.rejected == Some(last);
         if same && self.reject_until.is_none_or(|until| cx.now < until) {
             return;
@@ -523,7 +524,7 @@ impl Driver {
 
     fn on_data(&mut self, cx: &mut Cx<'_>, stats: &mut Stats, sequence: u8, last: u8) -> bool {
         if self.stage == Stage::C {
-            // Its INITC was lost, but it has had ours.
+            // Its INITC was lost, but it has received ours.
             self.stage = Stage::Run;
         }
         if self.stage != Stage::Run {
@@ -542,7 +543,7 @@ impl Driver {
         }
         stats.duplicates += 1;
         trace_duplicate(cx, u64::from(sequence));
-        // Once for a loss, and again when the same comes round again.
+        // Once for a loss, and again after the sequence has wrapped.
         if self.trigger.is_none_or(|trigger| trigger == sequence) {
             self.trigger = Some(sequence);
             self.reject_due = true;
@@ -566,17 +567,17 @@ impl Driver {
         }
     }
 
-    /// How long an acknowledgement is waited for.
+    /// The retransmission timeout.
     fn wait(&self) -> Duration {
         let first = match self.usual {
             Some(usual) => (usual * 4).clamp(SHORTEST_WAIT.min(self.timeout), self.timeout),
             None => self.timeout,
         };
-        // What a port has in its buffer may take longer than a timeout on a slow line.
+        // On a slow line the port's buffer may take longer than a timeout.
         (first * (1 << self.silent.min(5))).min(self.timeout * 2)
     }
 
-    /// When a timer runs out. `mid` is in the middle of a packet.
+    /// When a timer expires. `mid` is in the middle of a packet.
     pub(super) fn deadline(&self, mid: bool) -> Option<Instant> {
         let quiet = (mid || self.owed).then(|| self.heard + QUIET.min(self.timeout));
         let main = match self.stage {
@@ -588,7 +589,7 @@ impl Driver {
                 Some(from + self.wait())
             }
             Stage::Run => self.expecting.then(|| {
-                // On a slow line a packet takes longer than that, and it is coming.
+                // On a slow line a packet takes longer than that, and is still arriving.
                 let last = if mid { self.heard } else { self.good };
                 last.max(self.progress) + self.timeout
             }),
@@ -596,7 +597,7 @@ impl Driver {
         [quiet.filter(|_| self.stage == Stage::Run), main].into_iter().flatten().min()
     }
 
-    /// A timer ran out. `Err` if it did too often.
+    /// A timer expired. `Err` if it did too often.
     pub(super) fn timed_out(&mut self, cx: &mut Cx<'_>, stats: &mut Stats) -> Result<(), Failure> {
         stats.timeouts += 1;
         let running = self.stage == Stage::Run;
@@ -611,7 +612,7 @@ impl Driver {
             cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
         }
         if running && core::mem::take(&mut self.owed) {
-            // Something was lost on the way; it is asked for without waiting for all of the time.
+            // Something was lost; it is requested without waiting for the full timeout.
             (self.reject_due, self.good) = (true, cx.now);
             return Ok(());
         }
@@ -633,7 +634,7 @@ impl Driver {
                 }
             }
             Stage::Run => self.reject_due = true,
-            // What we said last was not heard, or not answered.
+            // Our last packet or its answer was lost.
             Stage::A => self.init_due |= u8::from(self.caller),
             Stage::B => self.init_due |= if self.caller { 2 } else { 1 },
             Stage::C => self.init_due |= if self.caller { 4 } else { 2 },
@@ -642,12 +643,12 @@ impl Driver {
         Ok(())
     }
 
-    /// The field of a data packet: which bytes are valid. `None` if it cannot be.
+    /// The valid bytes of a data packet's field. `None` if it is invalid.
     pub(super) fn valid(field: &[u8], short: bool) -> Option<core::ops::Range<usize>> {
         if short { packet::valid(field) } else { Some(0..field.len()) }
     }
 
-    /// One packet was repeated as often as may be.
+    /// The retry limit of a packet is reached.
     pub(super) fn is_hopeless(&self) -> bool {
         self.high > 0 && self.ring[self.base].copies > self.retries
     }

@@ -1,12 +1,12 @@
-//! Packets out of the stream of bytes, nothing more.
+//! Framing: packets in the byte stream.
 //!
-//! A packet is found by its first byte, a plausible `k` and the header's own check; data may hold the
-//! same bytes, for nothing is escaped. A packet whose data are damaged is passed over whole: what
-//! stands in a file must not be taken for a packet.
+//! A packet is found by its first byte, a plausible `k` and the header's own check; data may contain the
+//! same bytes, as nothing is escaped. A packet with damaged data is skipped as a whole: file
+//! content must not be taken for a packet.
 
 use crate::reason::reasons;
 
-/// Begins every packet, and every message before and after the packets.
+/// Starts every packet, and every message before and after the packets.
 pub const DLE: u8 = 0x10;
 /// Bytes of a header.
 pub const HEADER: usize = 6;
@@ -17,10 +17,10 @@ pub const SHORTEST: usize = 32;
 /// The longest data field.
 pub const LONGEST: usize = 4096;
 
-/// What checks are subtracted from.
+/// Checks are subtracted from this.
 const BASE: u16 = 0xAAAA;
 
-/// Bytes of the data field that `k` announces; `None` if it announces none.
+/// Bytes of the data field for `k`; `None` for a control packet.
 pub const fn field_len(k: u8) -> Option<usize> {
     match k {
         1..=8 => Some(1 << (k + 4)),
@@ -70,18 +70,18 @@ reasons! {
         /// Of a data packet.
         Check = "check",
         /// A control packet of a kind that does not exist.
-        Control = "a control byte that nobody uses",
+        Control = "an unassigned control byte",
         /// The rest of a packet does not come.
         Silence = "silence inside a packet",
     }
 }
 
-/// What the reader found.
+/// An item found by the reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
     /// A good control packet: its control byte.
     Control(u8),
-    /// A good data packet. Its field stands at the beginning of the room.
+    /// A good data packet. Its field is at the beginning of the room.
     Data {
         /// The control byte.
         control: u8,
@@ -90,9 +90,9 @@ pub enum Found {
     },
     /// A packet with a good header and a wrong check.
     Damaged {
-        /// What was wrong.
+        /// The reason.
         why: BadPacket,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
         /// The control byte, if it was a data packet.
         control: Option<u8>,
@@ -101,7 +101,7 @@ pub enum Found {
     Byte(u8),
 }
 
-/// Finds packets. The data go straight to the room that is given.
+/// Finds packets. The data goes directly to the caller's buffer.
 #[derive(Clone, Debug)]
 pub struct PacketReader {
     /// The longest field there is room for.
@@ -122,7 +122,7 @@ impl PacketReader {
         self.have > 0
     }
 
-    /// Gives up the packet that has begun; returns how many bytes that were.
+    /// Discards the incomplete packet; returns its length so far.
     pub fn abandon(&mut self) -> usize {
         core::mem::take(&mut self.have)
     }
@@ -137,15 +137,15 @@ impl PacketReader {
             && (self.have < HEADER || head[1] ^ head[2] ^ head[3] ^ head[4] == head[5])
     }
 
-    /// Takes bytes up to the end of a packet or of something else; `room` is the same for all calls
-    /// of one packet and holds the longest field. Returns how many bytes were taken. To be called
-    /// until nothing is found: a byte that was held back as a possible beginning may come out
+    /// Takes bytes up to the end of the next item; `room` is the same for all calls
+    /// of one packet and holds the longest field. Returns how many bytes were taken. Call it
+    /// until nothing is found: a byte that was held back as a possible start may be returned
     /// without one being taken.
     pub fn next(&mut self, room: &mut [u8], bytes: &[u8]) -> (usize, Option<Found>) {
         let mut used = 0;
         loop {
             if !self.plausible() {
-                // Of six bytes that are no header the last five may begin one.
+                // Of six bytes that are not a header the last five may start one.
                 let first = self.head[0];
                 let have = self.have.min(HEADER);
                 self.head.copy_within(1..have, 0);

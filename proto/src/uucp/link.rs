@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the messages before and after the packets, commands as
-//! packets, the things to tell the person, and how a conversation ends.
+//! packets, events for the user, and how a session ends.
 
 use super::command::{self, Features};
 use super::config::Config;
@@ -8,19 +8,22 @@ use super::frame::{BadPacket, DLE, Found, PacketReader};
 use super::packet::Kind;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::machine::split;
-use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
+use crate::session::{
+    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
+    Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, TraceEvent, Waits};
+use crate::trace::TraceEvent;
 use core::fmt::Write as _;
 use core::ops::Range;
 
-/// The one who is called says who it is again after so long, and then less and less often: a caller that was
-/// only slow hears it twice, and Taylor UUCP takes the second for the answer to its name. But it also throws
-/// away what came before it began to listen, and then waits for the next one.
+/// The called side repeats its greeting after this time, and then less and less often: a caller that was
+/// only slow gets it twice, and Taylor UUCP takes the second for the answer to its name. But it also discards
+/// input from before it started to read, and then waits for the next one.
 const SHERE_AGAIN: Duration = Duration::from_secs(10);
 
-/// A port that takes nothing for so long takes nothing any more.
+/// Write stall timeout.
 const STUCK: Duration = Duration::from_secs(5);
 
 /// The memory of an engine, divided.
@@ -29,11 +32,11 @@ pub(super) struct Mem<'a> {
     pub(super) file: &'a mut [u8],
     /// Packets that are not acknowledged.
     pub(super) out: &'a mut [u8],
-    /// The field of the packet that comes.
+    /// The field of the incoming packet.
     pub(super) field: &'a mut [u8],
-    /// The message or command that comes.
+    /// The incoming message or command.
     pub(super) text: &'a mut [u8],
-    /// Commands that go.
+    /// Outgoing commands.
     pub(super) say: &'a mut [u8],
     /// The name of the current file.
     pub(super) name: &'a mut [u8],
@@ -46,21 +49,21 @@ impl<'a> Mem<'a> {
     }
 }
 
-/// What came, for the session.
+/// Input for the session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Heard {
-    /// A command: so many bytes of the text.
+pub(super) enum Received {
+    /// A command: its length in the text.
     Command(usize),
     /// Bytes of a file, in the field; none is its end.
     Bytes(Range<usize>),
-    /// The other end closes.
+    /// The peer closes.
     Close,
 }
 
-/// How far the messages before the packets have come.
+/// The phase of the messages before the packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hello {
-    /// Called: the caller's name is waited for.
+enum Greeting {
+    /// Called: the caller's name is awaited.
     Name,
     /// Called: its choice of a protocol.
     Choice,
@@ -82,29 +85,29 @@ pub(super) struct Link {
     pub(super) stats: Stats,
     pub(super) ending: Ending,
     pub(super) theirs: Features,
-    /// What comes is a file, not commands.
+    /// The input is file data, not commands.
     pub(super) file_comes: bool,
-    pub(super) waits: Waits,
-    pub(super) comings: Comings,
-    pub(super) notes: Notes,
+    pub(super) waits: WaitTrace,
+    pub(super) comings: InputTrace,
+    pub(super) notes: EventQueue,
     pub(super) timers: Timers,
     port: Port,
     reader: PacketReader,
     caller: bool,
-    hello: Hello,
+    hello: Greeting,
     begun: Option<Instant>,
-    /// When we said our last message.
+    /// When our last message was sent.
     said: Instant,
-    /// How often we said who we are.
+    /// How often the greeting was sent.
     sheres: u32,
-    /// A message has begun.
+    /// A message has started.
     in_text: bool,
     text_len: usize,
-    /// Length of the message that the person is to see.
+    /// Length of the message for the user.
     message_len: usize,
-    /// Commands on their way into packets.
+    /// Commands to be put into packets.
     commands: Outbox,
-    /// The conversation's last words are said, and heard.
+    /// The last packets of the session are sent, and received.
     goodbye: bool,
     their_goodbye: bool,
     agreement: Text<64>,
@@ -118,14 +121,14 @@ impl Link {
             ending: Ending::No,
             theirs: Features::default(),
             file_comes: false,
-            waits: Waits::default(),
-            comings: Comings::default(),
-            notes: Notes::new(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
+            notes: EventQueue::new(),
             timers: Timers::default(),
             port: Port::default(),
             reader: PacketReader::new(config.field_len()),
             caller,
-            hello: if caller { Hello::Here } else { Hello::Name },
+            hello: if caller { Greeting::Here } else { Greeting::Name },
             begun: None,
             said: Instant::ZERO,
             sheres: 0,
@@ -144,13 +147,13 @@ impl Link {
         self.driver.stage == Stage::Run && self.ending.is_running()
     }
 
-    /// The words that notes refer to; `text` is the message that came last.
+    /// The texts that queued events refer to; `text` is the message that came last.
     pub(super) fn words<'a>(&'a self, text: &'a [u8]) -> Words<'a> {
         let (agreement, message) = (self.agreement.as_str(), &text[..self.message_len]);
         Words { agreement, message, ..Words::default() }
     }
 
-    /// Begins, at the first call of a door.
+    /// Starts, at the first call of a door.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         if self.begun.is_some() {
             return;
@@ -182,7 +185,7 @@ impl Link {
         let _ = self.driver.say_words(&[b"\x10ROK", ours, b"\0\x10Pg\0"]);
     }
 
-    /// Queues a command. The memory has room for each of ours.
+    /// Queues a command. The memory has room for any of ours.
     pub(super) fn say(&mut self, say: &mut [u8], text: &[u8]) {
         self.commands.reuse();
         self.commands.put(say, text);
@@ -197,7 +200,7 @@ impl Link {
         self.commands.push(len);
     }
 
-    /// Nothing that was said waits to be put into a packet.
+    /// All commands are in packets.
     pub(super) fn all_said(&self) -> bool {
         self.commands.pending() == 0
     }
@@ -217,20 +220,20 @@ impl Link {
         self.commands.reuse();
     }
 
-    /// Takes bytes up to something that the session must know.
+    /// Takes bytes up to the next input for the session.
     pub(super) fn receive(
         &mut self,
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
         bytes: &[u8],
-    ) -> (usize, Option<Heard>) {
+    ) -> (usize, Option<Received>) {
         self.driver.heard(cx.now);
         let mut used = 0;
         loop {
             if !self.ending.is_running() {
                 return (used + self.pass_over(mem, &bytes[used..]), None);
             }
-            if self.hello != Hello::Done {
+            if self.hello != Greeting::Done {
                 let Some(byte) = bytes.get(used) else { return (used, None) };
                 used += 1;
                 self.stats.wire_in_bytes += 1;
@@ -247,7 +250,7 @@ impl Link {
         }
     }
 
-    fn found(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, found: Found) -> Option<Heard> {
+    fn found(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, found: Found) -> Option<Received> {
         let (control, len) = match found {
             Found::Control(control) => (control, 0),
             Found::Data { control, len } => (control, len),
@@ -263,7 +266,7 @@ impl Link {
             }
         };
         let kind = Kind::parse(control).filter(|kind| match kind {
-            // A data packet has a field, and a control packet none.
+            // Only a data packet has a field.
             Kind::Data { .. } => len > 0,
             _ => len == 0,
         });
@@ -284,7 +287,7 @@ impl Link {
             self.agree(cx);
         }
         match kind {
-            Kind::Close => Some(Heard::Close),
+            Kind::Close => Some(Received::Close),
             Kind::Data { short, .. } if in_order => self.data(cx, mem, short, len),
             _ if self.driver.is_hopeless() => {
                 let kind = FailureKind::TooManyRetries;
@@ -309,20 +312,20 @@ impl Link {
         mem: &mut Mem<'_>,
         short: bool,
         len: usize,
-    ) -> Option<Heard> {
+    ) -> Option<Received> {
         let Some(valid) = Driver::valid(&mem.field[..len], short) else {
             self.fail(cx, Blame::Peer, FailureKind::Violation);
             return None;
         };
         if self.file_comes {
-            return Some(Heard::Bytes(valid));
+            return Some(Received::Bytes(valid));
         }
         for at in valid {
             let byte = mem.field[at];
             if byte == 0 {
                 let len = core::mem::take(&mut self.text_len);
                 // The rest is padding.
-                return (len > 0).then_some(Heard::Command(len));
+                return (len > 0).then_some(Received::Command(len));
             }
             let Some(room) = mem.text.get_mut(self.text_len) else {
                 self.fail(cx, Blame::Peer, FailureKind::Violation);
@@ -336,7 +339,7 @@ impl Link {
 
     /// A byte before the packets.
     fn hello_byte(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
-        if self.hello == Hello::Choice
+        if self.hello == Greeting::Choice
             && let (_, Some(Found::Control(control))) = self.reader.next(mem.field, &[byte])
             && let Some(kind @ Kind::InitA(_)) = Kind::parse(control)
         {
@@ -367,43 +370,43 @@ impl Link {
         }
     }
 
-    /// A message before the packets. Those that make no sense here are noise, or were said again.
+    /// A message before the packets. Unexpected ones are noise or duplicates.
     fn message(&mut self, cx: &mut Cx<'_>, message: &[u8]) {
         match (self.hello, message.first()) {
-            (Hello::Name | Hello::Choice, Some(b'S')) => {
+            (Greeting::Name | Greeting::Choice, Some(b'S')) => {
                 let Some((_, features)) = command::caller(message) else { return };
                 self.theirs = features.unwrap_or_default();
-                self.hello = Hello::Choice;
+                self.hello = Greeting::Choice;
                 self.say_welcome();
             }
-            (Hello::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
-            (Hello::Choice, Some(b'U')) => {
+            (Greeting::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
+            (Greeting::Choice, Some(b'U')) => {
                 self.message_len = message.len();
-                self.notes.push(Note::Message);
+                self.notes.push(QueuedEvent::Message);
                 self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
             }
-            (Hello::Here | Hello::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
-                self.hello = Hello::Welcome;
+            (Greeting::Here | Greeting::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
+                self.hello = Greeting::Welcome;
                 self.say_name();
             }
-            (Hello::Welcome, Some(b'R')) => {
+            (Greeting::Welcome, Some(b'R')) => {
                 if let Ok(features) = command::welcome(message) {
                     self.theirs = features.unwrap_or_default();
-                    self.hello = Hello::Protocols;
+                    self.hello = Greeting::Protocols;
                 } else {
                     self.message_len = message.len();
-                    self.notes.push(Note::Message);
+                    self.notes.push(QueuedEvent::Message);
                     self.fail(cx, Blame::Peer, FailureKind::PeerError);
                 }
             }
-            (Hello::Welcome | Hello::Protocols, Some(b'P')) => {
+            (Greeting::Welcome | Greeting::Protocols, Some(b'P')) => {
                 if message[1..].contains(&b'g') {
                     let _ = self.driver.say_words(&[b"\x10Ug\0"]);
                     self.start(cx);
                 } else {
                     let _ = self.driver.say_words(&[b"\x10UN\0"]);
                     self.message_len = message.len();
-                    self.notes.push(Note::Message);
+                    self.notes.push(QueuedEvent::Message);
                     self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
                 }
             }
@@ -413,7 +416,7 @@ impl Link {
     }
 
     fn start(&mut self, cx: &mut Cx<'_>) {
-        (self.hello, self.in_text, self.text_len) = (Hello::Done, false, 0);
+        (self.hello, self.in_text, self.text_len) = (Greeting::Done, false, 0);
         let _ = self.reader.abandon();
         self.driver.start(cx);
     }
@@ -424,7 +427,7 @@ impl Link {
         // It fits.
         let _ =
             write!(self.agreement, "UUCP g: we send {window} packets of {size} bytes at a time");
-        self.notes.push(Note::Negotiated);
+        self.notes.push(QueuedEvent::Negotiated);
         if cx.trace.enabled() {
             for (name, value) in [("window", window), ("packet", size)] {
                 let value = value as u64;
@@ -451,7 +454,7 @@ impl Link {
         self.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    /// Begins to end; the partner is told. The first reason counts.
+    /// Starts to end; the peer is told. The first reason counts.
     pub(super) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
         if !self.ending.begin(cx, outcome) {
             return;
@@ -468,16 +471,16 @@ impl Link {
         (self.in_text, self.text_len) = (false, 0);
     }
 
-    /// The last words leave, the store closes; then it is over. `idle`: the store has answered.
+    /// Sends the last packets and closes the file; then it is over. `idle`: the store has answered.
     pub(super) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool) {
         if let Ending::Words(outcome) = self.ending {
             let stuck = cx.now >= self.port.moved + STUCK;
             let out = self.all_said() && self.driver.is_drained();
             if out && !self.goodbye {
                 self.goodbye = true;
-                // The caller says six, the one who is called seven.
+                // The caller sends six, the called side seven.
                 let words: &[u8] = if self.caller { b"\x10OOOOOO\0" } else { b"\x10OOOOOOO\0" };
-                if self.hello == Hello::Done && self.driver.say_words(&[words]) {
+                if self.hello == Greeting::Done && self.driver.say_words(&[words]) {
                     return;
                 }
             }
@@ -488,14 +491,14 @@ impl Link {
         }
         if let Ending::Linger { outcome } = self.ending
             && (self.their_goodbye
-                || self.hello != Hello::Done
+                || self.hello != Greeting::Done
                 || self.timers.is_due(Timer::Linger, cx.now))
         {
             self.ending = Ending::Over(outcome);
         }
     }
 
-    /// Passes over input while ending, up to the partner's last words.
+    /// Discards input while ending, up to the peer's last packets.
     fn pass_over(&mut self, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let mut used = 0;
         for byte in bytes {
@@ -516,7 +519,7 @@ impl Link {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match (self.ending, self.begun) {
-            (Ending::No, Some(begun)) if self.hello != Hello::Done => {
+            (Ending::No, Some(begun)) if self.hello != Greeting::Done => {
                 Some(self.say_again_at().min(begun + self.config.patience.get()))
             }
             (Ending::No, _) => self.driver.deadline(self.reader.mid_packet()),
@@ -524,23 +527,23 @@ impl Link {
         }
     }
 
-    /// When what was said before the packets is said again.
+    /// When messages before the packets are retransmitted.
     fn say_again_at(&self) -> Instant {
         self.said
             + match self.hello {
-                Hello::Name => {
+                Greeting::Name => {
                     SHERE_AGAIN.max(self.config.timeout.get()) * (1 << self.sheres.min(4) >> 1)
                 }
                 _ => self.config.timeout.get(),
             }
     }
 
-    /// Lets a timer run out. An error is for the session to judge.
+    /// Handles an expired timer. An error is for the session to judge.
     pub(super) fn tick(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         if !self.ending.is_running() || self.deadline().is_none_or(|due| due > cx.now) {
             return Ok(());
         }
-        if self.hello == Hello::Done {
+        if self.hello == Greeting::Done {
             if self.reader.mid_packet() {
                 let len = self.reader.abandon();
                 self.damaged(cx, BadPacket::Silence, len);
@@ -554,9 +557,9 @@ impl Link {
         self.stats.timeouts += 1;
         self.said = cx.now;
         match self.hello {
-            // What we said was perhaps not heard. The caller says nothing unasked.
-            Hello::Name => self.say_here(),
-            Hello::Choice => self.say_welcome(),
+            // Our message may have been lost. The caller sends nothing unsolicited.
+            Greeting::Name => self.say_here(),
+            Greeting::Choice => self.say_welcome(),
             _ => {}
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! UUCP with the `g` protocol: Chesson's packet driver, and as much of the conversation above it as
-//! files need (Taylor UUCP's manual, here \[TUUCP\]).
+//! UUCP with the `g` protocol: Chesson's packet driver, and the part of the session layer above it that
+//! file transfer needs (Taylor UUCP's manual, here \[TUUCP\]).
 //!
 //! ```text
 //! called: DLE Shere=name NUL              DLE ROK NUL DLE Pg NUL
@@ -12,16 +12,16 @@
 //! slave:                                          SY                                     CY      HY
 //! ```
 //!
-//! The window is 1 to 7 packets, each direction's by the word of the one who receives; after a loss
-//! all is sent again from there. The check has 16 bits over the data and the control byte, 8 more
-//! guard the header: of packets that noise has hit about one in 65,000 is taken for good, and nothing
-//! above it notices (docs/decisions/061). `CY` says that the far end has stored the file, and no more.
+//! The window is 1 to 7 packets, set by the receiver of each direction; after a loss
+//! all is retransmitted from there. The check has 16 bits over the data and the control byte, 8 more
+//! cover the header: of damaged packets about one in 65,000 is accepted, undetected by the
+//! layers above (docs/decisions/061). `CY` says only that the peer has stored the file.
 //!
-//! Reading order: [`frame`] finds packets in the stream of bytes, [`packet`] says what a control byte
-//! means, `driver` is the protocol `g`, [`command`] is what the systems say to each other, `session`
-//! is whose turn it is, [`Sender`] and [`Receiver`] are the engines.
+//! Reading order: [`frame`] finds packets in the stream of bytes, [`packet`] decodes the control byte,
+//! `driver` is the protocol `g`, [`command`] has messages and commands, `session`
+//! has the roles, [`Sender`] and [`Receiver`] are the engines.
 //!
-//! Not here: requests to fetch (`R`), to run (`X`, `E`) and spooled files, which stay in the other end's
+//! Not here: requests to fetch (`R`), to run (`X`, `E`) and spooled files, which stay in the peer's
 //! queue where the protocol has an answer for that; restart in the middle of a file; the protocols other than `g`; logging in.
 
 pub mod command;

@@ -1,4 +1,4 @@
-//! What a control byte says, and which bytes of a data field are valid.
+//! The control byte, and the valid bytes of a data field.
 //!
 //! ```text
 //! tt xxx yyy   0: control of type xxx, value yyy      2: data, sequence xxx, last received yyy
@@ -7,20 +7,20 @@
 
 use core::ops::Range;
 
-/// A control byte, understood.
+/// A parsed control byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Ends the conversation of packets.
+    /// Ends the packet protocol.
     Close,
-    /// RJ: everything after this one is to be sent again.
+    /// RJ: retransmit everything after this one.
     Reject(u8),
-    /// SRJ: this one is to be sent again. No UUCP sends it.
+    /// SRJ: retransmit this one. No UUCP sends it.
     SelectiveReject(u8),
     /// RR: received up to this one.
     Ready(u8),
-    /// INITA: so many packets may be under way to the one who says it.
+    /// INITA: window: most packets in flight to its sender.
     InitA(u8),
-    /// INITB: packets to the one who says it have up to 32 << code bytes.
+    /// INITB: packets to its sender have up to 32 << code bytes.
     InitB(u8),
     /// INITC: as INITA.
     InitC(u8),
@@ -28,7 +28,7 @@ pub enum Kind {
     Data {
         /// Its sequence number.
         sequence: u8,
-        /// What was received last.
+        /// The last number received.
         last: u8,
         /// Only a part of the field is valid.
         short: bool,
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Reads a control byte. `None` for the alternate channel and the type 0, which nobody uses.
+    /// Reads a control byte. `None` for the alternate channel and the type 0, which are unused.
     pub const fn parse(control: u8) -> Option<Self> {
         let (x, y) = (control >> 3 & 7, control & 7);
         Some(match (control >> 6, x) {
@@ -93,7 +93,7 @@ impl Kind {
     }
 }
 
-/// The valid bytes of the field of a short packet. `None` if its count cannot be.
+/// The valid bytes of the field of a short packet. `None` if its count is invalid.
 pub fn valid(field: &[u8]) -> Option<Range<usize>> {
     let first = usize::from(*field.first()?);
     let (missing, begin) = match first {
@@ -104,7 +104,7 @@ pub fn valid(field: &[u8]) -> Option<Range<usize>> {
     (end <= field.len()).then_some(begin..end)
 }
 
-/// How many bytes stand before `len` valid ones in a short packet's field of `field` bytes.
+/// Bytes before the `len` valid ones in a short packet's field of `field` bytes.
 pub const fn lead(field: usize, len: usize) -> usize {
     match field - len {
         0 => 0,
@@ -113,7 +113,7 @@ pub const fn lead(field: usize, len: usize) -> usize {
     }
 }
 
-/// Completes a field whose `len` valid bytes stand behind their [`lead`]: writes the count, and
+/// Completes a field whose `len` valid bytes are after their [`lead`]: writes the count, and
 /// zeros behind. True if it is the field of a short packet.
 pub fn complete(field: &mut [u8], len: usize) -> bool {
     let (missing, lead) = (field.len() - len, lead(field.len(), len));

@@ -1,4 +1,4 @@
-//! What a slave does: it takes files (\[TUUCP\] 6.5).
+//! The slave, which receives files (\[TUUCP\] 6.5).
 
 use core::ops::Range;
 
@@ -8,7 +8,7 @@ use super::session::{Core, Current, Input, State};
 use super::sink::Sink;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 
 mod receiver;
 
@@ -24,7 +24,7 @@ impl Core {
         send: &command::Send<'_>,
     ) {
         if send.is_spooled() {
-            // A part of somebody's mail: it is not lost for that we do not deliver it.
+            // A part of someone's mail: it must not be lost because we do not deliver it.
             self.link.stats.files_skipped += 1;
             return self.decline(cx, say, b'S', b'E');
         }
@@ -41,9 +41,9 @@ impl Core {
 
     pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, say: &mut [u8], why: Refusal) {
         self.link.stats.files_skipped += 1;
-        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
-        // What the store does not take today it may take tomorrow, and a refusal for good deletes the job
-        // at the other end. A name that cannot be written will never be better.
+        self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
+        // The store may accept it later, and a permanent refusal deletes the job
+        // at the peer. A bad name is permanent.
         let later = command::postponement(b'S', self.link.theirs).filter(|_| why != Refusal::Name);
         self.link.say(say, later.unwrap_or_else(|| command::refusal(b'S')));
         self.enter(cx, Input::Refused);
@@ -53,18 +53,18 @@ impl Core {
     pub(super) fn accepted(&mut self, cx: &mut Cx<'_>, say: &mut [u8], offset: u64) {
         self.file.open = true;
         if offset > 0 {
-            // Nothing was said of going on in the middle.
+            // Resuming was not announced.
             return self.fail(cx, Blame::Local, FailureKind::Unsupported);
         }
         self.sink = Sink::default();
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = None;
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.link.say(say, b"SY\0");
         self.enter(cx, Input::Accepted);
     }
 
-    /// Bytes of the file; none is its end.
+    /// File data; empty is its end.
     pub(super) fn bytes_came(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, range: Range<usize>) {
         if range.is_empty() {
             return self.all_came(cx);
@@ -81,7 +81,7 @@ impl Core {
         }
     }
 
-    /// Asks the store to write when it is worth it.
+    /// Issues a write when it is worthwhile.
     pub(super) fn write_what_came(&mut self, memory_len: usize) {
         let full = !self.sink.has_room(memory_len, self.link.config.field_len());
         let pending = self.sink.pending();
@@ -90,7 +90,7 @@ impl Core {
         }
     }
 
-    /// All bytes are here: the store makes the file safe.
+    /// All bytes have arrived: the store closes the file.
     fn all_came(&mut self, cx: &mut Cx<'_>) {
         if self.file.info.size.is_some_and(|size| size != self.sink.end()) {
             return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers);
@@ -105,7 +105,7 @@ impl Core {
         self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::close(true) };
     }
 
-    /// The store has written what it was shown.
+    /// The store has completed the write.
     pub(super) fn written(&mut self) {
         self.sink.taken();
         match self.state {
@@ -116,12 +116,12 @@ impl Core {
         }
     }
 
-    /// The file is safe.
+    /// The file is durable.
     pub(super) fn kept(&mut self, cx: &mut Cx<'_>, say: &mut [u8]) {
-        debug_assert!(self.link.ending.is_running(), "an ending is dealt with before");
+        debug_assert!(self.link.ending.is_running(), "an ending was handled before");
         self.file.open = false;
         self.link.stats.files_done += 1;
-        self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
+        self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified: false });
         self.link.say(say, b"CY\0");
         self.enter(cx, Input::Stored);
     }

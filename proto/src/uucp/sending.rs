@@ -1,4 +1,4 @@
-//! What a master does: it sends files (\[TUUCP\] 6.5).
+//! The master, which sends files (\[TUUCP\] 6.5).
 
 use super::command;
 use super::link::Mem;
@@ -7,7 +7,7 @@ use super::session::{Core, Current, Input, State};
 use super::source::Source;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, StoreError};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
 
 mod sender;
@@ -15,7 +15,7 @@ mod sender;
 pub use sender::Sender;
 
 impl Core {
-    /// It is our turn: the next file, or the end.
+    /// This end is master: the next file, or the end.
     pub(super) fn say_next(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.exhausted {
             self.link.say(mem.say, b"H\0");
@@ -35,24 +35,24 @@ impl Core {
     }
 
     pub(super) fn refused(&mut self, cx: &mut Cx<'_>, why: Option<Refusal>, by_peer: bool) {
-        self.link.notes.push(Note::Refused { why, by_peer });
+        self.link.notes.push(QueuedEvent::Refused { why, by_peer });
         self.link.stats.files_skipped += 1;
         self.enter(cx, Input::Refused);
         self.ask = Ask::close(false);
     }
 
-    /// The other end takes the file.
+    /// The peer takes the file.
     pub(super) fn begin_file(&mut self, cx: &mut Cx<'_>) {
         self.source = Source::new(self.file.info.size);
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = Some(0);
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.enter(cx, Input::Accepted);
     }
 
     /// Makes the next packet of the file. True if there may be more to make.
     pub(super) fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
-        // The other end may close in between.
+        // The peer may close in between.
         if self.state != State::Data || !self.link.is_up() || !self.link.driver.has_room() {
             return false;
         }
@@ -94,17 +94,17 @@ impl Core {
                     cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text: info.name });
                 }
             }
-            // An empty name cannot be said either.
+            // An empty name cannot be encoded either.
             None => self.file.name_len = 0,
         }
     }
 
-    /// The store knows how the file ended.
+    /// The store has closed the file.
     pub(super) fn closed(&mut self, cx: &mut Cx<'_>, complete: bool) {
         self.file.open = false;
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.source.offset, verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.source.offset, verified: false });
         }
         self.enter(cx, Input::Closed);
         self.ask = Ask::Next;

@@ -1,24 +1,24 @@
-//! A conversation, whoever has files: whose turn it is, and what becomes of the file when it ends
+//! A session in either direction: the roles, and the file's fate when it ends
 //! (\[TUUCP\] 6.5).
 //!
-//! One end is the master and says commands, the other is the slave and answers. A master that has
-//! nothing more to do says `H`; a slave that has something answers `HN`, and the roles change. What a
-//! master does is in [`sending`](super::sending), what a slave does in [`receiving`](super::receiving).
+//! One end is the master and sends commands, the other is the slave and answers. A master with
+//! no more work sends `H`; a slave with work answers `HN`, and the roles are reversed. The
+//! master is in [`sending`](super::sending), the slave in [`receiving`](super::receiving).
 
 use super::command::{self, Command};
 use super::config::Config;
-use super::link::{Heard, Link, Mem};
+use super::link::{Link, Mem, Received};
 use super::sink::Sink;
 use super::source::Source;
 pub(super) use super::states::{Input, State};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
-use crate::session::{self, Ask, Ending, Note, Timer};
+use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
 use crate::trace::{TraceEvent, Wait};
 
 mod doors;
 
-/// The file that moves. Its name stands in memory.
+/// The current file. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Current {
     /// Facts, with an empty name.
@@ -28,12 +28,12 @@ pub(super) struct Current {
     pub(super) open: bool,
 }
 
-/// What an engine is made for.
+/// The purpose of an engine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Duty {
+pub(super) struct Purpose {
     /// It has files.
     pub(super) sends: bool,
-    /// It takes files.
+    /// It receives files.
     pub(super) takes: bool,
     pub(super) caller: bool,
 }
@@ -46,10 +46,10 @@ pub(super) struct Core {
     pub(super) source: Source,
     pub(super) sink: Sink,
     pub(super) file: Current,
-    pub(super) duty: Duty,
-    /// There is no file to send (any more).
+    pub(super) duty: Purpose,
+    /// There are no (more) files to send.
     pub(super) exhausted: bool,
-    /// Pending bytes that make a write worth its call.
+    /// Pending bytes from which a write is worthwhile.
     pub(super) write_at: usize,
 }
 
@@ -58,7 +58,7 @@ impl Core {
     /// are kept.
     pub(super) fn new(
         config: Config,
-        duty: Duty,
+        duty: Purpose,
         (slots, longest): (usize, usize),
         file_len: usize,
     ) -> Self {
@@ -84,7 +84,7 @@ impl Core {
         core
     }
 
-    /// It is our turn.
+    /// This end is master.
     fn master(&mut self) {
         self.ask = if self.exhausted { Ask::Nothing } else { Ask::Next };
     }
@@ -95,12 +95,12 @@ impl Core {
         }
     }
 
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         FileInfo { name: &name[..self.file.name_len], ..self.file.info }
     }
 
-    /// Whether input is taken now, or waits until the store has answered.
+    /// Whether input is accepted now, or blocked until the store replies.
     fn takes_input(&self, memory_len: usize) -> bool {
         let room = self.sink.has_room(memory_len, self.link.config.field_len());
         let later = self.link.ending.is_running() && self.state == State::Take && !room;
@@ -111,13 +111,13 @@ impl Core {
         self.ended(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    /// The conversation is over, or is to be.
+    /// The session is over or ending.
     pub(super) fn ended(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
         self.link.end(cx, outcome);
         self.settle(cx);
     }
 
-    /// What follows for the file when the conversation ends, whoever ended it.
+    /// Closes the file when the session ends, for whatever reason.
     fn settle(&mut self, cx: &mut Cx<'_>) {
         let outcome = match self.link.ending {
             Ending::Words(outcome) if self.state != State::End => outcome,
@@ -129,20 +129,20 @@ impl Core {
         self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         let Outcome::Failed(Failure { blame, kind }) = outcome else { return };
         if self.file.open && coming && self.sink.pending() > 0 {
-            // What has come is kept, as far as the store keeps parts of files.
+            // Received data is kept, if the store keeps partial files.
             if !matches!(kind, FailureKind::Store(_)) {
                 self.ask = Ask::Write;
             }
         }
         if self.file.open && kind == FailureKind::Aborted {
             self.link.stats.files_skipped += 1;
-            self.link.notes.push(Note::Cancelled { by_peer: blame == Blame::Peer });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: blame == Blame::Peer });
         }
     }
 
-    /// All that we came for is done, and the other end has said so: what is missing is only the goodbye.
+    /// All our work is done and confirmed by the peer: only the final exchange is missing.
     ///
-    /// A system of the family HDB leaves without a word after a `SN4`.
+    /// HDB systems hang up silently after a `SN4`.
     pub(super) fn is_content(&self) -> bool {
         match self.state {
             State::Farewell | State::Parting => true,
@@ -151,24 +151,24 @@ impl Core {
         }
     }
 
-    /// The line failed, or the other end fell silent.
+    /// The line failed, or the peer went silent.
     fn line_failed(&mut self, cx: &mut Cx<'_>, failure: Failure) {
         let content = self.is_content();
         self.ended(cx, if content { Outcome::Done } else { Outcome::Failed(failure) });
     }
 
-    /// What keeps us from sending, when all that is queued has left.
+    /// What blocks sending, when the queue is empty.
     fn waits_for(&self, memory_len: usize) -> Wait {
         let store = !self.ask.is_idle();
         match self.state {
             _ if !self.link.ending.is_running() => Wait::Nothing,
             State::Slave | State::Weigh | State::Take | State::Keep | State::Farewell => {
                 let full = store && !self.takes_input(memory_len);
-                if full { Wait::Store } else { Wait::Partner }
+                if full { Wait::Store } else { Wait::Peer }
             }
             _ if self.link.driver.has_output() => Wait::Nothing,
             _ if store => Wait::Store,
-            _ if !self.link.is_up() => Wait::Partner,
+            _ if !self.link.is_up() => Wait::Peer,
             State::Data => Wait::Window,
             State::Parting => Wait::Window,
             State::Offer | State::Confirm | State::Hangup => Wait::Answer,
@@ -176,7 +176,7 @@ impl Core {
         }
     }
 
-    /// Everything that follows from input and the store; harmless to call.
+    /// Processes input and store replies; idempotent.
     fn pump_session(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.begin(cx);
         self.settle(cx);
@@ -211,7 +211,7 @@ impl Core {
         self.link.driver.pump(mem.out);
     }
 
-    /// A file's bytes go on, in either direction.
+    /// Moves file data, in either direction.
     fn pump_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if !self.ask.is_idle() {
             return;
@@ -223,16 +223,16 @@ impl Core {
         }
     }
 
-    /// `CLOSE` has to wait for the `HY` before it, which waits for a place in the window.
+    /// `CLOSE` has to wait for the `HY` before it, which waits for a slot of the window.
     fn pump_parting(&mut self, cx: &mut Cx<'_>) {
         if self.state == State::Parting && self.link.all_said() && self.link.driver.is_drained() {
             self.ended(cx, Outcome::Done);
         }
     }
 
-    fn heard(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, heard: &Heard) {
+    fn heard(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, heard: &Received) {
         match heard {
-            Heard::Command(len) => {
+            Received::Command(len) => {
                 let text = &mem.text[..*len];
                 if cx.trace.enabled() {
                     cx.trace.record(cx.now, &TraceEvent::Text { name: "command", text });
@@ -245,9 +245,9 @@ impl Core {
                     None => self.fail(cx, Blame::Peer, FailureKind::Violation),
                 }
             }
-            Heard::Bytes(range) => self.bytes_came(cx, mem, range.clone()),
-            Heard::Close if self.is_content() => self.ended(cx, Outcome::Done),
-            Heard::Close => self.fail(cx, Blame::Peer, FailureKind::Aborted),
+            Received::Bytes(range) => self.bytes_came(cx, mem, range.clone()),
+            Received::Close if self.is_content() => self.ended(cx, Outcome::Done),
+            Received::Close => self.fail(cx, Blame::Peer, FailureKind::Aborted),
         }
     }
 
@@ -261,7 +261,7 @@ impl Core {
                 self.enter(cx, Input::Stored);
                 self.ask = Ask::close(true);
             }
-            // It has the bytes, and could not put the file into its place.
+            // It has the bytes, but could not rename the file into place.
             (State::Confirm, b'C', false) => self.refused(cx, Some(Refusal::NotStored), true),
             (State::Hangup, b'H', true) => {
                 self.link.say(say, b"HY\0");
@@ -277,7 +277,7 @@ impl Core {
         }
     }
 
-    /// For so long the last words are waited for.
+    /// Longest wait for the peer's last packets.
     fn begin_farewell(&mut self, cx: &Cx<'_>) {
         let most = self.link.config.linger.get().max(self.link.config.timeout.get());
         self.link.timers.set(Timer::Farewell, cx.now + most);
@@ -286,11 +286,11 @@ impl Core {
     /// The roles have changed.
     fn turned(&mut self, receives: bool) {
         if self.duty.takes && self.duty.sends {
-            self.link.notes.push(Note::Turned { receives });
+            self.link.notes.push(QueuedEvent::Turned { receives });
         }
     }
 
-    /// The master wants something.
+    /// The master has sent a command.
     fn obey(&mut self, cx: &mut Cx<'_>, say: &mut [u8], name: &mut [u8], command: Command<'_>) {
         match (self.state, command) {
             (State::Slave, Command::Hangup) if self.exhausted => {
@@ -299,7 +299,7 @@ impl Core {
                 self.begin_farewell(cx);
             }
             (State::Slave, Command::Hangup) => {
-                // We have files: now it is our turn.
+                // We have files: this end becomes master.
                 self.link.say(say, b"HN\0");
                 self.enter(cx, Input::Turned);
                 self.master();
@@ -317,15 +317,15 @@ impl Core {
         }
     }
 
-    /// Does not do what the master wants by this command, so that its job stays in its queue wherever that
+    /// Refuses a command of the master, so that its job stays in its queue wherever that
     /// is possible.
     pub(super) fn decline(&mut self, cx: &mut Cx<'_>, say: &mut [u8], command: u8, what: u8) {
         let later = command::postponement(command, self.link.theirs);
         let done = self.is_content();
-        self.link.notes.push(Note::Declined { what, kept: later.is_some() || done });
+        self.link.notes.push(QueuedEvent::Declined { what, kept: later.is_some() || done });
         match later {
             Some(answer) => self.link.say(say, answer),
-            // No answer leaves the job where it is.
+            // No answer keeps the job in the queue.
             None if done => self.ended(cx, Outcome::Done),
             None => self.link.say(say, command::refusal(command)),
         }
@@ -349,7 +349,7 @@ impl Core {
             }
             (Ask::Close { complete: true, .. }, Reply::Done) => self.kept(cx, mem.say),
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
-            // An answer to something else: a host's mistake.
+            // A reply to another request: a bug of the host.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),
         }
     }

@@ -7,14 +7,14 @@ use core::ops::Range;
 pub(super) struct Sink {
     from: usize,
     to: usize,
-    /// How many the store was last shown.
+    /// Length of the last write request.
     lent: usize,
     /// Position in the file of `from`.
     offset: u64,
 }
 
 impl Sink {
-    /// Bytes that the store may have.
+    /// Bytes ready for the store.
     pub(super) fn pending(&self) -> usize {
         self.to - self.from
     }
@@ -24,13 +24,13 @@ impl Sink {
         self.offset + self.pending() as u64
     }
 
-    /// Whether so many bytes have room, perhaps after moving what is here.
+    /// Whether this many bytes fit, perhaps after moving what is buffered.
     pub(super) fn has_room(&self, memory_len: usize, want: usize) -> bool {
         let movable = if self.lent == 0 { self.from } else { 0 };
         memory_len - self.to + movable >= want
     }
 
-    /// Takes bytes for which there is room.
+    /// Appends bytes, for which there is room.
     pub(super) fn push(&mut self, memory: &mut [u8], bytes: &[u8]) {
         if memory.len() - self.to < bytes.len() {
             memory.copy_within(self.from..self.to, 0);
@@ -41,7 +41,7 @@ impl Sink {
         self.to += bytes.len();
     }
 
-    /// What to show the store: position, and where the bytes stand. A request stays as it is until
+    /// The write request: position, and the range of the bytes. It is unchanged until
     /// it is answered.
     pub(super) fn lend(&mut self) -> (u64, Range<usize>) {
         if self.lent == 0 {
@@ -50,7 +50,7 @@ impl Sink {
         (self.offset, self.from..self.from + self.lent)
     }
 
-    /// The store has taken what it was shown.
+    /// The store has completed the write.
     pub(super) fn taken(&mut self) {
         self.from += self.lent;
         self.offset += self.lent as u64;

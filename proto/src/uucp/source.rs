@@ -9,17 +9,17 @@ pub(super) struct Source {
     pub(super) offset: u64,
     /// The length that was announced.
     size: Option<u64>,
-    /// The store has no more.
+    /// End of file reached.
     pub(super) ended: bool,
 }
 
 impl Source {
-    /// A file of this announced length begins.
+    /// Starts a file of this announced length.
     pub(super) fn new(size: Option<u64>) -> Self {
         Self { size, ended: size == Some(0), ..Self::default() }
     }
 
-    /// Bytes that are here and in no packet.
+    /// Buffered bytes that are in no packet.
     pub(super) fn ready(&self) -> usize {
         self.to - self.from
     }
@@ -41,7 +41,7 @@ impl Source {
         &mut room[..len]
     }
 
-    /// The store put `len` bytes into the room; none is the end of the file.
+    /// The store put `len` bytes into the room; 0 is the end of the file.
     pub(super) fn filled(&mut self, len: usize, memory_len: usize) {
         let len = len.min(memory_len - self.to).min(self.left());
         self.to += len;
@@ -54,7 +54,7 @@ impl Source {
         self.ended && self.size.is_some_and(|size| self.offset < size)
     }
 
-    /// Moves the next bytes into `into`, which is not longer than what is ready.
+    /// Copies the next bytes to `into`, which is at most as long as what is ready.
     pub(super) fn take(&mut self, memory: &[u8], into: &mut [u8]) {
         into.copy_from_slice(&memory[self.from..self.from + into.len()]);
         self.from += into.len();

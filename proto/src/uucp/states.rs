@@ -1,59 +1,59 @@
-//! Where a session stands, as data (\[TUUCP\] 6.5). Both ends have one table, since the roles may change:
+//! The state table of a session (\[TUUCP\] 6.5). Both ends have one table, since the roles may change:
 //! one that sends starts as the master, with `next`, the other one as the slave.
 
 use crate::session::states;
 
 states! {
-    /// Where the session stands.
+    /// The states of a session.
     pub(crate) enum State {
-        /// Master: the next file is looked for.
+        /// Master: requests the next file.
         Next = "next",
-        /// Master: `S` is said.
+        /// Master: `S` is sent.
         Offer = "offer",
-        /// Master: the file goes.
+        /// Master: sends the file.
         Data = "data",
-        /// Master: all of it is out, `CY` is waited for.
+        /// Master: all of it is sent, waits for `CY`.
         Confirm = "confirm",
-        /// Master: the store is told how the file ended.
+        /// Master: closes the file.
         Sent = "sent",
-        /// Master: `H` is said.
+        /// Master: `H` is sent.
         Hangup = "hangup",
-        /// Slave: a command is waited for.
+        /// Slave: waits for a command.
         Slave = "slave",
         /// Slave: the store's decision on a file.
         Weigh = "weigh",
-        /// Slave: the file comes.
+        /// Slave: receives the file.
         Take = "take",
-        /// Slave: all of it is here, the store makes it safe.
+        /// Slave: all of it has arrived, the store closes it.
         Keep = "keep",
-        /// Slave: `HY` is said.
+        /// Slave: `HY` is sent.
         Farewell = "farewell",
-        /// Master: the last `HY` is to leave, as soon as the window lets it.
+        /// Master: the last `HY` waits for the window.
         Parting = "parting",
-        /// Nothing more.
+        /// The end.
         End = "end",
     }
-    /// What moves a session.
+    /// The inputs of a session.
     enum Input {
-        /// There is a file, and `S` is said or has come.
+        /// There is a file: `S` was sent or received.
         File,
-        /// There are no more files: `H` is said or has come.
+        /// There are no more files: `H` was sent or received.
         NoMoreFiles,
-        /// `SY` has come or is said.
+        /// `SY` was received or sent.
         Accepted,
-        /// The file is not taken, by either end.
+        /// The file was refused, by either end.
         Refused,
-        /// The empty packet at the end of a file was sent or has come.
+        /// The empty packet at the end of a file was sent or received.
         EndOfFile,
-        /// `CY` has come, or the store has made the file safe.
+        /// `CY` was received, or the store has closed the file.
         Stored,
-        /// The store knows how the file ended.
+        /// The store has closed the file.
         Closed,
-        /// `HN` is said or has come: the roles change.
+        /// `HN` was sent or received: the roles are reversed.
         Turned,
-        /// `HY` has come.
+        /// `HY` was received.
         Agreed,
-        /// The conversation is over, in good order or not.
+        /// The session is over, in good order or not.
         Over,
     }
     table {

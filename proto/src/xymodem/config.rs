@@ -5,13 +5,13 @@ use crate::line::LineFacts;
 use crate::time::Span;
 
 crate::choice! {
-    /// Which of the family. A sender obeys the receiver's wish for checksum, CRC or stream whatever
+    /// The variant. A sender follows the receiver's request for checksum, CRC or streaming regardless of
     /// its own variant; the variant says whether there is a block 0 and how long blocks are.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Variant {
         /// One file, blocks of 128 bytes; as a receiver, checksums.
         Xmodem = "xmodem",
-        /// One file, blocks of 128 bytes; as a receiver, CRCs, and checksums if nobody answers.
+        /// One file, blocks of 128 bytes; as a receiver, CRCs, and checksums if there is no answer.
         XmodemCrc = "xmodem-crc",
         /// One file, blocks of 1024 bytes; as a receiver like `XmodemCrc`.
         Xmodem1k = "xmodem-1k",
@@ -45,25 +45,25 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What a receiver does with the first EOT, which may be a byte that noise made.
+    /// How a receiver handles the first EOT, which may be noise.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum FirstEot {
-        /// Takes it if it confirms the announced length, else answers NAK and takes the second.
+        /// Accepts it if the announced length agrees, else sends NAK and accepts the second.
         #[default]
         Auto = "auto",
-        /// Answers NAK, takes the second (\[XY88\] figures 3 to 5).
+        /// Sends NAK, accepts the second (\[XY88\] figures 3 to 5).
         Nak = "nak",
-        /// Takes it if nothing follows for a second (as lrzsz does).
+        /// Accepts it if a second of silence follows (as lrzsz does).
         Wait = "wait",
     }
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// All settings, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         "xymodem.variant" variant: Variant[word] = "ymodem",
-            "Which of the family",
+            "Protocol variant",
             "[XY88]", no_flag;
         "xymodem.block" block: BlockLength[word "bytes"] = "auto",
             "Longest block to send; auto is 128 for xmodem and xmodem-crc, 1024 for the others, and 128 for ymodem where the receiver asks for checksums",
@@ -72,7 +72,7 @@ crate::settings! {
             "Send 128-byte blocks for a while after a long one was damaged",
             "docs/decisions/020";
         "xymodem.retries" retries: u8[1..=94] = 10,
-            "How often one block may fail before the transfer does",
+            "Retry limit of a block",
             "[XY88] chapter 7";
         "xymodem.starts" starts: u8[0..=94] = 4,
             "How often an XMODEM receiver sends C before it falls back to NAK and checksums; 0 is never",
@@ -87,18 +87,18 @@ crate::settings! {
             "A sender's wait for an answer before it sends the block again",
             "[XY88] chapter 7";
         "xymodem.patience" patience: Span[1..=3600 seconds] = 120,
-            "How long to wait for the partner to begin",
+            "Longest wait for the peer to start",
             "lrzsz rx, 140 s";
         "xymodem.char-timeout" char_timeout: Span[10..=60_000 milliseconds] = 1000,
             "Silence inside a block that ends it",
             "[XY88] chapter 7";
         "xymodem.purge" purge: Span[10..=60_000 milliseconds] = 1000,
-            "Silence that must follow a damaged block before it is asked for again",
+            "Silence that must follow a damaged block before the NAK",
             "[XY88] chapter 7";
         "xymodem.first-eot" first_eot: FirstEot[word] = "auto",
-            "What a receiver does with the first EOT: take it if the announced length agrees, else NAK; NAK always; take it if a second of silence follows",
+            "How a receiver handles the first EOT: accept it if the announced length agrees, else NAK; always NAK; accept it if a second of silence follows",
             "[XY88] figures 3 to 5; lrzsz";
-        /// Right as it is unless the partner is known to need one.
+        /// Leave it unless the peer is known to need one.
         "xymodem.pause" pause: Span[0..=1000 milliseconds] = 0,
             "Pause before each block or answer; a need for one is learnt from losses",
             "docs/decisions/020";
@@ -115,10 +115,10 @@ crate::settings! {
             "Put the count of 128-byte records into block 0, for KMD and IMP",
             "lrzsz sb";
         "xymodem.linger" linger: Span[0..=60_000 milliseconds] = 4000,
-            "How long a receiver stays to repeat its last acknowledgement",
+            "How long a receiver lingers to retransmit its last acknowledgement",
             "docs/decisions/001";
         "xymodem.buffer" buffer_len: usize[128..=1_048_576 "bytes"] = 131_072,
-            "File data kept between the engine and its store",
+            "Buffer for file data between the engine and its store",
             "docs/decisions/001", no_flag;
     }
     also {
@@ -161,14 +161,14 @@ impl Config {
     }
 
     pub(crate) fn sink_len(&self) -> usize {
-        // Padding is only known when the next block has come.
+        // Padding is known only when the next block has arrived.
         let blocks = 1 + usize::from(self.truncate_pad);
         self.buffer_len.max(self.receive_block() * blocks)
     }
 
-    /// The queue towards the port: one block, or many if nobody acknowledges them.
+    /// The queue towards the port: one block, or many where they are not acknowledged.
     pub(crate) fn queue_len(&self) -> usize {
-        // Block 0 may be a long one whatever the blocks are.
+        // Block 0 may be long regardless of the block length.
         let block = wire_len(if self.variant.is_batch() { LONG } else { self.send_block() });
         match self.variant {
             Variant::YmodemG => self.buffer_len.clamp(block, 64 * wire_len(LONG)),
@@ -181,7 +181,7 @@ impl Config {
         if self.variant.is_batch() { LONG } else { SHORT }
     }
 
-    /// Bytes of memory a sender of this configuration lives in.
+    /// Bytes of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.sender_lengths().iter().sum()
     }
@@ -191,7 +191,7 @@ impl Config {
         [self.source_len(), self.queue_len(), self.name_len()]
     }
 
-    /// Bytes of memory a receiver of this configuration lives in.
+    /// Bytes of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.receiver_lengths().iter().sum()
     }
@@ -201,7 +201,7 @@ impl Config {
         [self.sink_len(), if self.variant.is_batch() { LONG } else { 0 }]
     }
 
-    /// How a receiver of this variant begins.
+    /// The first start character of a receiver of this variant.
     pub(crate) fn start(&self) -> (u8, Check) {
         match self.variant {
             Variant::Xmodem => (super::frame::NAK, Check::Sum),

@@ -1,33 +1,33 @@
-//! Blocks out of the stream of bytes, nothing more (\[XY88\] figures 1 and 2).
+//! Framing: blocks in the byte stream (\[XY88\] figures 1 and 2).
 //!
-//! A block is found by its first byte and its length; what follows a damaged block is for the
-//! receiver to pass over. The number is not judged here, only that it agrees with its complement.
+//! A block is found by its first byte and its length; the receiver discards
+//! what follows a damaged block. The number is only compared with its complement.
 
 use crate::crc::crc16;
 use crate::reason::reasons;
 
-/// Begins a block of 128 bytes.
+/// Starts a block of 128 bytes.
 pub const SOH: u8 = 0x01;
-/// Begins a block of 1024 bytes.
+/// Starts a block of 1024 bytes.
 pub const STX: u8 = 0x02;
 /// No more blocks.
 pub const EOT: u8 = 0x04;
 /// The block was good.
 pub const ACK: u8 = 0x06;
-/// Rubs out a cancel that ended up on a command line.
+/// Erases a cancel that ended up on a command line.
 pub const BS: u8 = 0x08;
-/// The block was not good; before the first block: begin, with checksums.
+/// The block was bad; before the first block: start, with checksums.
 pub const NAK: u8 = 0x15;
 /// Two in a row end the transfer.
 pub const CAN: u8 = 0x18;
 /// Fills the last block (CP/M's end of file).
 pub const SUB: u8 = 0x1A;
-/// Begin, with CRCs.
+/// Start, with CRCs.
 pub const WANT_CRC: u8 = b'C';
-/// Begin, with CRCs and without acknowledgements.
+/// Start, with CRCs and without acknowledgements.
 pub const WANT_STREAM: u8 = b'G';
 
-/// What says goodbye: \[XY88\] wants two CAN at least, programs send eight and rub them out.
+/// What ends the session: \[XY88\] wants two CAN at least, programs send eight and erase them.
 pub const CANCEL: [u8; 16] =
     [CAN, CAN, CAN, CAN, CAN, CAN, CAN, CAN, BS, BS, BS, BS, BS, BS, BS, BS];
 
@@ -38,7 +38,7 @@ pub const LONG: usize = 1024;
 /// Bytes before the data.
 pub const HEADER: usize = 3;
 
-/// What guards a block.
+/// The check of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
     /// Sum of the data bytes, modulo 256.
@@ -63,7 +63,7 @@ pub fn sum(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
 }
 
-/// Completes a block in place: its `len` (128 or 1024) data bytes stand behind [`HEADER`].
+/// Completes a block in place: its `len` (128 or 1024) data bytes are after [`HEADER`].
 /// Returns its length on the wire.
 pub fn finish(block: &mut [u8], number: u8, len: usize, check: Check) -> usize {
     block[0] = if len == LONG { STX } else { SOH };
@@ -81,17 +81,17 @@ pub fn finish(block: &mut [u8], number: u8, len: usize, check: Check) -> usize {
 }
 
 reasons! {
-    /// Why bytes are no block.
+    /// Why a block is invalid.
     pub enum BadBlock {
         /// STX, where blocks of 1024 bytes are not expected.
-        TooLong = "a longer block than there is room for",
+        TooLong = "block longer than the buffer",
         /// The number and its complement.
         Number = "number and complement disagree",
         /// The checksum or CRC is wrong.
         Check = "check",
-        /// Bytes came behind an EOT, so it was none.
+        /// Bytes followed an EOT, so it was noise.
         BehindEot = "bytes behind EOT",
-        /// A byte that begins no block, where one was expected.
+        /// An invalid first byte of a block.
         NoBlock = "expected a block",
         /// The rest of a block does not come.
         Silence = "silence in a block",
@@ -101,30 +101,30 @@ reasons! {
 /// What the reader found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// A block with a good check. Its data stand at the beginning of the room.
+    /// A block with a good check. Its data are at the beginning of the room.
     Block {
         /// Its number.
         number: u8,
         /// Its data bytes: 128 or 1024.
         len: usize,
     },
-    /// Something that began as a block and was none.
+    /// An invalid block.
     Damaged {
         /// What was wrong.
         why: BadBlock,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
     },
-    /// A byte between blocks that does not begin one.
+    /// A byte between blocks that does not start one.
     Byte(u8),
 }
 
-/// Finds blocks. The data go straight to where the receiver wants them.
+/// Finds blocks. The data goes directly to the receiver's buffer.
 #[derive(Clone, Debug)]
 pub struct BlockReader {
-    /// What guards the blocks.
+    /// The check of the blocks.
     pub check: Check,
-    /// A block with a wrong sum may still have a good CRC: the sender chose before we fell back.
+    /// A block with a wrong checksum may still have a good CRC: the sender chose before we fell back.
     /// If so, `check` is changed.
     pub either: bool,
     /// The longest block there is room for.
@@ -134,7 +134,7 @@ pub struct BlockReader {
     /// Bytes of the block so far.
     have: usize,
     len: usize,
-    /// Bytes of the block that was given up last.
+    /// Bytes of the last discarded block.
     lost: usize,
 }
 
@@ -154,7 +154,7 @@ impl BlockReader {
         self.have > 0
     }
 
-    /// Takes bytes up to the end of a block or of something else; `room` is the same for all calls
+    /// Takes bytes up to the end of the next item; `room` is the same for all calls
     /// of one block and holds the longest. Returns how many bytes were taken.
     pub fn next(&mut self, room: &mut [u8], bytes: &[u8]) -> (usize, Option<Found>) {
         let mut used = 0;
@@ -229,14 +229,14 @@ impl BlockReader {
         Found::Damaged { why, len: self.abandon() }
     }
 
-    /// Gives up the block that has begun; returns how many bytes that were.
+    /// Discards the incomplete block; returns its length so far.
     pub fn abandon(&mut self) -> usize {
         self.lost = self.have;
         core::mem::take(&mut self.have)
     }
 
-    /// CANs at the end of the block that was damaged or given up last, perhaps with BS behind them:
-    /// a sender that gave up in the middle of it. `room` is that of the block.
+    /// CANs at the end of the last damaged or discarded block, perhaps with BS after them:
+    /// a sender that cancelled in the middle of it. `room` is that of the block.
     pub fn cancels(&self, room: &[u8]) -> usize {
         let data = self.lost.saturating_sub(HEADER).min(self.len);
         let tail = self.lost.saturating_sub(HEADER + data).min(self.tail.len());

@@ -1,7 +1,7 @@
-//! How long the next block is (docs/decisions/020).
+//! The length of the next block (docs/decisions/020).
 //!
-//! A long block costs fewer round trips, a short one less when it is damaged. What blocks of either
-//! length really cost is measured, from the first byte to the acknowledgement, repetitions and all.
+//! A long block costs fewer round trips, a short one less when it is damaged. The real cost of either
+//! length is measured, from the first byte to the acknowledgement, including retransmissions.
 
 use super::frame::{LONG, SHORT};
 use crate::time::Duration;
@@ -10,8 +10,8 @@ use crate::time::Duration;
 const TRIAL: u8 = (LONG / SHORT) as u8;
 /// Short blocks after which a long one is tried again.
 const AGAIN: u8 = 40;
-/// A long block that needed more copies than this is not tried again: the next may not come
-/// through at all, and it may not be cut (\[XY88\]: a block that is repeated keeps its size).
+/// A long block that needed more copies than this is not tried again: the next may never get
+/// through, and it must not be split (\[XY88\]: a retransmitted block keeps its size).
 const MOST_COPIES: u8 = 4;
 
 /// Chooses between long and short blocks.
@@ -21,11 +21,11 @@ pub(crate) struct LengthPolicy {
     /// Smoothed time for one block of each length.
     long: Option<Duration>,
     short: Option<Duration>,
-    /// Short blocks still to try.
+    /// Short blocks left to try.
     trial: u8,
     /// Short blocks in a row.
     shorts: u8,
-    /// Long blocks are given up.
+    /// Long blocks are no longer used.
     hopeless: bool,
 }
 
@@ -54,19 +54,19 @@ impl LengthPolicy {
         !dear
     }
 
-    /// A long block was asked for again.
+    /// A long block got a NAK.
     pub(crate) fn damaged(&mut self) {
         if self.adapt && self.short.is_none() {
             self.trial = TRIAL;
         }
     }
 
-    /// What one block usually takes, of the kind that takes longer.
+    /// The usual time of a block, of the slower length.
     pub(crate) fn usual(&self) -> Duration {
         self.long.max(self.short).unwrap_or_default()
     }
 
-    /// A block was acknowledged so long after it was first sent, and after so many copies.
+    /// A block was acknowledged: the time since it was first sent, and the copies sent.
     pub(crate) fn taken(&mut self, long: bool, copies: u8, cost: Duration) {
         self.hopeless |= self.adapt && long && copies > MOST_COPIES && self.short.is_some();
         let smoothed = if long { &mut self.long } else { &mut self.short };

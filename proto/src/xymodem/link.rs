@@ -1,52 +1,54 @@
-//! What sender and receiver have in common: the words towards the port, counters, the things to
-//! tell the person, and how a transfer ends.
+//! What sender and receiver have in common: control characters to the port, counters, events
+//! for the user, and how a transfer ends.
 
 use super::config::Config;
 use super::frame::{CANCEL, Check};
 use super::pace::Pace;
 use crate::engine::{Cx, Outcome};
-use crate::session::{Ending, FewTimers, Note, Notes, Outbox, Port, Timer, Words};
+use crate::session::{
+    Ending, EventQueue, FewTimers, InputTrace, Outbox, Port, QueuedEvent, Timer, WaitTrace, Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Load, TraceEvent, Waits};
+use crate::trace::{Load, TraceEvent};
 
-/// Quiet that lets a failed transfer's last bytes run out.
+/// Silence in which a failed transfer's last bytes drain.
 const DRAIN: Duration = Duration::from_millis(400);
-/// Quiet after which a receiver that was cut off in a block has noticed it: a second for the next
+/// Silence after which a receiver has noticed a truncated block: a second for the next
 /// byte, a second of purge, and its NAK.
 const DRAIN_CUT: Duration = Duration::from_millis(2600);
-/// How often a cancel is repeated to a partner that goes on.
+/// How often a cancel is repeated to a peer that continues.
 const CANCELS: u8 = 3;
 
 /// The common part of both engines.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) config: Config,
-    /// Single characters on their way to the port: answers, start characters, cancels.
+    /// Single characters queued for the port: answers, start characters, cancels.
     pub(crate) answers: Outbox,
     characters: [u8; 40],
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes<6>,
+    pub(crate) notes: EventQueue<6>,
     pub(crate) ending: Ending,
     pub(crate) pace: Pace,
     pub(crate) timers: FewTimers,
     pub(crate) port: Port,
-    /// What was agreed, and something to say, in words.
+    /// The negotiated parameters and a message, as text.
     agreement: &'static str,
     pub(crate) message: &'static [u8],
     /// Consecutive CAN between blocks.
     pub(crate) cans: u8,
-    /// The partner is told, and told again if it goes on.
+    /// The cancel is sent, and repeated if the peer continues.
     cancelling: bool,
     cancels: u8,
-    /// The partner goes on after the end.
+    /// The peer continues after the end.
     heard: bool,
     /// We stopped in the middle of a block.
     pub(crate) cut: bool,
-    /// What the trace says we wait for.
-    pub(crate) waits: Waits,
-    /// What the trace says of bytes that come.
-    pub(crate) comings: Comings,
+    /// The traced cause of waiting.
+    pub(crate) waits: WaitTrace,
+    /// The trace of received bytes.
+    pub(crate) comings: InputTrace,
 }
 
 impl Link {
@@ -56,7 +58,7 @@ impl Link {
             answers: Outbox::default(),
             characters: [0; 40],
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             ending: Ending::No,
             pace,
             timers: FewTimers::default(),
@@ -68,13 +70,13 @@ impl Link {
             cancels: 0,
             heard: false,
             cut: false,
-            waits: Waits::default(),
-            comings: Comings::default(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
             config,
         }
     }
 
-    /// A block or an answer went unheard: the next ones wait longer.
+    /// A block or an answer was lost: the next ones are delayed more.
     pub(crate) fn lost_block(&mut self) {
         self.pace.lost_block(self.config.pause.get(), self.config.line.time(132));
     }
@@ -98,13 +100,13 @@ impl Link {
         let pending = self.answers.pending();
         self.port.given(cx.now, pending);
         self.answers.reuse();
-        // No room means that the port takes nothing; the partner will ask again.
+        // No room means that the port has stalled; the peer will ask again.
         self.answers.put(&mut self.characters, words);
         let load = Load { at: self.stats.wire_out_bytes + pending as u64, ..Load::default() };
         trace_sent(cx, letter(words[0]), number, words.len(), 0, load);
     }
 
-    /// Lends nothing for this long.
+    /// Pauses output for this long.
     pub(crate) fn pause(&mut self, now: Instant, pause: Duration) {
         self.timers.stop(Timer::Pause);
         if !pause.is_zero() {
@@ -124,7 +126,7 @@ impl Link {
         self.cans >= 2
     }
 
-    /// Begins to end, with a cancel if the partner does not know. The first reason counts.
+    /// Starts to end, with a cancel if the peer does not know. The first reason counts.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome, cancel: bool) {
         if !self.ending.begin(cx, outcome) {
             return;
@@ -140,7 +142,7 @@ impl Link {
         }
     }
 
-    /// The last words leave, the store closes; then it is over. `idle`: the store has answered.
+    /// Sends the last packets and closes the file; then it is over. `idle`: the store has answered.
     /// `stay` is how long a good end lingers.
     pub(crate) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool, stay: Duration) {
         let Ending::Words(outcome) = self.ending else { return };
@@ -160,13 +162,13 @@ impl Link {
         self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
     }
 
-    /// Passes over input after a failure; returns how many bytes were taken.
+    /// Discards input after a failure; returns how many bytes were taken.
     pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
         match self.ending {
             Ending::Over(_) | Ending::No => 0,
             Ending::Words(_) => len,
             Ending::Linger { .. } => {
-                // A partner that goes on is waited for only as often as it is told to stop.
+                // A peer that continues delays the end at most as often as the cancel is repeated.
                 if !self.heard {
                     self.heard = true;
                     self.timers.set(Timer::Linger, cx.now + DRAIN);
@@ -192,12 +194,12 @@ impl Link {
         }
     }
 
-    /// The words that notes refer to.
+    /// The texts that queued events refer to.
     pub(crate) fn words(&self) -> Words<'_> {
         Words { agreement: self.agreement, message: self.message, ..Words::default() }
     }
 
-    /// Tells the person what was agreed, and what the protocol loses.
+    /// Reports the negotiated parameters and what the protocol loses.
     pub(crate) fn agreed(&mut self, check: Check, streaming: bool) {
         let batch = self.config.variant.is_batch();
         self.agreement = match (batch, streaming, check) {
@@ -214,11 +216,11 @@ impl Link {
                 "XMODEM: checksum; one file; name, time and length are lost"
             }
         };
-        self.notes.push(Note::Negotiated);
+        self.notes.push(QueuedEvent::Negotiated);
     }
 }
 
-/// How the trace names a character.
+/// The name of a character in traces.
 pub(crate) const fn letter(word: u8) -> char {
     use super::frame::{ACK, CAN, EOT, NAK};
     match word {
@@ -230,7 +232,7 @@ pub(crate) const fn letter(word: u8) -> char {
     }
 }
 
-/// Leaves the trace of something that was queued. Blocks are `D`, block 0 is `F`.
+/// Traces queued output. Blocks are `D`, block 0 is `F`.
 pub(crate) fn trace_sent(
     cx: &mut Cx<'_>,
     kind: char,
@@ -244,7 +246,7 @@ pub(crate) fn trace_sent(
     }
 }
 
-/// Leaves the trace of something that came: a block of `len` bytes of data, or a character.
+/// Traces received input: a block of `len` bytes of data, or a character.
 pub(crate) fn trace_got(cx: &mut Cx<'_>, kind: char, number: u64, len: usize, at: u64) {
     if cx.trace.enabled() {
         let data = if kind == 'D' { len } else { 0 };

@@ -6,16 +6,16 @@
 //! EOT                               after the last block
 //! ```
 //!
-//! The receiver begins: NAK asks for the checksum, `C` for the CRC, `G` for a stream without
+//! The receiver starts: NAK requests checksums, `C` CRCs, `G` streaming without
 //! acknowledgements. It answers each block with ACK or NAK; CAN CAN ends everything. YMODEM puts a
 //! block 0 with name, length, time and mode before each file, and an empty one after the last.
 //!
-//! | what is lost | XMODEM | YMODEM |
+//! | lost | XMODEM | YMODEM |
 //! |---|---|---|
 //! | name, time, mode | yes: the store is offered an empty name | no |
 //! | length | yes: the last block's padding stays, unless `truncate-pad` is set | no |
 //! | more than one file | yes: the others are refused | no |
-//! | leaving out one file | yes: a refusal or a cancel ends everything | yes, the same |
+//! | skipping one file | yes: a refusal or a cancel ends everything | yes, the same |
 //!
 //! Reading order: [`frame`] finds blocks in the stream of bytes, [`packet`] is the content of block
 //! 0, [`states`] is the whole protocol on one screen, [`Sender`] and [`Receiver`] are the engines.

@@ -5,8 +5,8 @@
 //!          decimal   octal    octal   octal     decimal       decimal
 //! ```
 //!
-//! Fields are optional from the right. An empty name ends the batch. What could be told of a file
-//! and is not known is 0, except the length: without it all other fields are missing too.
+//! Fields are optional from the right. An empty name ends the batch. Unknown fields are 0,
+//! except the length: without it all other fields are missing too.
 
 use super::frame::{LONG, SHORT};
 use crate::file::{FileInfo, Left};
@@ -14,18 +14,18 @@ use crate::file::{FileInfo, Left};
 /// Unix: a regular file.
 const REGULAR: u32 = 0o100_000;
 
-/// What block 0 says, with its name as bytes of the block.
+/// The content of block 0, with its name as bytes of the block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header<'a> {
     /// Name; empty ends the batch.
     pub name: &'a [u8],
     /// Length in bytes. 0 is an empty file, absent is unknown.
     pub size: Option<u64>,
-    /// Time of the last change, in seconds since 1970.
+    /// Modification time, in seconds since 1970.
     pub modified: Option<i64>,
     /// Permission bits.
     pub mode: Option<u32>,
-    /// What the batch still holds.
+    /// The rest of the batch.
     pub left: Option<Left>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Header<'a> {
         Some(Self { name, size, modified, mode, left })
     }
 
-    /// What a store is told.
+    /// The description for the store.
     pub fn info(&self) -> FileInfo<'a> {
         FileInfo {
             name: self.name,
@@ -59,7 +59,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// A number in this radix; `None` if it is none, or more than 64 bits.
+/// A number in this radix; `None` if it is invalid, or more than 64 bits.
 fn number(digits: &[u8], radix: u32) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, byte| {
         let digit = char::from(*byte).to_digit(radix)?;
@@ -103,7 +103,7 @@ pub fn emit(info: &FileInfo<'_>, records: bool, data: &mut [u8]) -> Option<usize
     Some(len)
 }
 
-/// Text that grows in given memory.
+/// Text in memory that is passed in.
 struct Text<'a> {
     bytes: &'a mut [u8],
     len: usize,

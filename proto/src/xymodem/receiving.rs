@@ -9,18 +9,18 @@ use super::states::{Place, ReceiverInput, ReceiverStep, Receiving, on_block};
 use crate::crc::crc16;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, StoreError};
-use crate::session::{self, Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, QueuedEvent, trace_duplicate};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, trace_duplicate};
+use crate::trace::TraceEvent;
 
-mod hearing;
+mod input;
 mod receiver;
 
-use hearing::Hearing;
+use input::InputMode;
 use receiver::Mem;
 pub use receiver::Receiver;
 
-/// The file that is being received. Its name stands in memory.
+/// The file that is being received. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     name_len: usize,
@@ -30,11 +30,11 @@ struct Current {
     left: Option<Left>,
     /// The store has it open.
     open: bool,
-    /// Bytes that came behind the announced length.
+    /// Bytes that came after the announced length.
     excess: u64,
 }
 
-/// Bytes behind the announced length that may be padding: one block. More is a longer file.
+/// Bytes after the announced length that may be padding: one block. More is a longer file.
 const MOST_PADDING: u64 = LONG as u64;
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ struct Core {
     state: Receiving,
     ask: Ask,
     reader: BlockReader,
-    hearing: Hearing,
+    input: InputMode,
     sink: Sink,
     file: Current,
     /// The start character in use.
@@ -53,35 +53,35 @@ struct Core {
     expected: u8,
     /// No block of the file's data has come yet.
     first: bool,
-    /// When we began to ask; `None` before the first call.
+    /// When the first start character was sent; `None` before the first call.
     began: Option<Instant>,
-    /// Something good has come.
+    /// A good block has arrived.
     begun: bool,
     /// Start characters sent without an answer.
     starts: u8,
     /// Failures in a row.
     tries: u8,
-    /// Blocks in a row that had been received before.
+    /// Duplicate blocks in a row.
     repeats: u8,
     /// EOTs in a row.
     eots: u8,
-    /// The CRC of block 0 of this file.
+    /// CRC of block 0 of this file.
     header: u16,
-    /// A block was damaged and has not come again: an EOT now is none.
+    /// A block was damaged and not yet retransmitted: an EOT now is noise.
     owed: bool,
-    /// The last thing we said was said because nothing came.
+    /// Our last output was due to a timeout.
     prompted: bool,
-    /// Timers count from here: when the last answer left.
+    /// Start of the timers: when the last answer left.
     base: Instant,
-    /// When the last good block came, or the beginning.
+    /// When the last good block came, or the start.
     good: Instant,
-    /// When the last answer left that was no repetition.
+    /// When the last answer left that was not a retransmission.
     answered: Instant,
     /// When the last byte came.
     heard: Instant,
     /// Smoothed time from an answer to the block that follows.
     gap: Duration,
-    /// Pending bytes that make a write worth its call.
+    /// Pending bytes from which a write is worthwhile.
     write_at: usize,
 }
 
@@ -96,7 +96,7 @@ impl Core {
             state: if batch { Receiving::Header } else { Receiving::Offer },
             ask: if batch { Ask::Nothing } else { Ask::Offer },
             reader: BlockReader::new(check, config.receive_block()),
-            hearing: Hearing::Blocks,
+            input: InputMode::Blocks,
             sink: Sink::default(),
             file: Current::default(),
             start,
@@ -130,14 +130,14 @@ impl Core {
         self.began.is_some()
     }
 
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let Current { name_len, size, modified, mode, left, .. } = self.file;
         let name = &name[..name_len];
         FileInfo { name, size, modified, mode, left, ..FileInfo::default() }
     }
 
-    /// Whether input is taken now, or waits until the store has answered.
+    /// Whether input is accepted now, or blocked until the store replies.
     fn takes_input(&self, memory_len: usize) -> bool {
         match self.link.ending {
             Ending::No => {
@@ -156,7 +156,7 @@ impl Core {
         }
     }
 
-    /// Ends with a failure; `cancel`: the partner is told.
+    /// Ends with a failure; `cancel`: the peer is told.
     fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
         if !self.link.ending.is_running() {
             return;
@@ -164,13 +164,13 @@ impl Core {
         self.enter(cx, ReceiverInput::Failed);
         let unwritten = self.sink.pending() > 0 && !matches!(kind, FailureKind::Store(_));
         self.ask = match self.file.open {
-            // What has come is kept, as far as the store keeps parts of files.
+            // Received data is kept, if the store keeps partial files.
             true if unwritten => Ask::Write,
             true => Ask::close(false),
             false => Ask::Nothing,
         };
         if self.file.open && kind == FailureKind::Aborted {
-            self.link.notes.push(Note::Cancelled { by_peer: blame == Blame::Peer });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: blame == Blame::Peer });
         }
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
     }
@@ -179,7 +179,7 @@ impl Core {
         self.fail(cx, Blame::Local, FailureKind::Aborted, true);
     }
 
-    /// Says something to the partner, after the pause it may need.
+    /// Sends a character to the peer, after the pause it may need.
     fn say(&mut self, cx: &mut Cx<'_>, words: &[u8]) {
         let pause = self.link.pace.block();
         self.link.pause(cx.now, pause);
@@ -188,7 +188,7 @@ impl Core {
         self.prompted = false;
     }
 
-    /// Asks the sender to begin, or to go on.
+    /// Requests the start or the next block.
     fn say_start(&mut self, cx: &mut Cx<'_>) {
         self.starts = self.starts.saturating_add(1);
         let start = self.start;
@@ -198,7 +198,7 @@ impl Core {
     fn on_block(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u8, len: usize) {
         let stats = &mut self.link.stats;
         stats.packets_in += 1;
-        // The reader stands behind the block.
+        // The reader is after the block.
         trace_got(cx, 'D', u64::from(number), len, self.link.stats.wire_in_bytes);
         let place = match (self.state, number) {
             (Receiving::Header, 0) => Place::Next,
@@ -207,8 +207,8 @@ impl Core {
             }
             (Receiving::Data, n) if n == self.expected => Place::Next,
             (Receiving::Data, n) if n == self.expected.wrapping_sub(1) => {
-                // Before the first block of XMODEM there is none. In YMODEM it is block 0; that of another file comes
-                // only from a sender that believes this one is over.
+                // There is none before the first block of XMODEM. In YMODEM it is block 0; a sender that believes this
+                // file complete sends that of the next one.
                 let check = if self.first { crc16(&self.sink.room(mem.file)[..len]) } else { 0 };
                 let wrong = self.first && (!self.is_batch() || check != self.header);
                 if wrong { Place::Elsewhere } else { Place::Again }
@@ -234,7 +234,7 @@ impl Core {
         (self.begun, self.starts, self.tries, self.repeats) = (true, 0, 0, 0);
     }
 
-    /// A block that had been received before: its acknowledgement was lost.
+    /// A duplicate block: its acknowledgement was lost.
     fn again(&mut self, cx: &mut Cx<'_>) {
         self.link.stats.duplicates += 1;
         trace_duplicate(cx, u64::from(self.expected));
@@ -251,8 +251,8 @@ impl Core {
         if !(self.first && self.state == Receiving::Data) {
             return self.say(cx, &[ACK]);
         }
-        // Block 0. Several start characters that had waited for the sender make it send several,
-        // before it can have seen our answer; one answer is enough.
+        // Block 0. Several queued start characters make the sender send several,
+        // before it has seen our answer; one answer is enough.
         if self.prompted || cx.now - self.base >= Duration::from_millis(300) {
             self.accept_header(cx);
         }
@@ -286,25 +286,25 @@ impl Core {
         self.ask = Ask::Offer;
     }
 
-    /// Answers block 0 of a file that is wanted.
+    /// Answers block 0 of an accepted file.
     fn accept_header(&mut self, cx: &mut Cx<'_>) {
         let start = self.start;
         // A stream's block 0 gets no acknowledgement (\[XY88\] figure 8).
         if self.streaming { self.say(cx, &[start]) } else { self.say(cx, &[ACK, start]) }
     }
 
-    /// The store has taken the offer.
+    /// The store has accepted the offer.
     fn accepted(&mut self, cx: &mut Cx<'_>) {
         self.file.open = true;
         self.sink = Sink::default();
         (self.expected, self.first, self.eots, self.owed) = (1, true, 0, false);
         self.link.stats.current_file_bytes = 0;
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.enter(cx, ReceiverInput::Accepted);
         if self.is_batch() { self.accept_header(cx) } else { self.say_start(cx) }
     }
 
-    /// The next block of the file stands in the room of the sink.
+    /// The next block of the file is in the room of the sink.
     fn store(&mut self, cx: &mut Cx<'_>, len: usize) {
         self.progress(cx);
         if self.first && !self.is_batch() {
@@ -330,12 +330,12 @@ impl Core {
         }
     }
 
-    /// EOT, and nothing behind it.
+    /// EOT, and nothing after it.
     fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         trace_got(cx, 'Z', u64::from(self.expected), 1, self.link.stats.wire_in_bytes);
         if self.state == Receiving::Header {
             if self.owed {
-                // A block 0 was damaged: this is the end of a file that we know nothing of.
+                // A block 0 was damaged: this is the end of an unknown file.
                 return self.ask_again(cx, true);
             }
             // The acknowledgement of the last EOT was lost.
@@ -349,9 +349,9 @@ impl Core {
         self.eots = self.eots.saturating_add(1);
         let agrees = self.file.size.map(|size| self.sink.end() >= size);
         let taken = match (agrees, self.link.config.first_eot) {
-            // Not all that was announced has come: some block must have been lost.
+            // The file is shorter than announced: a block must have been lost.
             (Some(false), _) => false,
-            // All of it has: what was damaged since was noise on an idle line, and no block.
+            // It is complete: later damage was noise on an idle line, not a block.
             (Some(true), FirstEot::Auto) => true,
             _ if self.owed => false,
             (_, FirstEot::Wait) => true,
@@ -363,17 +363,17 @@ impl Core {
         if agrees == Some(false) && (self.eots > 3 || self.streaming) {
             return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers, true);
         }
-        // The first time this is the rule, and no failure.
+        // The first time this is normal, not a failure.
         self.ask_again(cx, self.eots > 1 || self.owed);
     }
 
-    /// Asks for what did not come, or came damaged.
+    /// Sends a NAK for a missing or damaged block.
     fn ask_again(&mut self, cx: &mut Cx<'_>, failure: bool) {
         self.tries += u8::from(failure);
         if self.tries > self.link.config.retries {
             return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
         }
-        // Behind EOT a NAK has it said again; a stream's sender would take it for a wish for XMODEM.
+        // After EOT a NAK gets it retransmitted; a streaming sender would take it for a request for XMODEM.
         let behind_eot = self.eots > 0 && !(self.streaming && self.state == Receiving::Header);
         if (self.first || self.state == Receiving::Header) && !behind_eot {
             return self.say_start(cx);
@@ -382,7 +382,7 @@ impl Core {
         self.say(cx, &[NAK]);
     }
 
-    /// All blocks are here: the store makes the file safe.
+    /// All blocks have arrived: the store closes the file.
     fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.progress(cx);
         let stripped = self.sink.strip(mem.file) as u64;
@@ -399,11 +399,11 @@ impl Core {
         self.ask = if pending { Ask::Write } else { Ask::close(true) };
     }
 
-    /// The file is safe: now the sender may know.
+    /// The file is durable: acknowledge it.
     fn closed(&mut self, cx: &mut Cx<'_>) {
         self.file.open = false;
         self.link.stats.files_done += 1;
-        self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
+        self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified: false });
         if !self.is_batch() {
             self.say(cx, &[ACK]);
             self.enter(cx, ReceiverInput::Done);

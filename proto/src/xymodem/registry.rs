@@ -12,7 +12,7 @@ fn sum8(block: &[u8]) -> u16 {
     u16::from(sum(block))
 }
 
-/// One of those that say nothing of the file.
+/// One without file information.
 const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static str)]) -> Entry {
     Entry {
         name,
@@ -34,7 +34,7 @@ const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static st
     }
 }
 
-/// One of those with a block 0.
+/// One with a block 0.
 const fn ymodem(name: &'static str, preset: &'static [(&'static str, &'static str)]) -> Entry {
     Entry {
         title: "YMODEM",

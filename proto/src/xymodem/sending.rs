@@ -8,7 +8,7 @@ use super::source::Source;
 use super::states::{SenderInput, SenderStep, Sending, on_word};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, StoreError};
-use crate::session::{self, Ask, Ending, Note, Timer};
+use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
@@ -20,24 +20,24 @@ use queue::Queue;
 use sender::Mem;
 pub use sender::Sender;
 
-/// A start character that comes sooner than this after what it would ask for again was on its way
-/// before: receivers send them seconds apart.
+/// A start character that comes sooner than this after the block it would request was already in
+/// flight: receivers send them seconds apart.
 const STALE: Duration = Duration::from_millis(500);
-/// An answer that was read before the port had told that the last byte left.
+/// An answer that was read before the port had reported that the last byte left.
 const AT_ONCE: Duration = Duration::from_millis(20);
-/// Quiet after which no answer to a repeated block is expected any more, at least.
+/// Least silence after which no answer to a retransmitted block is expected any longer.
 const UNSURE: Duration = Duration::from_millis(500);
-/// The longest quiet for which EOT waits, as long as a receiver waits for a block.
+/// The longest silence before EOT: as long as a receiver waits for a block.
 const LONGEST_QUIET: Duration = Duration::from_secs(10);
-/// Quiet after which no second copy of a character is expected any more, at least.
+/// Least silence after which no second copy of a character is expected any longer.
 const ALONE: Duration = Duration::from_millis(30);
-/// A receiver of a stream may never acknowledge the end of the batch. One that does is waited for,
-/// so that its answer does not reach whatever has the line next.
+/// A receiver of a stream may never acknowledge the end of the batch. One that does is awaited,
+/// so that its answer does not reach the next user of the line.
 const BEHIND_STREAM: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
-/// What a person is told of a receiver that cancels at the second EOT of an empty file.
+/// The message about a receiver that cancels at the second EOT of an empty file.
 const CANCELLED_EMPTY: &[u8] =
     b"(it cancelled at the end of an empty file, of which it has all there is)";
-/// The file that is being sent. Its name stands in memory.
+/// The file that is being sent. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     /// Facts, with an empty name.
@@ -47,11 +47,11 @@ struct Current {
     open: bool,
     /// A block of data was acknowledged.
     taken: bool,
-    /// Bytes in blocks so far.
+    /// Bytes sent in blocks so far.
     sent: u64,
 }
 
-/// What is out and waits for an answer.
+/// What is in flight and waits for an answer.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     /// File bytes in it.
@@ -61,9 +61,9 @@ struct Flight {
     /// When it was made.
     began: Instant,
     copies: u8,
-    /// Answers heard since the first copy; what is missing may still come.
+    /// Answers received since the first copy; others may still come.
     answers: u8,
-    /// Timers that ran out in a row.
+    /// Timeouts in a row.
     silent: u8,
     /// When the last byte of the last copy left.
     left: Option<Instant>,
@@ -82,15 +82,15 @@ struct Core {
     flight: Option<Flight>,
     check: Check,
     streaming: bool,
-    /// The partner's start character has come: it waits for what is next.
+    /// The peer's start character has come: it waits for the next item.
     invited: bool,
-    /// There is no file to send any more.
+    /// There is no file to send any longer.
     exhausted: bool,
-    /// Number of the block that is out, or comes next.
+    /// Number of the block in flight, or of the next.
     number: u8,
-    /// Blocks were sent more than once: answers may be out of step until the line was quiet.
+    /// Blocks were sent more than once: answers may be out of step until the line is quiet.
     unsure: bool,
-    /// While [`Timer::Settle`] runs input is passed over; it starts again until the line has been quiet for so long.
+    /// While [`Timer::Settle`] runs input is ignored; it restarts until the line has been quiet that long.
     quiet: Duration,
     settle_latest: Instant,
     /// A block of this file was sent more than once.
@@ -100,15 +100,15 @@ struct Core {
     lengths: LengthPolicy,
     /// The longest time an answer took.
     slowest: Duration,
-    /// The shortest time that an answer took to what was sent once.
+    /// The shortest time an answer took to something sent once.
     fastest: Option<Duration>,
-    /// When the line has carried all that the port took, as far as its rate is known.
+    /// When the line has transmitted all that the port took, if its rate is known.
     busy_until: Instant,
-    /// All that is queued was lent, and nothing was told since.
+    /// All that is queued was lent, and the port has reported nothing since.
     lent: bool,
-    /// An answer that came while the port had not told yet that all has left.
+    /// An answer that came before the port reported that all has left.
     early: Option<(u8, Instant)>,
-    /// When we began to wait for the partner to begin.
+    /// Since when the peer's start is awaited.
     base: Option<Instant>,
 }
 
@@ -151,7 +151,7 @@ impl Core {
     }
 
     fn takes_input(&self) -> bool {
-        // XMODEM is over with the acknowledgement of EOT, whatever the store still has to do.
+        // XMODEM ends with the acknowledgement of EOT, even if the store is not finished.
         let acknowledged = match self.state {
             Sending::Close => true,
             Sending::Next => self.link.stats.files_done > 0,
@@ -170,7 +170,7 @@ impl Core {
         }
     }
 
-    /// Ends with a failure; `cancel`: the partner is told.
+    /// Ends with a failure; `cancel`: the peer is told.
     fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
         if !self.link.ending.is_running() {
             return;
@@ -183,10 +183,10 @@ impl Core {
             let unseen = matches!(self.state, Sending::Header | Sending::Go);
             self.link.stats.files_skipped += 1;
             self.link.notes.push(if by_peer && unseen {
-                // A YMODEM receiver that does not want a file has no other word for it.
-                Note::Refused { why: None, by_peer }
+                // A YMODEM receiver has no other way to refuse a file.
+                QueuedEvent::Refused { why: None, by_peer }
             } else {
-                Note::Cancelled { by_peer }
+                QueuedEvent::Cancelled { by_peer }
             });
         }
         self.enter(cx, SenderInput::Failed);
@@ -204,7 +204,7 @@ impl Core {
         self.link.end(cx, Outcome::Done, false);
     }
 
-    /// What keeps us from sending, when all that is queued has left.
+    /// What blocks sending, when the queue is empty.
     fn waits_for(&self) -> Wait {
         match self.state {
             _ if !self.link.ending.is_running() => Wait::Nothing,
@@ -216,7 +216,7 @@ impl Core {
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.flight.is_some() => Wait::Window,
             _ if self.flight.is_some() => Wait::Answer,
-            Sending::Invite | Sending::Go | Sending::Confirm => Wait::Partner,
+            Sending::Invite | Sending::Go | Sending::Confirm => Wait::Peer,
             _ => Wait::Nothing,
         }
     }
@@ -241,7 +241,7 @@ impl Core {
         self.link.pump_ending(cx, self.ask.is_idle(), Duration::ZERO);
     }
 
-    /// Makes the next block, or EOT. True if there may be more to make.
+    /// Builds the next block, or EOT. True if there may be more to build.
     fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         if self.flight.is_some() || !self.ask.is_idle() {
             return false;
@@ -257,7 +257,7 @@ impl Core {
             return false;
         }
         if self.source.fell_short() {
-            // What was announced cannot be kept; only a cancel says so.
+            // The announced length cannot be met; only a cancel can signal it.
             let kind = FailureKind::Store(StoreError::Changed);
             self.fail(cx, Blame::Store, kind, true);
             return false;
@@ -285,24 +285,24 @@ impl Core {
         false
     }
 
-    /// How long the next block is: long ones as long as they pay, without much padding.
+    /// The length of the next block: long while that pays, without much padding.
     fn block_len(&mut self, ready: usize, longest: usize) -> usize {
         // One long block against several short ones, each with a round trip. XMODEM keeps the
         // padding, so the fewer the better there.
         let least = if self.is_batch() { 4 * SHORT } else { 7 * SHORT };
-        // Receivers that ask for checksums may be older than long blocks; the person knows.
+        // Receivers that request checksums may predate long blocks; the user decides.
         let known = self.check == Check::Crc || self.link.config.insists_on_long();
         let possible = longest == LONG && ready > least && known;
         if possible && (self.streaming || self.lengths.is_long()) { LONG } else { SHORT }
     }
 
-    /// All blocks are out: EOT, when the answers are surely in step.
+    /// All blocks are sent: EOT, once the answers are certainly in step.
     fn finish_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         if self.streaming && self.queue.pending() > 0 {
             return false;
         }
-        // An acknowledgement too many would be taken for that of EOT, and XMODEM's receiver has nothing to confirm
-        // it with. Where a block was repeated there may be one for each copy: the last that came was then for the
+        // A surplus acknowledgement would be taken for that of EOT, and XMODEM's receiver has nothing to confirm
+        // it with. If a block was retransmitted there may be one for each copy: the last that came was then for the
         // block before the last, which may still be on its way.
         let bare = !self.is_batch() && self.link.config.line.reliable != Some(true);
         if self.unsure || bare && !self.settled {
@@ -320,7 +320,7 @@ impl Core {
         false
     }
 
-    /// Passes over input until the line has been quiet: an answer too many would be taken for that
+    /// Discards input until the line is quiet: a surplus answer would be taken for the one
     /// to the next block.
     fn settle(&mut self, cx: &Cx<'_>, least: Duration) {
         (self.unsure, self.settled) = (false, true);
@@ -330,7 +330,7 @@ impl Core {
         self.settle_latest = cx.now + self.quiet * 4;
     }
 
-    /// Puts what stands in the queue on its way, for the first time.
+    /// Sends the queue for the first time.
     fn launch(&mut self, cx: &mut Cx<'_>, flight: Flight) {
         self.flight = Some(flight);
         let first = self.is_start();
@@ -340,7 +340,7 @@ impl Core {
         self.copy(cx);
     }
 
-    /// What is out answers a start character.
+    /// What is in flight answers a start character.
     fn is_start(&self) -> bool {
         match self.state {
             Sending::Header | Sending::Goodbye => true,
@@ -349,7 +349,7 @@ impl Core {
         }
     }
 
-    /// One more copy is on its way.
+    /// One more copy is in flight.
     fn copy(&mut self, cx: &mut Cx<'_>) {
         let wire = self.queue.pending();
         let Some(flight) = &mut self.flight else { return };
@@ -365,7 +365,7 @@ impl Core {
         self.sent_block(cx, wire, again, data, why);
     }
 
-    /// A block of `wire` bytes with `file` bytes of the file stands at the end of the queue.
+    /// A block of `wire` bytes with `file` bytes of the file is at the end of the queue.
     fn sent_block(
         &mut self,
         cx: &mut Cx<'_>,
@@ -400,14 +400,14 @@ impl Core {
         stats.encoded_bytes += data as u64;
     }
 
-    /// Sends the same again.
+    /// Retransmits.
     fn repeat(&mut self, cx: &mut Cx<'_>, why: Again) {
         let Some(flight) = &mut self.flight else { return };
         flight.why = Some(why);
         if flight.copies > self.link.config.retries {
             return self.give_up(cx);
         }
-        // A first EOT is refused as a rule; that is no sign of trouble.
+        // A NAK for the first EOT is normal.
         self.unsure |= self.state == Sending::Data;
         self.repeated |= self.state == Sending::Data;
         if flight.long {
@@ -421,7 +421,7 @@ impl Core {
 
     fn give_up(&mut self, cx: &mut Cx<'_>) {
         if self.state == Sending::Goodbye {
-            // Every file has been acknowledged; only the goodbye was not heard.
+            // Every file has been acknowledged; only the final exchange was not heard.
             return self.done(cx);
         }
         let silent = self.flight.is_some_and(|flight| flight.silent > 1);
@@ -447,7 +447,7 @@ impl Core {
                 Sending::Goodbye => self.done(cx),
                 Sending::Eof if self.is_all_said() => {
                     self.link.message = CANCELLED_EMPTY;
-                    self.link.notes.push(Note::Message);
+                    self.link.notes.push(QueuedEvent::Message);
                     self.close(cx);
                 }
                 _ => self.fail(cx, Blame::Peer, FailureKind::Aborted, false),
@@ -469,13 +469,13 @@ impl Core {
             }
             return;
         }
-        // While something is on its way out nothing can be an answer to it.
+        // While something is being sent no input can be its answer.
         if self.queue.pending() > 0 {
             if byte == ACK
                 && self.queue.untouched()
                 && let Some(flight @ Flight { copies: 2.., .. }) = &mut self.flight
             {
-                // The answer to the copy before; this one need not leave.
+                // The answer to the previous copy; this one need not be sent.
                 flight.copies -= 1;
                 self.queue.restart();
                 return self.word(cx, mem, byte);
@@ -490,8 +490,8 @@ impl Core {
 
     /// A character from the receiver.
     fn word(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
-        // C and G differ in one bit. YMODEM says it twice, XMODEM does not. A receiver that has taken data by C does
-        // not ask for a stream later in the batch.
+        // C and G differ in one bit. YMODEM sends it twice, XMODEM does not. A receiver that has taken data by C does
+        // not request a stream later in the batch.
         let doubtful = byte == WANT_STREAM
             && if self.is_batch() {
                 !self.streaming && (self.file.taken || self.link.stats.files_done > 0)
@@ -540,8 +540,8 @@ impl Core {
         }
     }
 
-    /// The receiver asks for a block again long after it left, or on a line of unknown rate: it may
-    /// have thrown it away (docs/decisions/020).
+    /// A NAK for a block long after it left, or on a line of unknown rate: the receiver may
+    /// have discarded it (docs/decisions/020).
     fn unheard(&mut self, age: Duration) {
         let late = age >= Duration::from_millis(2500);
         if self.state == Sending::Data && (late || self.link.config.line.rate_bps == 0) {
@@ -549,7 +549,7 @@ impl Core {
         }
     }
 
-    /// A start character while something is out.
+    /// A start character while something is in flight.
     fn remind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8, age: Duration) {
         match self.state {
             Sending::Eof if self.is_batch() && self.wants_next(byte, age) => {
@@ -564,7 +564,7 @@ impl Core {
                 let check = self.check;
                 self.agree(byte);
                 if state == Sending::Data && self.check != check {
-                    // The same data, guarded as the receiver wants it.
+                    // The same data, with the check that the receiver wants.
                     let long = self.flight.is_some_and(|flight| flight.long);
                     let len = if long { LONG } else { SHORT };
                     self.queue.restart();
@@ -576,10 +576,10 @@ impl Core {
         }
     }
 
-    /// A start character while EOT is out means the next file, so the receiver has this one. In a stream one may be
-    /// late that asked for the header or the data, on a long line even when all is out: there EOT is repeated first,
-    /// which whoever has the file acknowledges, and only one who then asks for a stream again has taken it. Of an
-    /// empty file it may ask for the header still, since no block came that would have told it of its loss.
+    /// A start character while EOT is in flight means the next file, so the receiver has this one. In streaming mode
+    /// a late one may have requested the header or the data, on a long line even when all is sent: there EOT is
+    /// retransmitted first; a receiver that has the file acknowledges it, and only one that then requests a stream
+    /// again has accepted it. For an empty file it may still request the header, since no block revealed its loss.
     fn wants_next(&self, byte: u8, age: Duration) -> bool {
         let is_repeated = self.flight.is_some_and(|flight| flight.copies > 1);
         if self.streaming {
@@ -590,10 +590,10 @@ impl Core {
         }
     }
 
-    /// Takes over what the receiver asks for.
+    /// Applies the receiver's request.
     fn agree(&mut self, byte: u8) {
         match byte {
-            // After block 0 it only says to go on.
+            // After block 0 it only says to continue.
             NAK if self.state == Sending::Go => {}
             NAK => self.check = Check::Sum,
             _ => self.check = Check::Crc,
@@ -615,11 +615,11 @@ impl Core {
                 self.link.pace.start_heard(first);
             }
             if flight.answers < flight.copies {
-                // More answers than one may be on their way.
+                // Several answers may be in flight.
                 match self.state {
                     Sending::Data | Sending::Confirm => self.settle(cx, UNSURE),
-                    // Of an empty file nothing but EOT follows, to which an answer to another block 0 would be
-                    // taken for one.
+                    // Only EOT follows the header of an empty file, and an answer to an earlier copy of block 0 would
+                    // be taken for its acknowledgement.
                     Sending::Header => self.unsure |= self.file.info.size == Some(0),
                     _ => {}
                 }
@@ -664,7 +664,7 @@ impl Core {
                 (self.slowest * 2).clamp(least, most)
             }
             Sending::Eof | Sending::Goodbye if !self.streaming => {
-                // Receivers do not stay for long after the end; lrzsz takes a second to answer.
+                // Receivers do not linger for long after the end; lrzsz takes a second to answer.
                 let usual = self.slowest * 2 + Duration::from_millis(1500);
                 usual.clamp(Duration::from_secs(3), long.max(Duration::from_secs(3)))
             }
@@ -707,9 +707,9 @@ impl Core {
             Sending::Invite | Sending::Go => {
                 self.fail(cx, Blame::Peer, FailureKind::Silence, true);
             }
-            // It was acknowledged, and the partner says no more.
+            // It was acknowledged, and the peer sends no more.
             Sending::Confirm => self.close(cx),
-            // It need not be acknowledged, and a shell may be there by now.
+            // It need not be acknowledged, and a shell may read the line by now.
             Sending::Goodbye if self.streaming => self.done(cx),
             _ => {
                 let few = matches!(self.state, Sending::Data | Sending::Goodbye);
@@ -730,13 +730,13 @@ impl Flight {
     }
 }
 
-/// Whether `CK` stands here, by which KMD and IMP ask, and not a part of a word.
+/// Whether this is `CK`, the request of KMD and IMP, and not a part of a word.
 fn is_kmd(bytes: &[u8], at: usize) -> bool {
     let alone = at == 0 || !bytes[at - 1].is_ascii_graphic();
     bytes[at..].starts_with(b"CK") && alone && !is_prose(bytes.get(at + 2))
 }
 
-/// Whether this follows a letter of a text: then that was no start character.
+/// Whether this follows a letter of a text: then it is not a start character.
 fn is_prose(next: Option<&u8>) -> bool {
     next.is_some_and(|byte| {
         matches!(byte, b' '..=b'~' | b'\r' | b'\n') && !matches!(*byte, WANT_CRC | WANT_STREAM)

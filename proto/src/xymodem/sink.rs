@@ -12,14 +12,14 @@ pub(crate) struct Sink {
     to: usize,
     /// The last bytes of them, which may turn out to be padding.
     held: usize,
-    /// How many the store was last shown.
+    /// Length of the last write request.
     lent: usize,
     /// Position in the file of `from`.
     offset: u64,
 }
 
 impl Sink {
-    /// Bytes that the store may have now.
+    /// Bytes ready for the store.
     pub(crate) fn pending(&self) -> usize {
         self.to - self.from - self.held
     }
@@ -29,7 +29,7 @@ impl Sink {
         self.offset + (self.to - self.from) as u64
     }
 
-    /// Whether a block of this length has room, perhaps after moving what is here.
+    /// Whether a block of this length fits, perhaps after moving what is buffered.
     pub(crate) fn has_room(&self, memory_len: usize, want: usize) -> bool {
         let movable = if self.lent == 0 { self.from } else { 0 };
         memory_len - self.to + movable >= want
@@ -48,7 +48,7 @@ impl Sink {
         true
     }
 
-    /// Where the block stands that is being read, or comes next.
+    /// The position of the current or next block.
     pub(crate) fn room<'a>(&self, memory: &'a mut [u8]) -> &'a mut [u8] {
         &mut memory[self.to..]
     }
@@ -59,7 +59,7 @@ impl Sink {
         self.held = if hold { len } else { 0 };
     }
 
-    /// The file is over: gives up trailing padding of the last block; returns how much.
+    /// The end of the file: drops trailing padding of the last block; returns how much.
     pub(crate) fn strip(&mut self, memory: &[u8]) -> usize {
         let tail = &memory[self.to - self.held..self.to];
         let padding = tail.iter().rev().take_while(|byte| **byte == SUB).count();
@@ -68,16 +68,16 @@ impl Sink {
         padding
     }
 
-    /// What to show the store: position, and where the bytes stand.
+    /// The write request: position, and the range of the bytes.
     pub(crate) fn lend(&mut self) -> (u64, Range<usize>) {
         if self.lent == 0 {
-            // A request stays as it is until it is answered.
+            // A request is unchanged until it is answered.
             self.lent = self.pending();
         }
         (self.offset, self.from..self.from + self.lent)
     }
 
-    /// The store has taken what it was shown. `idle` if no block is being read.
+    /// The store has completed the write. `idle` if no block is being read.
     pub(crate) fn taken(&mut self, idle: bool) {
         self.from += self.lent;
         self.offset += self.lent as u64;

@@ -1,6 +1,6 @@
 //! The sender's file data, between the store and the blocks.
 
-/// Bytes of the current file that are not in a block yet. They stand in memory that the sender
+/// Bytes of the current file that are not in a block yet. They are in memory that the sender
 /// owns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
@@ -9,20 +9,20 @@ pub(crate) struct Source {
     to: usize,
     /// Position in the file of the next byte to ask the store for.
     pub(crate) offset: u64,
-    /// Nothing behind this position is sent: the length that was announced.
+    /// Nothing after this position is sent: the length that was announced.
     limit: u64,
-    /// There is no more.
+    /// End of file reached.
     pub(crate) ended: bool,
 }
 
 impl Source {
-    /// A file of this announced length begins.
+    /// Starts a file of this announced length.
     pub(crate) fn new(size: Option<u64>) -> Self {
         let limit = size.unwrap_or(u64::MAX);
         Self { from: 0, to: 0, offset: 0, limit, ended: limit == 0 }
     }
 
-    /// Bytes that are here and in no block.
+    /// Buffered bytes that are in no block.
     pub(crate) fn ready(&self) -> usize {
         self.to - self.from
     }
@@ -40,7 +40,7 @@ impl Source {
         &mut room[..len]
     }
 
-    /// The store put `len` bytes into the room; none is the end of the file.
+    /// The store put `len` bytes into the room; 0 is the end of the file.
     pub(crate) fn filled(&mut self, len: usize, memory_len: usize) {
         let left = usize::try_from(self.limit - self.offset).unwrap_or(usize::MAX);
         let len = len.min(memory_len - self.to).min(left);
@@ -54,7 +54,7 @@ impl Source {
         self.ended && self.limit != u64::MAX && self.offset < self.limit
     }
 
-    /// Moves up to a block's worth of bytes into it, and fills the rest with `pad`.
+    /// Copies up to a block of bytes into it, and fills the rest with `pad`.
     pub(crate) fn take(&mut self, memory: &[u8], block: &mut [u8], pad: u8) -> usize {
         let len = self.ready().min(block.len());
         block[..len].copy_from_slice(&memory[self.from..self.from + len]);

@@ -1,7 +1,7 @@
-//! The protocol as data: which block or character in which state does what (\[XY88\] chapters 3,
+//! The state tables: the action for each block or character in each state (\[XY88\] chapters 3,
 //! 5, 7, 8).
 //!
-//! The engines look up here what to do, and where that leads; `docs/reference/states.md` is drawn from it.
+//! The engines look up actions and next states here; `docs/reference/states.md` is generated from it.
 
 use super::frame::{ACK, NAK, WANT_CRC, WANT_STREAM};
 use crate::session::states;
@@ -9,28 +9,28 @@ use crate::session::states;
 states! {
     /// States of a sender.
     pub enum Sending {
-        /// The store is asked for the next file.
+        /// Requests the next file from the store.
         Next = "next",
-        /// A start character is waited for.
+        /// Waits for a start character.
         Invite = "invite",
-        /// YMODEM: block 0 is out.
+        /// YMODEM: block 0 is in flight.
         Header = "header",
-        /// YMODEM: block 0 was taken; the start character for the data is waited for.
+        /// YMODEM: block 0 was accepted; waits for the start character for the data.
         Go = "go",
-        /// A block is out.
+        /// A block is in flight.
         Data = "data",
-        /// EOT is out.
+        /// EOT is in flight.
         Eof = "eof",
         /// YMODEM: EOT was acknowledged; the next start character confirms it.
         Confirm = "confirm",
-        /// The store is told how the file ended.
+        /// Closes the file.
         Close = "close",
-        /// YMODEM: the empty block 0 is out.
+        /// YMODEM: the empty block 0 is in flight.
         Goodbye = "goodbye",
         /// Nothing more will be sent.
         End = "end",
     }
-    /// What moves a sender.
+    /// Inputs of a sender.
     enum SenderInput {
         /// The store has a file.
         File,
@@ -48,13 +48,13 @@ states! {
         LastBlock,
         /// ACK, of block 0 or of EOT.
         Acknowledged,
-        /// NAK: the acknowledgement was none.
+        /// NAK: the acknowledgement was noise.
         Refused,
         /// The receiver has the whole file.
         Whole,
-        /// All is said.
+        /// All is sent.
         Done,
-        /// Either end gives up.
+        /// Either end aborts.
         Failed,
     }
     table {
@@ -71,24 +71,24 @@ states! {
     }
 }
 
-/// What a sender does with a character.
+/// Actions of a sender for a character.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenderStep {
-    /// Take over the check that is wanted, begin.
+    /// Apply the requested check, start.
     Begin,
-    /// The block, or the end, was taken: go on.
+    /// The block, or the end, was accepted: continue.
     Advance,
-    /// Send the same again.
+    /// Retransmit.
     Repeat,
-    /// A start character while something is out: send the same again, unless it is a stale one.
+    /// A start character while something is in flight: retransmit, unless it is stale.
     Remind,
-    /// A stream was asked for: there is no acknowledgement to wait for.
+    /// Streaming was requested: there is no acknowledgement to wait for.
     Stream,
 }
 
-/// The sender: in this state, one of these characters leads to this step. Others are noise.
+/// The sender: in this state, one of these characters causes this action. Others are noise.
 pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
-    // The partner may be ready before the store is.
+    // The peer may be ready before the store is.
     (Sending::Next, &[NAK, WANT_CRC, WANT_STREAM], SenderStep::Begin),
     (Sending::Invite, &[NAK, WANT_CRC, WANT_STREAM], SenderStep::Begin),
     (Sending::Header, &[ACK], SenderStep::Advance),
@@ -101,7 +101,7 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
     (Sending::Data, &[WANT_CRC, WANT_STREAM], SenderStep::Remind),
     (Sending::Eof, &[ACK], SenderStep::Advance),
     (Sending::Eof, &[NAK], SenderStep::Repeat),
-    // The acknowledgement was lost, the wish for the next file was not.
+    // The acknowledgement was lost, the request for the next file was not.
     (Sending::Eof, &[WANT_CRC, WANT_STREAM], SenderStep::Remind),
     (Sending::Confirm, &[WANT_CRC, WANT_STREAM], SenderStep::Advance),
     // What looked like an acknowledgement of EOT was noise.
@@ -114,30 +114,30 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
 states! {
     /// States of a receiver.
     pub enum Receiving {
-        /// YMODEM: block 0 is asked for.
+        /// YMODEM: requests block 0.
         Header = "header",
         /// The store's decision on a file.
         Offer = "offer",
         /// Blocks, or EOT.
         Data = "data",
-        /// The store, to make the file safe.
+        /// The store closes the file.
         Close = "close",
-        /// Nothing more.
+        /// The end.
         End = "end",
     }
-    /// What moves a receiver.
+    /// Inputs of a receiver.
     enum ReceiverInput {
         /// Block 0 of a file.
         File,
-        /// The store takes the file.
+        /// The store accepts the file.
         Accepted,
         /// EOT, and nothing is missing.
         Whole,
-        /// YMODEM: the file is safe, and another may follow.
+        /// YMODEM: the file is durable, and another may follow.
         Closed,
-        /// The batch is over, or XMODEM's one file is safe.
+        /// The batch is over, or XMODEM's only file is durable.
         Done,
-        /// Either end gives up.
+        /// Either end aborts.
         Failed,
     }
     table {
@@ -149,7 +149,7 @@ states! {
     }
 }
 
-/// Where a block stands, by its number.
+/// The position of a block, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// The one that is expected.
@@ -160,7 +160,7 @@ pub enum Place {
     Elsewhere,
 }
 
-/// What a receiver does with a block.
+/// Actions of a receiver for a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverStep {
     /// Block 0: offer the file to the store, or end if it is empty.
@@ -173,7 +173,7 @@ pub enum ReceiverStep {
     Cancel,
 }
 
-/// The receiver: in this state, a block in this place leads to this step.
+/// The receiver: in this state, a block at this position causes this action.
 pub const RECEIVER: &[(Receiving, Place, ReceiverStep)] = &[
     (Receiving::Header, Place::Next, ReceiverStep::Describe),
     (Receiving::Header, Place::Again, ReceiverStep::Acknowledge),

@@ -1,24 +1,23 @@
 //! The configuration of the two ZMODEM engines.
 
 use super::escape::{Dropping, Escaping};
-use super::info::Conversion;
-use super::link::MAX_NAME;
+use super::info::{Conversion, MAX_NAME};
 use super::packet::{capability, subpacket_room};
 use crate::file::Wish;
 use crate::line::LineFacts;
 use crate::time::Span;
 
 crate::choice! {
-    /// What a receiver does with a command for its operating system.
+    /// How a receiver handles a command for its operating system.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Commands {
-        /// Answers that it failed.
+        /// Reports failure.
         #[default]
         Refuse = "refuse",
-        /// Shows it to the person and answers that it was done.
+        /// Shows it to the user and reports success.
         Announce = "announce",
-        /// Shows it, and asks the store to run it ([`Request::Run`](crate::file::Request::Run)); answers
-        /// what came of it. The sender of the files is then master of this machine.
+        /// Shows it, and asks the store to run it ([`Request::Run`](crate::file::Request::Run)); reports
+        /// its status. The sender then controls this machine.
         Run = "run",
     }
 }
@@ -50,7 +49,7 @@ crate::choice! {
     "rename" => Wish::Rename,
 }
 
-/// The bytes that a sender asks to be interrupted with (ZSINIT), at most 31.
+/// The attention string of a sender (ZSINIT), at most 31 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Attention {
     bytes: [u8; 32],
@@ -85,7 +84,7 @@ impl Attention {
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// All settings, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// [`Escaping::Controls`] at a receiver asks the sender for it.
@@ -94,37 +93,37 @@ crate::settings! {
             "[Z88] ESCCTL; sz -e, sz -E; DirZap";
         /// If it is not 0, at least 32.
         "zmodem.send-length" send_length: u16[0..=8192 "bytes" if is_send_length] = 0,
-            "Longest data subpacket to send; 0 goes by the partner (1024 unless it is a Wetstring) and the line",
+            "Longest data subpacket to send; 0 depends on the peer (1024 unless it is a Wetstring) and the line",
             "[Z88]; 8192 is ZedZap's";
         "zmodem.receive-length" receive_length: u16[1024..=8192 "bytes"] = 8192,
-            "Longest data subpacket to take",
+            "Longest data subpacket to accept",
             "ZedZap";
         "zmodem.adapt-length" adapt_length: bool[word] = "on",
             "Fit the length of data subpackets to the errors of the line",
             "docs/decisions/031";
         "zmodem.crc32" crc32: bool[word] = "on",
-            "Use CRC-32 where the partner can",
+            "Use CRC-32 where the peer can",
             "[Z88] CANFC32";
-        /// 0 is no bound where the rate of the line is known, else what the acknowledgements show that the line
-        /// holds.
+        /// 0 is unlimited if the rate of the line is known, else the line's capacity as measured by
+        /// acknowledgements.
         "zmodem.window" window: u32[0..=4_000_000 "bytes"] = 0,
-            "Bytes that may be under way without acknowledgement; 0 leaves it to the line",
+            "Window in bytes; 0 depends on the line",
             "sz -w";
         "zmodem.receive-buffer" receive_buffer: u16[0..=65535 "bytes"] = 0,
-            "Bytes the sender may send before it waits for an acknowledgement; 0 is no bound",
+            "Bytes the sender may send before it waits for an acknowledgement; 0 is unlimited",
             "[Z88] ZRINIT buffer length";
         "zmodem.rle" rle: bool[word] = "off",
-            "Code runs of equal bytes if the partner offers it too",
+            "Code runs of equal bytes if the peer offers it too",
             "Omen rz/sz 2002";
         "zmodem.variable-headers" variable_headers: bool[word] = "off",
-            "Use headers of variable length if the partner offers it too",
+            "Use headers of variable length if the peer offers it too",
             "Omen rz/sz 2002";
         /// `Unsaid` or `Binary`.
         "zmodem.conversion" conversion: Conversion[word] = "binary",
-            "What the receiver is told of a binary file: nothing, or to leave its bytes alone",
+            "What is announced of a binary file: nothing, or no conversion",
             "[Z88] ZCBIN";
         "zmodem.wish" wish: Wish[word] = "unsaid",
-            "What the sender wishes about a file that the receiver has",
+            "How the sender asks to handle a collision at the receiver",
             "[Z88] ZMNEWL, ZMCRC, ZMAPND, ZMCLOB, ZMNEW, ZMDIFF, ZMPROT, ZMCHNG";
         "zmodem.skip-if-absent" skip_if_absent: bool[word] = "off",
             "Send only files that the receiver has already",
@@ -136,43 +135,43 @@ crate::settings! {
             "Receiver: continue files that are here in part, whatever the sender says",
             "rz -r", no_flag;
         "zmodem.resume-check" resume_check: bool[word] = "on",
-            "Receiver: ask for a CRC of what is here in part before it is continued; not all senders know how",
+            "Receiver: request a CRC of the stored part before resuming; not all senders support it",
             "docs/decisions/030; off: rz -r";
         "zmodem.autostart" autostart: bool[word] = "on",
             "Begin with `rz` and CR, which starts a receiver at a prompt",
             "[Z88] 8.1";
         "zmodem.challenge" challenge: u32[0..=0xFFFF_FFFF] = 0,
-            "A number that the sender must give back before anything else; 0 is none",
+            "A number that the sender must return before anything else; 0 is none",
             "[Z88] ZCHALLENGE";
         "zmodem.free" free_bytes: u32[0..=0xFFFF_FFFF "bytes"] = 0,
-            "What a receiver answers when asked for free space; 0 is no bound",
+            "Free space that a receiver reports when asked; 0 is unlimited",
             "[Z88] ZFREECNT";
         "zmodem.commands" commands: Commands[word] = "refuse",
-            "What a receiver does with a command: nothing, show it, or run it, which makes the sender master of this machine",
+            "How a receiver handles a command: refuse, show it, or run it, which gives the sender control of this machine",
             "[Z88] ZCOMMAND";
         "zmodem.max-files" max_files: u32[1..=0xFFFF_FFFF "files"] = 100_000,
             "Most files a receiver takes in one batch",
             "docs/decisions/030";
         "zmodem.timeout" timeout: Span[1..=60 seconds] = 10,
-            "Longest wait for an answer before it is asked for again",
+            "Longest timeout for an answer",
             "[Z88]";
         "zmodem.patience" patience: Span[1..=3600 seconds] = 60,
             "Silence after which the transfer fails",
             "sz";
         "zmodem.retries" retries: u8[1..=255] = 20,
-            "Faults in a row, without any progress, after which the transfer fails",
+            "Errors in a row without progress after which the transfer fails",
             "rz";
         "zmodem.linger" linger: Span[0..=60000 milliseconds] = 1000,
-            "How long a receiver waits for the sender's last word",
+            "How long a receiver lingers for the sender's last packet",
             "docs/decisions/030";
         "zmodem.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 131_072,
-            "File data kept between the engine and its store",
+            "Buffer for file data between the engine and its store",
             "docs/decisions/001", no_flag;
     }
     also {
         /// The line.
         line: LineFacts = LineFacts::default(),
-        /// Sender: how the receiver is to interrupt us.
+        /// Sender: the attention string.
         attention: Attention = Attention::NONE,
     }
 }
@@ -182,15 +181,15 @@ const fn is_send_length(len: u64) -> bool {
     len == 0 || len >= 32
 }
 
-/// Longest subpacket that anybody sends (ZedZap).
+/// Longest subpacket in use (ZedZap).
 pub(crate) const LONGEST: usize = 8192;
 /// Longest subpacket of the standard.
 pub(crate) const STANDARD: usize = 1024;
-/// Bytes a receiver needs behind the longest subpacket while it undoes escapes.
+/// Bytes a receiver needs after the longest subpacket while it undoes escapes.
 const SCRATCH: usize = 128;
 
 impl Config {
-    /// What a receiver passes over in binary frames.
+    /// What a receiver ignores in binary frames.
     pub(crate) fn dropping(&self) -> Dropping {
         match self.escape {
             Escaping::Controls => Dropping::Controls,
@@ -207,8 +206,8 @@ impl Config {
         }
     }
 
-    /// The longest subpacket for a line of this rate: an error is found at its end, which must not
-    /// be long in coming.
+    /// The longest subpacket for a line of this rate: an error is detected at its end, which must not
+    /// take long.
     pub(crate) fn fits_line(&self) -> usize {
         match (self.line.reliable, self.line.rate_bps) {
             (Some(true), _) | (None, 0) => LONGEST,
@@ -218,7 +217,7 @@ impl Config {
         }
     }
 
-    /// The longest subpacket that this receiver takes.
+    /// The longest subpacket that this receiver accepts.
     pub(crate) fn longest_taken(&self) -> usize {
         usize::from(self.receive_length).clamp(STANDARD, LONGEST)
     }
@@ -235,7 +234,7 @@ impl Config {
 
     /// Bytes of a sender's file buffer.
     pub(crate) fn source_len(&self) -> usize {
-        // One byte more than a subpacket tells whether it is the last.
+        // One additional byte tells whether a subpacket is the last.
         self.buffer_len.max(self.longest_sent() + 1)
     }
 
@@ -260,7 +259,7 @@ impl Config {
         if self.rle { self.longest_taken() + SCRATCH } else { 0 }
     }
 
-    /// Bytes of memory a sender of this configuration lives in.
+    /// Bytes of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.sender_lengths().iter().sum()
     }
@@ -275,7 +274,7 @@ impl Config {
         if self.rle { self.longest_sent() } else { 0 }
     }
 
-    /// Bytes of memory a receiver of this configuration lives in.
+    /// Bytes of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.receiver_lengths().iter().sum()
     }

@@ -30,7 +30,7 @@ pub enum Escaping {
     Zdle,
 }
 
-/// What a receiver passes over because it cannot be data.
+/// What a receiver ignores because it cannot be data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dropping {
     /// Bare XON and XOFF, with and without bit 7.
@@ -95,7 +95,7 @@ pub struct Escaper {
 }
 
 impl Escaper {
-    /// One that escapes this.
+    /// An escaper for this.
     pub const fn new(escaping: Escaping) -> Self {
         Self { escaping, previous: 0 }
     }
@@ -105,7 +105,7 @@ impl Escaper {
         self.previous = byte;
     }
 
-    /// Escapes all of `bytes` into `out`; returns how many bytes came of it.
+    /// Escapes all of `bytes` into `out`; returns the length.
     ///
     /// `out` must have room for twice as many bytes and 128 more, which are used as scratch.
     pub fn put(&mut self, bytes: &[u8], out: &mut [u8]) -> usize {
@@ -115,7 +115,7 @@ impl Escaper {
         made += self.put_one(*first, out);
         let whole = bytes.len().saturating_sub(2 * BLOCK) / BLOCK * BLOCK;
         made += self.blocks(bytes, 1, 1 + whole, &mut out[made..]);
-        // The rest once more with room behind it, so that whole blocks can be read there too.
+        // The rest once more with room after it, so that whole blocks can be read there too.
         let from = whole;
         let rest = bytes.len() - from;
         let mut padded = [0u8; 4 * BLOCK];
@@ -181,7 +181,7 @@ fn blocks(
         if len < BLOCK {
             hits &= (1 << len) - 1;
         }
-        // Copies go beyond what is meant; the next one writes over that.
+        // Copies overshoot; the next one overwrites that.
         out[made..made + BLOCK].copy_from_slice(block(bytes, at));
         let mut done = 0;
         while hits != 0 {
@@ -215,7 +215,7 @@ pub enum Stop {
     Cancel,
 }
 
-/// What unescaping did.
+/// The result of unescaping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unescaped {
     /// Bytes of the input that are used.
@@ -229,19 +229,19 @@ pub struct Unescaped {
 /// Undoes the escapes of a stream of bytes, in any chunking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unescaper {
-    /// What is passed over.
+    /// What is ignored.
     pub dropping: Dropping,
     /// ZDLE in a row, the last of which is the last byte seen.
     zdles: u8,
 }
 
 impl Unescaper {
-    /// One that drops this.
+    /// An unescaper that drops this.
     pub const fn new(dropping: Dropping) -> Self {
         Self { dropping, zdles: 0 }
     }
 
-    /// Forgets an escape that has begun.
+    /// Drops an incomplete escape.
     pub fn reset(&mut self) {
         self.zdles = 0;
     }
@@ -344,7 +344,7 @@ impl Unescaper {
 #[inline(always)]
 fn unblocks(bytes: &[u8], out: &mut [u8], special: impl Fn(u8) -> bool) -> (usize, usize) {
     let (mut at, mut made) = (0, 0);
-    // The last copy of a block begins at most 65 bytes behind it.
+    // The last copy of a block begins at most 65 bytes after it.
     while at + 2 * BLOCK + 2 <= bytes.len() && made + 2 * BLOCK <= out.len() {
         let source = block(bytes, at);
         let mut hits = mask(source, source, |_, byte| special(byte));
@@ -368,7 +368,7 @@ fn unblocks(bytes: &[u8], out: &mut [u8], special: impl Fn(u8) -> bool) -> (usiz
             hits = if done < BLOCK { hits & (u64::MAX << done) } else { 0 };
             out[made..made + BLOCK].copy_from_slice(block(bytes, at + done));
         }
-        // The second byte of an escape may lie behind the block.
+        // The second byte of an escape may lie after the block.
         made += BLOCK.saturating_sub(done);
         at += done.max(BLOCK);
     }

@@ -1,35 +1,35 @@
 //! From bytes to headers and data subpackets, in any chunking.
 //!
-//! Between frames everything that does not begin a header is passed over and counted. Which bytes
-//! are data is said by whoever knows what a header means: [`FrameReader::expect_data`].
+//! Between frames everything that does not begin a header is ignored and counted. The caller, which interprets headers,
+//! says which bytes are data: [`FrameReader::expect_data`].
 
 use super::escape::{Dropping, Stop, Unescaper, ZDLE};
 use super::packet::{Form, Header, MAX_DATA, ZPAD, end, kind};
 use crate::crc::{crc16, crc16_update, crc32, crc32_update};
 use crate::reason::reasons;
 
-/// What was found in the stream.
+/// An item found in the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
     /// A good header.
     Header(Header),
-    /// A good data subpacket: its end, and its length in the room that was given.
+    /// A good data subpacket: its end, and its length in the buffer.
     Data {
         /// How it ended, see [`end`].
         end: u8,
         /// Bytes in the room.
         len: usize,
     },
-    /// A header that cannot be used.
+    /// A bad header.
     BadHeader {
-        /// Which rule it broke.
+        /// The rule it violates.
         why: BadFrame,
     },
-    /// A data subpacket that cannot be used; the reader looks for a header from here on.
+    /// A bad data subpacket; the reader looks for a header from here on.
     BadData {
-        /// Which rule it broke.
+        /// The rule it violates.
         why: BadFrame,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
     },
     /// Five CAN in a row: the session is cancelled.
@@ -37,7 +37,7 @@ pub enum Found {
 }
 
 reasons! {
-    /// Why a header or a data subpacket cannot be used.
+    /// Why a header or a data subpacket is bad.
     pub enum BadFrame {
         /// In a hex header.
         Digit = "not a hex digit",
@@ -48,7 +48,7 @@ reasons! {
         /// In a header.
         HeaderEscape = "bad escape in a header",
         /// A subpacket.
-        TooLong = "longer than was agreed",
+        TooLong = "longer than negotiated",
         /// In a subpacket.
         Escape = "bad escape",
         /// Of a subpacket.
@@ -88,7 +88,7 @@ pub struct FrameReader {
     variable: bool,
     body: [u8; BODY],
     body_len: usize,
-    /// Of the line end behind a hex header, these bytes may still come: CR, LF, XON.
+    /// Of the line end after a hex header, these bytes may still come: CR, LF, XON.
     tail: &'static [u8],
     /// Data of the subpacket so far.
     len: usize,
@@ -97,7 +97,7 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// One that looks for a header.
+    /// A reader that looks for a header.
     pub fn new(dropping: Dropping) -> Self {
         Self {
             state: State::Hunt,
@@ -119,7 +119,7 @@ impl FrameReader {
         self.noise
     }
 
-    /// From now on this is passed over in binary frames.
+    /// From now on this is ignored in binary frames.
     pub fn set_dropping(&mut self, dropping: Dropping) {
         self.unescaper.dropping = dropping;
     }
@@ -129,7 +129,7 @@ impl FrameReader {
         self.begin(State::Data);
     }
 
-    /// Gives up what has begun and looks for a header.
+    /// Discards an incomplete frame and looks for a header.
     pub fn hunt(&mut self) {
         self.noise += self.len as u64;
         self.begin(State::Hunt);
@@ -143,27 +143,27 @@ impl FrameReader {
         self.cans = 0;
     }
 
-    /// Whether data is expected, or has begun.
+    /// Whether data is expected, or has started.
     pub fn in_data(&self) -> bool {
         matches!(self.state, State::Data | State::Check)
     }
 
-    /// Whether something has begun that is not at its end.
+    /// Whether a frame is incomplete.
     pub fn is_reading(&self) -> bool {
         !matches!(self.state, State::Hunt)
     }
 
-    /// Data bytes of the unfinished subpacket, which stand in the room.
+    /// Data bytes of the unfinished subpacket, which are in the room.
     pub fn partial(&self) -> usize {
         self.len
     }
 
-    /// Whether the line end behind a hex header may still come.
+    /// Whether the line end after a hex header may still come.
     pub fn in_tail(&self) -> bool {
         !self.tail.is_empty()
     }
 
-    /// How many of `bytes` belong to the line end behind the last hex header.
+    /// How many of `bytes` belong to the line end after the last hex header.
     pub fn take_tail(&mut self, bytes: &[u8]) -> usize {
         let mut used = 0;
         for &byte in bytes {
@@ -201,11 +201,11 @@ impl FrameReader {
         (used, None)
     }
 
-    /// Passes over what is neither ZPAD nor CAN.
+    /// Discards what is neither ZPAD nor CAN.
     fn look(&mut self, bytes: &[u8]) -> (usize, Option<Found>) {
         let special = |byte: &u8| *byte & 0x7F == ZPAD || *byte == ZDLE;
         let at = bytes.iter().position(special).unwrap_or(bytes.len());
-        // XON after a subpacket that asks for an answer is no noise.
+        // XON after a subpacket that requests an answer is not noise.
         let passed = &bytes[..at];
         self.noise += passed.iter().filter(|byte| **byte & 0x7D != 0x11).count() as u64;
         if at > 0 {
@@ -246,7 +246,7 @@ impl FrameReader {
         None
     }
 
-    /// A header that was none; `byte` may begin another.
+    /// An invalid header; `byte` may start another.
     fn back_to_hunt(&mut self, byte: u8) {
         self.noise += 1;
         self.state = if byte & 0x7F == ZPAD { State::Pad } else { State::Hunt };
@@ -266,7 +266,7 @@ impl FrameReader {
         self.body_byte(byte)
     }
 
-    /// One byte of a header behind the letter, in any form.
+    /// One byte of a header after the letter, in any form.
     fn body_byte(&mut self, byte: u8) -> Option<Found> {
         self.body[self.body_len] = byte;
         self.body_len += 1;

@@ -1,39 +1,39 @@
-//! How much may be under way on a line of unknown rate.
+//! How much may be in flight on a line of unknown rate.
 //!
-//! A stream into a socket fills it, and what the socket holds cannot be taken back: behind a fast
-//! socket there may be a slow line, and an error on that costs the time of everything under way.
-//! So nothing is believed of such a line. Acknowledgements are asked for every so often (ZCRCQ),
-//! and from what they say (bytes per time, and the shortest round trip) follows what the line
-//! itself holds. A line that turns out to be fast is left alone: acknowledgements would cost it
+//! A stream fills a socket, and what the socket holds cannot be recalled: behind a fast
+//! socket there may be a slow line, and an error on it costs the time of everything in flight.
+//! So nothing is assumed of such a line. Acknowledgements are requested regularly (ZCRCQ),
+//! and the bandwidth-delay product of the line follows from them (bytes per time, and the minimum
+//! RTT). A line that turns out to be fast is left alone: acknowledgements would cost it
 //! more than its errors do.
 
 use crate::time::{Duration, Instant};
 
-/// Bytes that may be under way before anything is known, and on a line that is not hit.
+/// Bytes that may be in flight before anything is known, and on a line without errors.
 const FIRST: u64 = 2048;
-/// Less than this is all overhead, on a line that is hit.
+/// Least window on a line with errors; less is all overhead.
 const LEAST: u64 = 512;
 /// Bytes beyond what the line holds, so that one subpacket and its acknowledgement fit too.
 const BESIDE: u64 = 64;
-/// A line that carries so many bytes per second empties any socket in a moment.
+/// A line with this many bytes per second empties any socket at once.
 const FAST: u64 = 500_000;
-/// Acknowledgements that may be awaited at a time.
+/// Most outstanding acknowledgement requests.
 const PROBES: usize = 12;
 
-/// An acknowledgement that was asked for.
+/// A requested acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     position: u64,
-    /// When it was asked for.
+    /// When it was requested.
     asked: Instant,
-    /// What had been acknowledged then.
+    /// The acknowledged position at that time.
     acked: u64,
 }
 
-/// Bounds what is under way by what is acknowledged per time.
+/// Limits the bytes in flight by the acknowledged rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Governor {
-    /// Bytes that may be under way; `None` is no bound.
+    /// Bytes that may be in flight; `None` is unlimited.
     window: Option<u64>,
     /// Bytes per second that the line has carried.
     rate: u64,
@@ -44,18 +44,18 @@ pub(crate) struct Governor {
 }
 
 impl Governor {
-    /// Governs, or leaves the line alone for good.
+    /// Governs, or leaves the line alone permanently.
     pub(crate) fn new(governs: bool) -> Self {
         let window = governs.then_some(FIRST);
         Self { window, rate: 0, shortest: None, was_hit: false, probes: [None; PROBES] }
     }
 
-    /// Bytes that may be under way; `None` is no bound.
+    /// Bytes that may be in flight; `None` is unlimited.
     pub(crate) fn window(&self) -> Option<u64> {
         self.window
     }
 
-    /// An acknowledgement of `position` is asked for, `acked` being acknowledged.
+    /// An acknowledgement of `position` is requested, with `acked` acknowledged.
     pub(crate) fn asked(&mut self, position: u64, acked: u64, now: Instant) {
         if let Some(slot) = self.probes.iter_mut().find(|probe| probe.is_none()) {
             *slot = Some(Probe { position, asked: now, acked });
@@ -76,7 +76,7 @@ impl Governor {
         self.shortest = Some(shortest);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
         let sample = position.saturating_sub(acked).saturating_mul(1_000_000) / micros;
-        // What grows may grow further: the window was what held it back.
+        // A growing rate may grow further: it was limited by the window.
         let grows = !self.was_hit && sample > self.rate + self.rate / 4;
         self.rate = if sample > self.rate { sample } else { (self.rate * 7 + sample) / 8 };
         if self.window.is_some() {
@@ -85,19 +85,19 @@ impl Governor {
         }
     }
 
-    /// How often in a window an acknowledgement is to be asked for. Where the line is hit, often:
+    /// Acknowledgement requests per window. Many on a line with errors:
     /// the window may be smaller then.
     pub(crate) fn parts(&self) -> u64 {
         if self.was_hit { 8 } else { 4 }
     }
 
-    /// The window in quarters of what the line holds. Between two acknowledgements a part of the
+    /// The window in quarters of the bandwidth-delay product. Between two acknowledgements a part of the
     /// window is idle.
     fn quarters(&self) -> u64 {
         if self.was_hit { 4 } else { 6 }
     }
 
-    /// What the line holds, `quarters / 4` times.
+    /// The bandwidth-delay product, `quarters / 4` times.
     fn fitting(&self, quarters: u64) -> u64 {
         let shortest = self.shortest.unwrap_or(Duration::ZERO).as_micros();
         let micros = u64::try_from(shortest).unwrap_or(u64::MAX);
@@ -106,17 +106,17 @@ impl Governor {
         (held.saturating_mul(quarters) / 4 + BESIDE).max(least)
     }
 
-    /// How long so many bytes take to arrive; `None` while nothing is known.
+    /// How long this many bytes take to arrive; `None` while unknown.
     pub(crate) fn time_of(&self, bytes: u64) -> Option<Duration> {
         Some(Duration::from_micros(bytes.saturating_mul(1_000_000).checked_div(self.rate)?))
     }
 
-    /// What is under way is not counted on any more.
+    /// What is in flight is considered lost.
     pub(crate) fn forget(&mut self) {
         self.probes = [None; PROBES];
     }
 
-    /// Something was lost: whatever was said of the line, it is governed from now on.
+    /// A loss: the line is governed from now on, whatever was configured.
     pub(crate) fn hit(&mut self) {
         self.was_hit = true;
         self.probes = [None; PROBES];

@@ -1,4 +1,4 @@
-//! File information: what the data subpacket of ZFILE says (xyzmodem.md §3.1, §5.8), and the options in
+//! File information: the data subpacket of ZFILE (xyzmodem.md §3.1, §5.8), and the options in
 //! the header of ZFILE (xyzmodem.md §4.2).
 //!
 //! ```text
@@ -9,13 +9,13 @@ use super::packet::Header;
 use crate::crc::crc32;
 use crate::file::{FileInfo, FileKind, Left, Wish};
 
-/// ZF0: what to do with the bytes on the way.
+/// ZF0: conversion of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Conversion {
-    /// Nothing said.
+    /// Unspecified.
     #[default]
     Unsaid,
-    /// ZCBIN: none; beats every wish of the receiver but resuming.
+    /// ZCBIN: none; overrides the receiver's settings except resuming.
     Binary,
     /// ZCNL: line ends become the local ones.
     Newlines,
@@ -23,10 +23,10 @@ pub enum Conversion {
     Resume,
 }
 
-/// ZF2: how the data is coded.
+/// ZF2: the coding of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Transport {
-    /// As it is.
+    /// Uncoded.
     #[default]
     Plain,
     /// ZTLZW.
@@ -35,7 +35,7 @@ pub enum Transport {
     Encrypted,
     /// ZTRLE.
     Rle,
-    /// A number that means nothing here.
+    /// An unknown number.
     Unknown(u8),
 }
 
@@ -49,9 +49,9 @@ const SPARSE: u8 = 0x40;
 pub struct FileOptions {
     /// ZF0.
     pub conversion: Conversion,
-    /// ZF1: what the sender wishes about a file that exists.
+    /// ZF1: how to handle a collision.
     pub wish: Wish,
-    /// ZF1, bit 7: the file is only wanted where one of that name exists.
+    /// ZF1, bit 7: skip the file unless one of that name exists.
     pub skip_if_absent: bool,
     /// ZF2.
     pub transport: Transport,
@@ -59,7 +59,7 @@ pub struct FileOptions {
     pub sparse: bool,
 }
 
-/// The number of each wish in ZF1.
+/// The number of each request in ZF1.
 const WISHES: [(u8, Wish); 9] = [
     (0, Wish::Unsaid),
     (1, Wish::NewerOrLonger),
@@ -118,8 +118,8 @@ impl FileOptions {
     }
 }
 
-/// Reads the file information; `None` without a name. Fields that make no sense, and all behind
-/// them, are not known.
+/// Reads the file information; `None` without a name. Invalid fields, and all after
+/// them, are unknown.
 pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (name, rest) = data.split_at(end);
@@ -132,7 +132,7 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
     let size = fields.next().and_then(|field| number(field, 10));
     let modified = fields.next().and_then(|field| number(field, 8)).filter(|time| *time != 0);
     let mode = fields.next().and_then(|field| number(field, 8)).filter(|mode| *mode != 0);
-    // A serial number, which nobody uses, stands before what is left.
+    // An unused serial number precedes what is left.
     let files = fields.nth(1).and_then(|field| number(field, 10));
     let bytes = fields.next().and_then(|field| number(field, 10));
     let left = files
@@ -156,8 +156,8 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
     })
 }
 
-/// What our ends call a file in ZSKIP, whose data bytes mean nothing otherwise: the CRC-32 of its
-/// information as it came. A ZSKIP that comes twice is then not taken for the next file's.
+/// How our ends identify a file in ZSKIP, whose data bytes are otherwise unused: the CRC-32 of its
+/// information as received. A duplicate ZSKIP is then not taken for the next file's.
 pub(crate) fn tag(information: &[u8]) -> u32 {
     crc32(information)
 }
@@ -169,13 +169,15 @@ fn number(digits: &[u8], base: u32) -> Option<u64> {
     })
 }
 
-/// Bytes that [`emit`] needs behind the name: two NULs, six numbers and what separates them.
+/// Longest name of a file on the wire.
+pub(crate) const MAX_NAME: usize = 1024;
+/// Bytes that [`emit`] needs after the name: two NULs, six numbers and what separates them.
 pub const ROOM: usize = 112;
 
-/// Writes the file information behind a name that already stands in `out[..name_len]`; returns the
-/// whole length. `out` has [`ROOM`] bytes behind the name.
+/// Writes the file information after a name that already is in `out[..name_len]`; returns the
+/// whole length. `out` has [`ROOM`] bytes after the name.
 pub fn emit(info: &FileInfo<'_>, name_len: usize, out: &mut [u8]) -> usize {
-    // A field cannot be left out if another follows: a size that is not known ends the list.
+    // A field cannot be omitted if another follows: an unknown size ends the list.
     let mut to = Text { out, len: name_len };
     to.byte(0);
     if let Some(size) = info.size {

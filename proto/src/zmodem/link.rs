@@ -1,5 +1,5 @@
-//! What sender and receiver have in common: the queue towards the port, counters, how it ends and
-//! what to tell the person.
+//! What sender and receiver have in common: the output queue, counters, how it ends and
+//! events for the user.
 
 use super::config::Config;
 use super::escape::Escaper;
@@ -9,18 +9,18 @@ use super::packet::{CANCEL, Header, MAX_HEADER, letter};
 use super::timing::RoundTrip;
 use crate::engine::{Cx, Outcome};
 use crate::line::line_time;
-use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
+use crate::session::{
+    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
+    Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Load, TraceEvent, Waits};
-
-/// Longest name of a file on the wire.
-pub(crate) const MAX_NAME: usize = 1024;
+use crate::trace::{Load, TraceEvent};
 
 /// The length of an answer: a header, in hex.
 const ANSWER: usize = 24;
 
-/// No port holds more. One that seems to is on a line that is faster than it says.
+/// No port buffers more. One that seems to is on a line faster than announced.
 const DEEPEST_PORT: usize = 256 * 1024;
 
 /// The queue towards the port, with pauses in it.
@@ -29,7 +29,7 @@ pub(crate) struct Output {
     out: Outbox,
     /// Position in the stream at which to pause, and for how long.
     pause: Option<(u64, Duration)>,
-    /// The port gets no more than the line carries.
+    /// The port gets at most what the line carries.
     pace: Option<Pace>,
 }
 
@@ -43,7 +43,7 @@ impl Output {
         self.out.taken
     }
 
-    /// Position in the stream behind all that is queued.
+    /// Stream position after all queued bytes.
     pub(crate) fn position(&self) -> u64 {
         self.out.position()
     }
@@ -60,12 +60,12 @@ impl Output {
         }
     }
 
-    /// From now on the port gets no more than a line of this rate carries.
+    /// From now on the port gets at most what a line of this rate carries.
     pub(crate) fn pace(&mut self, rate_bps: u32) {
         self.pace.get_or_insert(Pace::new(rate_bps));
     }
 
-    /// The port took `len` bytes. Returns how many that really were.
+    /// The port took `len` bytes. Returns how many were really queued.
     fn take(&mut self, timers: &mut Timers, len: usize, now: Instant) -> usize {
         let len = self.out.take(len.min(self.ready(timers, now)));
         if let Some((at, pause)) = self.pause
@@ -82,7 +82,7 @@ impl Output {
         len
     }
 
-    /// Room of at least `want` bytes behind what is queued. Little is moved to the front for that;
+    /// Room of at least `want` bytes after what is queued. Little data is moved to the front for that;
     /// much has to leave first.
     pub(crate) fn room<'a>(&mut self, out: &'a mut [u8], want: usize) -> Option<&'a mut [u8]> {
         if self.out.room_len(out) < want && self.pending() <= out.len() / 4 {
@@ -103,19 +103,19 @@ impl Output {
     }
 }
 
-/// Something that was said and has to be answered.
+/// A packet that needs an answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Question {
-    /// Position in the stream behind it.
+pub(crate) struct Query {
+    /// Position in the stream after it.
     pub(crate) ends_at: u64,
     /// When the port took its last byte.
     pub(crate) left: Option<Instant>,
-    /// When that byte is through the line, behind all that the port held; as far as the rate of the
+    /// When that byte has crossed the line, after all that the port held; if the rate of the
     /// line is known.
     pub(crate) through: Instant,
-    /// How often it was said.
+    /// How often it was sent.
     pub(crate) copies: u32,
-    /// When it was said first: queued, then through the line.
+    /// When it was first sent: queued, then through the line.
     pub(crate) since: Instant,
 }
 
@@ -127,23 +127,23 @@ pub(crate) struct Link {
     pub(crate) output: Output,
     pub(crate) escaper: Escaper,
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes,
+    pub(crate) notes: EventQueue,
     message: Text<160>,
     pub(crate) agreement: Text<160>,
     pub(crate) ending: Ending,
     pub(crate) timers: Timers,
     pub(crate) port: Port,
-    /// When the partner last said something usable.
+    /// When the last usable frame came.
     pub(crate) spoke: Instant,
-    /// When what the port was given is through the line, as far as its rate is known.
+    /// When the line has transmitted all that the port took, if its rate is known.
     through: Instant,
-    /// What the partner has to answer.
-    pub(crate) question: Option<Question>,
+    /// The packet that the peer has to answer.
+    pub(crate) question: Option<Query>,
     pub(crate) timing: RoundTrip,
-    /// What the trace says we wait for.
-    pub(crate) waits: Waits,
-    /// What the trace says of bytes that come.
-    pub(crate) comings: Comings,
+    /// The traced cause of waiting.
+    pub(crate) waits: WaitTrace,
+    /// The trace of received bytes.
+    pub(crate) comings: InputTrace,
 }
 
 impl Link {
@@ -156,7 +156,7 @@ impl Link {
             output: Output::default(),
             escaper: Escaper::new(config.escape),
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             message: Text::new(),
             agreement: Text::new(),
             ending: Ending::No,
@@ -164,18 +164,18 @@ impl Link {
             port: Port::default(),
             spoke: Instant::ZERO,
             through: Instant::ZERO,
-            waits: Waits::default(),
-            comings: Comings::default(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
             config,
         }
     }
 
-    /// Silence that nothing explains ends the transfer after so long.
+    /// Unexplained silence ends the transfer after this.
     pub(crate) fn patience(&self) -> Duration {
         self.config.patience.get()
     }
 
-    /// Queues a header. False if there is no room: the port takes nothing.
+    /// Queues a header. False if there is no room: the port has stalled.
     pub(crate) fn say(&mut self, cx: &mut Cx<'_>, out: &mut [u8], header: &Header) -> bool {
         let mut bytes = [0; MAX_HEADER];
         let len = header.put(&mut self.escaper, &mut bytes);
@@ -188,7 +188,7 @@ impl Link {
         said
     }
 
-    /// Queues bytes as they are.
+    /// Queues raw bytes.
     pub(crate) fn say_bytes(&mut self, cx: &Cx<'_>, out: &mut [u8], bytes: &[u8]) -> bool {
         let Some(room) = self.output.room(out, bytes.len()) else { return false };
         room[..bytes.len()].copy_from_slice(bytes);
@@ -196,13 +196,13 @@ impl Link {
         true
     }
 
-    /// So many bytes were put into the room of the queue.
+    /// This many bytes were put into the room of the queue.
     pub(crate) fn queued(&mut self, cx: &Cx<'_>, len: usize) {
         self.port.given(cx.now, self.output.pending());
         self.output.push(len);
     }
 
-    /// Tells the partner that all is over.
+    /// Sends a cancel to the peer.
     pub(crate) fn say_cancel(&mut self, cx: &Cx<'_>, out: &mut [u8]) {
         self.say_bytes(cx, out, CANCEL);
     }
@@ -211,7 +211,7 @@ impl Link {
         &self.output.out.lend(out)[..self.output.ready(&self.timers, now)]
     }
 
-    /// Nothing that is queued later leaves until `pause` after what is queued now.
+    /// Inserts a pause after the queued bytes.
     pub(crate) fn pause(&mut self, now: Instant, pause: Duration) {
         if self.output.pending() == 0 {
             self.timers.set(Timer::Pause, now + pause);
@@ -247,11 +247,11 @@ impl Link {
         }
     }
 
-    /// What was queued last wants an answer.
+    /// The last queued packet needs an answer.
     pub(crate) fn expect_answer(&mut self, now: Instant, again: bool) {
         let before = self.question.filter(|_| again);
         let through = self.through.max(now);
-        self.question = Some(Question {
+        self.question = Some(Query {
             ends_at: self.output.position(),
             left: (self.output.pending() == 0).then_some(now),
             through,
@@ -263,17 +263,17 @@ impl Link {
     /// The answer came.
     pub(crate) fn answered(&mut self, now: Instant) {
         match self.question.take() {
-            // What the port held before it is no part of the round trip.
-            Some(Question { left: Some(left), through, copies: 1, .. }) => {
+            // What the port held before it is not part of the RTT.
+            Some(Query { left: Some(left), through, copies: 1, .. }) => {
                 self.timing.sample(now - if through < now { through } else { left });
             }
             _ => self.timing.answered(),
         }
-        // Whatever was thought of the line, all that was said until then has arrived.
+        // Whatever was estimated, all that was sent until then has arrived.
         self.through = self.through.min(now);
     }
 
-    /// Whether what comes now cannot be an answer to what was said last.
+    /// Whether input now cannot be an answer to the last packet.
     pub(crate) fn too_soon(&self, now: Instant) -> bool {
         self.question.is_some_and(|question| match question.left {
             Some(left) => now - left < self.timing.soonest(),
@@ -281,12 +281,12 @@ impl Link {
         })
     }
 
-    /// Whether it was asked more often than is allowed, without an answer of use.
+    /// Whether the retry limit is reached without a usable answer.
     pub(crate) fn asked_enough(&self) -> bool {
         self.question.is_some_and(|question| question.copies > u32::from(self.config.retries))
     }
 
-    /// Whether the last question left less than a second, or a round trip, ago.
+    /// Whether the last query left less than a second, or an RTT, ago.
     pub(crate) fn said_lately(&self, now: Instant) -> bool {
         self.question.is_some_and(|question| match question.left {
             Some(left) => now - left < self.timing.soonest().max(Duration::from_secs(1)),
@@ -294,32 +294,32 @@ impl Link {
         })
     }
 
-    /// When the answer is overdue. What has not left yet is the port's business, which has a limit
-    /// of its own.
+    /// When the answer is overdue. What has not left yet is covered by the port's own
+    /// limit.
     pub(crate) fn overdue(&self) -> Option<Instant> {
         let question = self.question?;
         let answer = line_time(self.config.line.rate_bps, ANSWER);
         Some(question.left?.max(question.through) + answer + self.timing.wait())
     }
 
-    /// The port has had something to take for too long.
+    /// The port has stalled for too long.
     pub(crate) fn stalled_at(&self) -> Option<Instant> {
         self.port.stalled_at(self.output.pending(), self.patience())
     }
 
-    /// Begins to end. The first reason counts.
+    /// Starts to end. The first reason counts.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
         if self.ending.begin(cx, outcome) {
             self.port.moved = cx.now;
         }
     }
 
-    /// The last words have left, or will not.
+    /// The last packets have left, or never will.
     pub(crate) fn words_are_out(&self, now: Instant) -> bool {
         self.port.words_are_out(now, self.output.pending())
     }
 
-    /// Everything is said; what may still come for us is awaited for so long.
+    /// All is sent; lingers this long for what may still come.
     pub(crate) fn linger(&mut self, cx: &Cx<'_>, outcome: Outcome, stay: Duration) {
         self.ending.linger(&mut self.timers, cx.now, outcome, stay);
     }
@@ -328,7 +328,7 @@ impl Link {
         self.ending.deadline(&self.timers, self.port.words_until())
     }
 
-    /// Counts a good frame from the partner, with `len` bytes of decoded data, of which `data` are
+    /// Counts a good frame from the peer, with `len` bytes of decoded data, of which `data` are
     /// the file's.
     pub(crate) fn heard(
         &mut self,
@@ -352,20 +352,20 @@ impl Link {
         cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
     }
 
-    /// Something the partner said in words.
+    /// A text message from the peer.
     pub(crate) fn take_message(&mut self, text: &[u8]) {
         self.message.set(text);
-        self.notes.push(Note::Message);
+        self.notes.push(QueuedEvent::Message);
     }
 
-    /// The words that notes refer to.
+    /// The texts that queued events refer to.
     pub(crate) fn words(&self) -> Words<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
         Words { agreement, message, ..Words::default() }
     }
 }
 
-/// Leaves the trace of a header or subpacket that was queued.
+/// Traces a header or subpacket that was queued.
 pub(crate) fn trace_sent(cx: &mut Cx<'_>, kind: char, number: u64, len: usize, load: Load) {
     if cx.trace.enabled() {
         let event = TraceEvent::Sent { kind, number, len, again: load.why.is_some().into(), load };

@@ -10,7 +10,7 @@
 //! receiver           ZRINIT             ZRPOS                       ZRINIT        ZFIN
 //! ```
 //!
-//! The sender streams; the receiver only speaks when something is wrong (ZRPOS: go on from here) or
+//! The sender streams; the receiver only sends on errors (ZRPOS: continue from here) and
 //! at an end. Reading order: [`escape`] is the coding of bytes, [`frame`] finds headers and data in
 //! the stream, [`packet`] gives them types, [`info`] describes files, [`states`] is the whole
 //! protocol on one screen, and [`Sender`] and [`Receiver`] are the two engines.
@@ -46,33 +46,33 @@ pub use sending::{BadCommand, Sender};
 
 use frame::{Found, FrameReader};
 
-/// Who speaks ZMODEM at the other end.
+/// The role of a ZMODEM peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Speaker {
+pub enum PeerRole {
     /// A sender (ZRQINIT, or what follows ZRINIT at once): start a receiver.
     Sender,
     /// A receiver (ZRINIT, ZCHALLENGE): start a sender.
     Receiver,
 }
 
-/// Looks for the first good header of a ZMODEM session in `bytes`, and says where it begins and who
-/// speaks. The check of the header has to be right, so that text which shows the trigger as such
+/// Finds the first good header of a ZMODEM session in `bytes`, and returns its offset and the peer's
+/// role. The check of the header has to be right, so that text which only displays the trigger
 /// starts nothing.
-pub fn recognise(bytes: &[u8]) -> Option<(usize, Speaker)> {
+pub fn recognise(bytes: &[u8]) -> Option<(usize, PeerRole)> {
     let mut at = 0;
     while at < bytes.len() {
         at += bytes[at..].iter().position(|byte| byte & 0x7F == packet::ZPAD)?;
         let mut reader = FrameReader::new(escape::Dropping::FlowControl);
-        // From each ZPAD anew: the bytes of one header are few.
+        // Again from each ZPAD: a header is only a few bytes.
         let end = bytes.len().min(at + 2 * packet::MAX_HEADER);
         if let (_, Some(Found::Header(header))) = reader.next(&mut [], &bytes[at..end]) {
             match header.kind {
                 packet::kind::ZRQINIT
                 | packet::kind::ZFILE
                 | packet::kind::ZSINIT
-                | packet::kind::ZCOMMAND => return Some((at, Speaker::Sender)),
+                | packet::kind::ZCOMMAND => return Some((at, PeerRole::Sender)),
                 packet::kind::ZRINIT | packet::kind::ZCHALLENGE => {
-                    return Some((at, Speaker::Receiver));
+                    return Some((at, PeerRole::Receiver));
                 }
                 _ => {}
             }

@@ -60,7 +60,7 @@ pub mod end {
     pub const ZCRCW: u8 = b'k';
 }
 
-/// ZRINIT, ZF0: what a receiver can do.
+/// ZRINIT, ZF0: capabilities of a receiver.
 pub mod capability {
     /// Send and receive at once.
     pub const CANFDX: u8 = 0x01;
@@ -74,13 +74,13 @@ pub mod capability {
     pub const CANLZW: u8 = 0x10;
     /// CRC-32.
     pub const CANFC32: u8 = 0x20;
-    /// Wants control characters escaped.
+    /// Requests control characters to be escaped.
     pub const ESCCTL: u8 = 0x40;
     /// Wants the 8th bit escaped; nowhere defined.
     pub const ESC8: u8 = 0x80;
     /// ZF1: variable headers.
     pub const CANVHDR: u8 = 0x01;
-    /// ZF1: takes data subpackets of 8192 bytes. Our own; nobody else uses this bit.
+    /// ZF1: takes data subpackets of 8192 bytes. Our own; this bit is otherwise unused.
     pub const OWN_LONG: u8 = 0x40;
 }
 
@@ -145,11 +145,11 @@ pub const MAX_HEADER: usize = 32;
 pub struct Header {
     /// Frame type, see [`kind`].
     pub kind: u8,
-    /// The first four data bytes as they stand on the wire.
+    /// The first four data bytes as they are on the wire.
     pub data: [u8; 4],
     /// Its form.
     pub form: Form,
-    /// It came, or is to go, with a length byte.
+    /// It has a length byte.
     pub variable: bool,
 }
 

@@ -11,7 +11,7 @@ use super::states::{ReceiverInput, ReceiverStep, Receiving, at_receiver};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, QueuedEvent};
 use crate::time::{Duration, Instant};
 
 mod command;
@@ -19,30 +19,29 @@ mod empty;
 mod files;
 mod receiver;
 
-use receiver::Mem;
 pub use receiver::Receiver;
 
-/// Time in which a failed transfer's last frames run out.
+/// Time in which a failed transfer's last frames drain.
 const DRAIN: Duration = Duration::from_millis(400);
-/// The shortest silence in the middle of data that is taken for a loss.
+/// The shortest silence within data that counts as a loss.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Our own echo, so often, means that nobody else is there.
+/// Echoes of our own frames after which there is no peer.
 const MOST_ECHOES: u32 = 3;
-/// The longest pause that a partner may ask for with its attention string.
+/// The longest pause that a peer may ask for with its attention string.
 const LONGEST_PAUSE: u32 = 5;
-/// A ZFIN that comes again, as far as it is the same from every sender.
+/// A retransmitted ZFIN, as far as it is the same from every sender.
 const FINISH: &[u8; 18] = b"**\x18B0800000000022d";
 /// The length of a ZFILE and its information.
 const OFFER: usize = 150;
 /// How often it is answered.
 const MOST_FINISH: u32 = 5;
-/// What a person is told of a sender that ends when it is asked for a CRC.
+/// The message about a sender that ends when it is asked for a CRC.
 const NO_CHECK: &[u8] =
     b"(it may not know ZCRC, which resuming asks for; zmodem.resume-check=off resumes without)";
-/// So many headers without a byte of a file, or a new one, are no transfer.
+/// Most headers without file data or a new file.
 const MOST_HEADERS: u32 = 2000;
 
-/// The file that is being received. Its name stands in memory.
+/// The file that is being received. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     /// Facts, with an empty name.
@@ -52,7 +51,19 @@ struct Current {
     open: bool,
 }
 
-/// What the data that follows the last header is.
+/// The memory, divided.
+struct Mem<'a> {
+    /// Decoded bytes for the store, and the incoming subpacket.
+    file: &'a mut [u8],
+    /// The queue towards the port.
+    out: &'a mut [u8],
+    /// Run-coded data.
+    hold: &'a mut [u8],
+    /// The name of the current file.
+    name: &'a mut [u8],
+}
+
+/// The kind of data that follows the last header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Expecting {
     Nothing,
@@ -69,12 +80,12 @@ enum Expecting {
 
 /// What follows when the store has closed a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum After {
-    /// The sender may send the next, be this one whole or not.
+enum AfterClose {
+    /// The sender may send the next, whether this one is complete or not.
     Ready { complete: bool },
     /// The sender is told to skip it.
     Skip,
-    /// The sender has left it, and is asked to say again what it said last.
+    /// The sender has abandoned it, and is asked to retransmit its last packet.
     Left,
 }
 
@@ -95,41 +106,41 @@ struct Core {
     file: Current,
     expecting: Expecting,
     held: Option<Held>,
-    /// Whether a ZEOF stands where data was announced.
+    /// Whether a ZEOF follows where data was announced.
     empty: empty::Empty,
-    after: After,
+    after: AfterClose,
     attention: Attention,
-    /// The sender has proved itself, or need not.
+    /// The challenge was answered, or is not needed.
     proved: bool,
     /// Position in the sender's file of the next byte to come.
     position: u64,
     /// Length of the file that was closed last.
     closed_at: Option<u64>,
-    /// Our CRC of the part that is here; without one, the sender's is for the store.
+    /// Our CRC of the stored part; without one, the sender's is for the store.
     check: Option<u32>,
-    /// So much is here, and the sender was asked for a CRC of it and said none.
+    /// This much is stored, and the sender was asked for its CRC and sent none.
     unchecked: u64,
     order: command::Order,
-    /// An end of the file, short of the announced length, that was asked about.
+    /// An end of the file, short of the announced length, that was queried.
     doubted: Option<u64>,
     /// When the last byte of data came.
     heard: Instant,
-    /// Decoded bytes that make a write worth its call.
+    /// Decoded bytes from which a write is worthwhile.
     write_at: usize,
-    /// Faults in a row.
+    /// Errors in a row.
     faults: u32,
-    /// Headers since there was something new.
+    /// Headers since the last progress.
     headers: u32,
-    /// What the sender's file is called in ZSKIP.
+    /// The identification of the sender's file in ZSKIP.
     tag: u32,
-    /// A ZFILE has begun to come, and is not known to be right.
+    /// A ZFILE is incoming and not yet verified.
     offered: bool,
     files: u32,
     echoes: u32,
     finishes: u32,
-    /// The person does not want the file that is on offer.
+    /// The user has refused the offered file.
     unwanted: bool,
-    /// The person wants no more files.
+    /// The user has cancelled the batch.
     last: bool,
     started: bool,
 }
@@ -150,7 +161,7 @@ impl Core {
             expecting: Expecting::Nothing,
             held: None,
             empty: empty::Empty::No,
-            after: After::Ready { complete: true },
+            after: AfterClose::Ready { complete: true },
             attention: Attention::NONE,
             proved,
             position: 0,
@@ -175,17 +186,17 @@ impl Core {
         }
     }
 
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         FileInfo { name: &name[..self.file.name_len], ..self.file.info }
     }
 
-    /// Nothing has been said yet.
+    /// Nothing has been sent yet.
     fn is_fresh(&self) -> bool {
         !self.started && self.link.ending.is_running()
     }
 
-    /// Whether input is taken now, or waits until the store has answered.
+    /// Whether input is accepted now, or blocked until the store replies.
     fn takes_input(&self) -> bool {
         match self.link.ending {
             Ending::No => !self.blocked(),
@@ -221,12 +232,12 @@ impl Core {
         self.give_up(cx, blame, kind);
     }
 
-    /// Ends without a word to the sender.
+    /// Ends without a packet to the sender.
     fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
         self.enter(cx, ReceiverInput::Failed);
         self.link.question = None;
         self.held = None;
-        // What is decoded goes to the store first: a partial file may be resumed.
+        // Decoded data goes to the store first: a partial file may be resumed.
         let store_failed = matches!(kind, FailureKind::Store(_));
         self.ask = match (self.file.open, self.sink.pending()) {
             (false, _) => Ask::Nothing,
@@ -249,15 +260,15 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    /// What the sender asked to be interrupted with. Only what a terminal would let pass: the
-    /// sender may be gone, and a shell may listen in its place.
+    /// Sends the sender's attention string. Only characters that are safe at a terminal: the
+    /// sender may be gone, and a shell may read in its place.
     fn say_attention(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let attention = self.attention;
         let mut pauses = 0;
         for &byte in attention.as_bytes() {
             match byte {
                 Attention::PAUSE => pauses += 1,
-                // A break is the port's affair, and few ports have one.
+                // A break is up to the port, and few ports have one.
                 Attention::BREAK => {}
                 3 | b' '..=b'~' => {
                     self.link.say_bytes(cx, mem.out, &[byte]);
@@ -271,13 +282,13 @@ impl Core {
         }
     }
 
-    /// Asks the sender to go on from what we have.
+    /// Asks the sender to continue from what we have.
     fn ask_position(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.reader.hunt();
         self.expecting = Expecting::Nothing;
         if self.link.output.pending() == 0 {
             self.say_attention(cx, mem);
-            // Positions have 32 bits; more was never taken.
+            // Positions have 32 bits; longer files were refused.
             self.link.say(cx, mem.out, &Header::hex(kind::ZRPOS, self.position as u32));
             self.link.stats.naks_out += 1;
         }
@@ -288,7 +299,7 @@ impl Core {
         self.fail(cx, mem, Blame::Peer, FailureKind::TooManyRetries);
     }
 
-    /// What came last was damaged: it shall come again.
+    /// The last input was damaged: request it again.
     fn say_garbled(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.reader.hunt();
         self.expecting = Expecting::Nothing;
@@ -297,7 +308,7 @@ impl Core {
         self.link.expect_answer(cx.now, true);
     }
 
-    /// One more fault. False if that was one too many.
+    /// One more error. False if the limit is exceeded.
     fn fault(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         self.faults += 1;
         if self.faults > u32::from(self.link.config.retries) {
@@ -334,7 +345,7 @@ impl Core {
         self.link.damaged(cx, why, len);
         let expecting = core::mem::replace(&mut self.expecting, Expecting::Nothing);
         if len >= self.link.config.longest_taken() && matches!(expecting, Expecting::File(_)) {
-            // No file information is so long, and what follows is part of it.
+            // No file information is this long, and what follows is part of it.
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
         }
         if !self.fault(cx, mem) {
@@ -371,7 +382,7 @@ impl Core {
             Some(ReceiverStep::Eof) => self.on_eof(cx, mem, header),
             Some(ReceiverStep::Again) => self.eof_again(cx, mem, u64::from(header.number())),
             Some(ReceiverStep::Compare) => self.compare(cx, mem, header.number()),
-            // Much of the file may still be under way behind a ZSKIP, and a second one would skip the
+            // Much of the file may still be in flight after a ZSKIP, and a second one would skip the
             // next file.
             Some(ReceiverStep::Repeat)
                 if self.link.too_soon(cx.now)
@@ -381,9 +392,9 @@ impl Core {
             Some(ReceiverStep::Failed) => self.peer_failed(cx, mem, header),
             Some(ReceiverStep::Command) => self.expect(command::expected(header)),
             Some(ReceiverStep::Skipped | ReceiverStep::Restarted) => {
-                self.left_by_peer(cx, mem, After::Ready { complete: false });
+                self.left_by_peer(cx, mem, AfterClose::Ready { complete: false });
             }
-            Some(ReceiverStep::Left) => self.left_by_peer(cx, mem, After::Left),
+            Some(ReceiverStep::Left) => self.left_by_peer(cx, mem, AfterClose::Left),
             Some(ReceiverStep::Free) => {
                 let free = Header::hex(kind::ZACK, self.link.config.free_bytes);
                 self.link.say(cx, mem.out, &free);
@@ -401,7 +412,7 @@ impl Core {
         }
     }
 
-    /// A sender that does something new has heard our ZSKIP: to say it again would skip another file.
+    /// A sender that continues has received our ZSKIP: another one would skip another file.
     fn past_skip(&mut self, cx: &mut Cx<'_>, kind: u8) {
         let is_new = matches!(
             kind,
@@ -450,7 +461,7 @@ impl Core {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
         }
         if u64::from(header.number()) != self.position {
-            // What was under way when we asked for a position is no second reason to ask.
+            // What was in flight when we requested a position is no reason to request again.
             if !self.link.too_soon(cx.now) && self.fault(cx, mem) {
                 self.ask_position(cx, mem);
             }
@@ -465,7 +476,7 @@ impl Core {
         let number = u64::from(header.number());
         let short = self.file.info.size.is_some_and(|size| number < size);
         if number == self.position && short && self.doubted != Some(number) {
-            // Shorter than was announced: that is worth asking twice.
+            // Shorter than announced: worth a second request.
             self.doubted = Some(number);
             self.ask_position(cx, mem);
         } else if number == self.position && short && self.is_exact() {
@@ -474,7 +485,7 @@ impl Core {
             self.link.answered(cx.now);
             self.close(cx, mem);
         } else if number > self.position && !self.link.too_soon(cx.now) && self.fault(cx, mem) {
-            // Data is missing, and nobody has asked for it.
+            // Data is missing, and has not been requested.
             self.ask_position(cx, mem);
         }
     }
@@ -517,7 +528,7 @@ impl Core {
         }
     }
 
-    /// Whether the file has the announced length to the byte. A sender may convert the line ends of
+    /// Whether the file has exactly the announced length. A sender may convert the line ends of
     /// text.
     fn is_exact(&self) -> bool {
         self.file.info.kind == FileKind::Binary
@@ -557,7 +568,7 @@ impl Core {
         self.give_up(cx, Blame::Peer, FailureKind::PeerError);
     }
 
-    /// The sender has ended it, in these words. If it did so at our ZCRC, that is what to know.
+    /// The sender ended the session with this text. If it did so at our ZCRC, that is the message.
     fn peer_ended(&mut self, words: &[u8]) {
         let at_check = self.state == Receiving::Check || self.unchecked > 0;
         let words = if at_check { NO_CHECK } else { words };
@@ -566,8 +577,8 @@ impl Core {
         }
     }
 
-    /// After our ZFIN: `OO`, or the ZFIN again. Anything else belongs to the prompt, and nothing is
-    /// taken of what may yet turn out to be that.
+    /// After our ZFIN: `OO`, or the ZFIN again. Anything else belongs to the prompt, and is
+    /// not taken, nor what may turn out to be.
     fn linger_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let tail = self.link.reader.take_tail(bytes);
         let rest = &bytes[tail..];
@@ -608,13 +619,13 @@ impl Core {
         tail
     }
 
-    /// Says again what was said last.
+    /// Retransmits the last packet.
     fn repeat(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.link.output.pending() > 0 {
             return;
         }
         match self.state {
-            // It may be of another file already: no answer fits but that it shall come again.
+            // It may belong to another file already: the only fitting answer is to request it again.
             Receiving::Init | Receiving::Skip | Receiving::Data if self.offered => {
                 if self.fault(cx, mem) {
                     self.say_garbled(cx, mem);
@@ -643,13 +654,12 @@ impl Core {
             Receiving::Skip if !self.offered => self.skip_again_at(),
             _ => self.link.overdue(),
         };
-        // What has begun is heard to its end: it may be the answer.
+        // A frame that has started is read to its end: it may be the answer.
         let coming = self.link.reader.is_reading().then(|| self.heard + SILENCE);
         due.map(|due| coming.map_or(due, |coming| coming.max(due)))
     }
 
-    /// When to ask after a ZSKIP that was not answered. A sender repeats its ZFILE itself; few have
-    /// to be asked for it.
+    /// When to act on an unanswered ZSKIP. Most senders retransmit their ZFILE unprompted.
     fn skip_again_at(&self) -> Option<Instant> {
         let question = self.link.question?;
         let often = question.copies.saturating_sub(1).min(5);
@@ -658,9 +668,9 @@ impl Core {
         Some(question.left?.max(question.through) + line + wait)
     }
 
-    /// The sender has given up the file that is under way.
-    fn left_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, after: After) {
-        self.link.notes.push(Note::Cancelled { by_peer: true });
+    /// The sender has cancelled the current file.
+    fn left_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, after: AfterClose) {
+        self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
         self.link.reader.hunt();
         self.held = None;
         self.after = after;
@@ -671,12 +681,12 @@ impl Core {
         }
     }
 
-    /// A person here gives up the file that is under way.
+    /// The local user cancels the current file.
     fn skip_open(&mut self, cx: &mut Cx<'_>) {
-        self.link.notes.push(Note::Cancelled { by_peer: false });
+        self.link.notes.push(QueuedEvent::Cancelled { by_peer: false });
         self.link.reader.hunt();
         self.expecting = Expecting::Nothing;
         self.held = None;
-        self.begin_close(cx, After::Skip);
+        self.begin_close(cx, AfterClose::Skip);
     }
 }

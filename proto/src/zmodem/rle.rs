@@ -42,8 +42,8 @@ pub fn encode(data: &[u8], out: &mut [u8]) -> (usize, usize) {
     (used, made)
 }
 
-/// Decodes as much of `coded` as fits in `out`; returns bytes used and made, or `None` at a code
-/// that does not exist. A code that is cut off at the end of `coded` does not exist either.
+/// Decodes as much of `coded` as fits in `out`; returns bytes used and made, or `None` at an
+/// invalid code. A code truncated at the end of `coded` is invalid too.
 pub fn decode(coded: &[u8], out: &mut [u8]) -> Option<(usize, usize)> {
     let (mut used, mut made) = (0, 0);
     while used < coded.len() {

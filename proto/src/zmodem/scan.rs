@@ -1,4 +1,4 @@
-//! Looks for special bytes 64 at a time.
+//! Finds special bytes, 64 at a time.
 //!
 //! Plain loops over arrays, in the form that compilers turn into vector instructions: of random
 //! data one byte in 37 is special, of text hardly one, and the others are only copied.

@@ -16,7 +16,7 @@ use super::timing::SLOWEST_BPS;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Note, Timer};
+use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Wait};
 use core::fmt::Write;
@@ -29,16 +29,16 @@ mod stream;
 use sender::Mem;
 pub use sender::{BadCommand, Sender};
 
-/// Time in which a failed transfer's last frames run out.
+/// Time in which a failed transfer's last frames drain.
 const DRAIN: Duration = Duration::from_millis(400);
-/// Time in which the line end behind the receiver's ZFIN arrives.
+/// Time in which the line end after the receiver's ZFIN arrives.
 const TAIL: Duration = Duration::from_millis(200);
 /// Omen's receivers stop at the fifth ZRQINIT.
 const MOST_ZRQINIT: u32 = 4;
-/// ZFIN that nobody answers is said so often.
+/// Maximum unanswered ZFINs.
 const MOST_ZFIN: u32 = 3;
 
-/// The file that is being sent. Its name stands in memory.
+/// The file that is being sent. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     /// Facts, with an empty name.
@@ -48,16 +48,16 @@ struct Current {
     open: bool,
 }
 
-/// What the receiver can do, and what was made of it.
+/// The receiver's capabilities, and the resulting parameters.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     /// Form of binary headers.
     form: Form,
     variable: bool,
     rle: bool,
-    /// Bytes it takes before it must be asked; 0 is no bound.
+    /// Its buffer length; 0 is unlimited.
     buffer: u64,
-    /// It cannot receive and write at once, or not receive and send.
+    /// It cannot receive while writing, or while sending.
     one_at_a_time: bool,
     /// Longest subpacket for it.
     longest: usize,
@@ -77,24 +77,24 @@ struct Core {
     answers: stream::Answers,
     /// A command to send instead of files.
     order: Option<command::Order>,
-    /// The person does not want the file that is on offer.
+    /// The user has refused the offered file.
     unwanted: bool,
-    /// The person wants no more files.
+    /// The user has cancelled the batch.
     last: bool,
-    /// Faults in a row.
+    /// Errors in a row.
     faults: u32,
     /// Requests for XMODEM or YMODEM that came instead of ZRINIT.
     other_protocol: u32,
-    /// A CRC of the file was asked for so often.
+    /// How often a CRC of the file was requested.
     digests: u32,
-    /// The file before may be skipped a second time: it was offered twice, or skipped in its data.
+    /// The previous file may be skipped a second time: it was offered twice, or skipped in its data.
     skip_may_come_again: bool,
-    /// What our receivers call the file that was offered last, and the one before it.
+    /// The identification of the last offered file and of the one before it.
     tags: [Option<u32>; 2],
-    /// The file before, of which events may still have to be told, and where its name stands.
+    /// The previous file, for which events may be queued, and the position of its name.
     told: Current,
     told_at: usize,
-    /// So many notes are about that one.
+    /// Events in the queue that are about that one.
     old_notes: usize,
 }
 
@@ -154,7 +154,7 @@ impl Core {
         self.give_up(cx, blame, kind);
     }
 
-    /// Ends without a word to the receiver.
+    /// Ends without a packet to the receiver.
     fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
         self.enter(cx, SenderInput::Failed);
         self.link.question = None;
@@ -162,7 +162,7 @@ impl Core {
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    /// The store closes what is open. What it was told of a file that is over stays true.
+    /// Closes the open file. The result of a closed file stays valid.
     fn close_last(&mut self) {
         if !matches!(self.ask, Ask::Close { .. }) {
             self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
@@ -176,7 +176,7 @@ impl Core {
             _ if self.link.timers.is_running(Timer::Pause) => Wait::Pause,
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.link.question.is_some() => Wait::Window,
-            Sending::Init => Wait::Partner,
+            Sending::Init => Wait::Peer,
             _ if self.link.question.is_some() => Wait::Answer,
             _ => Wait::Nothing,
         }
@@ -213,7 +213,7 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    /// The last words leave, the store closes; then it is over.
+    /// Sends the last packets and closes the file; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
         if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
@@ -230,7 +230,7 @@ impl Core {
 
     fn cancelled_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.state == Sending::Finish {
-            // Every file is closed at the partner; how it says goodbye is its own affair.
+            // Every file is closed at the peer; how it ends the session does not matter.
             return self.finish(cx);
         }
         self.link.take_message(b"cancelled by the receiver");
@@ -239,7 +239,7 @@ impl Core {
 
     fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadFrame) {
         self.link.damaged(cx, why, 0);
-        // A question that waits has probably been answered by this.
+        // A pending query has probably been answered by this.
         let waits = matches!(self.state, Sending::File | Sending::Attention | Sending::Eof);
         if waits && !self.link.too_soon(cx.now) {
             self.repeat(cx, mem);
@@ -252,7 +252,7 @@ impl Core {
         let number = u64::from(header.number());
         self.link.heard(cx, letter(header.kind), number, 0, 0);
         if header.kind == kind::ZSKIP && self.is_of_the_last(header.number()) {
-            // Said twice, and the first was heard.
+            // A duplicate: the first was received.
             self.link.stats.duplicates += 1;
             return;
         }
@@ -287,8 +287,8 @@ impl Core {
         }
     }
 
-    /// The receiver wants its number back. One that says so in the middle has begun again, and its
-    /// ZRINIT will tell what is to be done.
+    /// The receiver's challenge. One in the middle means a restart, and its ZRINIT
+    /// will decide what to do.
     fn challenged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u32) {
         if !self.close_frame(cx, mem.out) {
             return;
@@ -323,7 +323,7 @@ impl Core {
         if has(can, capability::ESC8) {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Unsupported);
         }
-        // Receivers say ZRINIT by themselves too: it tells nothing of the round trip.
+        // Receivers also send ZRINIT unsolicited: it does not measure the RTT.
         self.link.question = None;
         let config = &self.link.config;
         let (wants_controls, takes_long) = (config.escape == Escaping::Controls, more);
@@ -345,7 +345,7 @@ impl Core {
             one_at_a_time: !(has(can, capability::CANFDX) && has(can, capability::CANOVIO)),
             longest: if buffer > 0 { longest.min(buffer.max(32) as usize) } else { longest },
         };
-        // A known rate bounds what is under way by itself, and so does a receiver that asks for it.
+        // A known rate limits what is in flight, and so does a receiver's buffer.
         self.governor = Governor::new(self.governs());
         self.describe_agreement();
         let attention = !self.link.config.attention.as_bytes().is_empty();
@@ -375,16 +375,16 @@ impl Core {
                 let _ = write!(text, ", {word}");
             }
         }
-        self.link.notes.push(Note::Negotiated);
+        self.link.notes.push(QueuedEvent::Negotiated);
     }
 
-    /// ZSINIT: how to interrupt us, and what we escape.
+    /// ZSINIT: the attention string, and what we escape.
     fn say_attention(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         if !again {
             self.enter(cx, SenderInput::Wishes);
         }
         let controls = self.link.config.escape == Escaping::Controls;
-        // In hex where escapes are what it is about.
+        // In hex if it is about escapes.
         let form = if controls { Form::Hex } else { self.peer.form };
         let flags = if controls { TESCCTL } else { 0 };
         let header = Header { kind: kind::ZSINIT, data: [0, 0, 0, flags], form, variable: false };
@@ -393,10 +393,10 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    /// A header and one subpacket that asks for an answer.
+    /// A header and one subpacket that requests an answer.
     fn say_with_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header, data: &[u8]) {
         let want = packet::MAX_HEADER + subpacket_room(data.len());
-        // No room means that the port takes nothing; the question will be repeated.
+        // No room means that the port has stalled; the query will be retransmitted.
         if self.link.output.room(mem.out, want).is_none() || !self.link.say(cx, mem.out, header) {
             return;
         }
@@ -407,16 +407,16 @@ impl Core {
         }
     }
 
-    /// Says again what was said last.
+    /// Retransmits the last packet.
     fn repeat(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.link.output.pending() > 0 {
-            // Nothing is asked again while something waits for the port; the same deadline would only come over and over.
+            // No retransmission while output is queued; the same deadline would only recur.
             if let Some(question) = &mut self.link.question {
                 question.left = Some(cx.now);
             }
             return;
         }
-        // Whoever asks for it: two programs could keep that up for ever.
+        // Regardless of who asks: two programs could keep that up indefinitely.
         if self.state != Sending::Finish && self.link.asked_enough() {
             return self.too_often(cx, mem);
         }
@@ -427,7 +427,7 @@ impl Core {
         match self.state {
             Sending::Init => self.say_init(cx, mem, true),
             Sending::Attention if self.link.question.is_some_and(|q| q.copies >= 3) => {
-                // Receivers without ZSINIT have been seen; what it says is a wish.
+                // Some receivers lack ZSINIT; its content is only a request.
                 self.link.question = None;
                 self.ask_next(cx, mem);
             }
@@ -450,20 +450,20 @@ impl Core {
 
     fn say_finish(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         if self.link.question.is_some_and(|q| again && q.copies >= MOST_ZFIN) {
-            // Every file is closed at the partner; only the goodbye was not heard.
+            // Every file is closed at the peer; only the final exchange was lost.
             return self.finish(cx);
         }
         self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
         self.link.expect_answer(cx.now, again);
     }
 
-    /// When the answer is overdue. Commands take their time.
+    /// When the answer is overdue. Commands may take long.
     fn overdue(&self) -> Option<Instant> {
         let timeout = self.link.config.timeout.get();
         match self.state {
             Sending::Command => Some(self.link.question?.left? + timeout),
             Sending::Data | Sending::Eof if self.link.config.line.rate_bps == 0 => {
-                // Of what was under way then, the acknowledgements since have taken a part.
+                // Later acknowledgements cover a part of what was in flight then.
                 let heard = self.link.spoke + self.link.timing.wait();
                 Some(self.link.overdue()?.max(heard) + self.hidden(timeout))
             }
@@ -471,8 +471,8 @@ impl Core {
         }
     }
 
-    /// Where the port hides how fast the line is, the answer waits behind what is under way: so
-    /// long, or `unknown`.
+    /// If the port hides the rate of the line, the answer waits behind what is in flight: the time of
+    /// that, or `unknown`.
     fn hidden(&self, unknown: Duration) -> Duration {
         match self.state {
             Sending::Data | Sending::Eof if self.link.config.line.rate_bps == 0 => {
@@ -483,6 +483,6 @@ impl Core {
     }
 }
 
-/// A header after a stream that was cut: receivers that saw a lone ZDLE at the cut pass over the
+/// A header after a stream that was cut: receivers that saw a lone ZDLE at the cut ignore the
 /// next byte (lrzsz 0.12.21 does).
 const AFTER_CUT: &[u8] = &[ZPAD];

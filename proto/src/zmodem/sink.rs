@@ -2,14 +2,14 @@
 
 use core::ops::Range;
 
-/// Bytes of the current file that the store has not taken yet. They stand in memory that the
-/// receiver owns; a subpacket grows behind them until its check is known to be right.
+/// Bytes of the current file that the store has not taken yet. They are in memory that the
+/// receiver owns; the incoming subpacket follows them until it is verified.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sink {
     /// Bytes for the store: `from..to`.
     from: usize,
     to: usize,
-    /// How many of them the store was last shown.
+    /// Length of the last write request.
     lent: usize,
     /// Position in the stored file of `from`.
     offset: u64,
@@ -20,12 +20,12 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// A file begins at `offset`.
+    /// Starts a file at `offset`.
     pub(crate) fn begin(&mut self, offset: u64, text: bool) {
         *self = Self { offset, text, ..Self::default() };
     }
 
-    /// Bytes that wait for the store.
+    /// Bytes queued for the store.
     pub(crate) fn pending(&self) -> usize {
         self.to - self.from
     }
@@ -35,13 +35,13 @@ impl Sink {
         self.offset + self.pending() as u64
     }
 
-    /// What to show the store: position, and where the bytes stand.
+    /// The write request: position, and the range of the bytes.
     pub(crate) fn lend(&mut self) -> (u64, Range<usize>) {
         self.lent = self.pending();
         (self.offset, self.from..self.to)
     }
 
-    /// The store has taken what it was shown. `growing` bytes stand behind the others.
+    /// The store has completed the write. `growing` bytes follow the others.
     pub(crate) fn taken(&mut self, memory: &mut [u8], growing: usize) {
         self.from += self.lent;
         self.offset += self.lent as u64;
@@ -53,7 +53,7 @@ impl Sink {
         }
     }
 
-    /// Room for `want` bytes behind the others, if there is; one more is kept for a CR that waits.
+    /// Room for `want` bytes after the others, if there is; one more is kept for a CR that waits.
     pub(crate) fn room(&mut self, memory: &mut [u8], want: usize) -> bool {
         if memory.len() - self.to < want && self.from > 0 && self.lent == 0 {
             memory.copy_within(self.from..self.to, 0);
@@ -69,7 +69,7 @@ impl Sink {
         &mut memory[from..]
     }
 
-    /// The first `len` bytes of the space are good. Returns how many bytes came of them.
+    /// The first `len` bytes of the space are good. Returns how many bytes they yield.
     pub(crate) fn commit(&mut self, memory: &mut [u8], len: usize) -> usize {
         let before = self.to;
         if !self.text {
@@ -83,7 +83,7 @@ impl Sink {
         let mut to = self.to;
         for at in self.to..end {
             let byte = memory[at];
-            // Only the CR of a line end goes.
+            // Only the CR of a line end is removed.
             if byte == b'\n' && to > self.to && memory[to - 1] == b'\r' {
                 to -= 1;
             }
@@ -95,7 +95,7 @@ impl Sink {
         self.to - before
     }
 
-    /// The file is over: a CR that waited is only a CR. Returns how many bytes that makes.
+    /// End of file: a pending CR is only a CR. Returns how many bytes that adds.
     pub(crate) fn finish(&mut self, memory: &mut [u8]) -> usize {
         let waited = usize::from(core::mem::take(&mut self.cr));
         if waited == 1 {

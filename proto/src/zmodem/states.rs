@@ -1,6 +1,6 @@
-//! The protocol as data: which header in which state does what (xyzmodem.md §5, §6).
+//! The state tables: the action for each header in each state (xyzmodem.md §5, §6).
 //!
-//! The engines look up here what to do, and where that leads; `docs/reference/states.md` is drawn from it.
+//! The engines look up actions and next states here; `docs/reference/states.md` is generated from it.
 
 use super::packet::kind::{
     ZABORT, ZACK, ZCHALLENGE, ZCOMMAND, ZCOMPL, ZCRC, ZDATA, ZEOF, ZFERR, ZFILE, ZFIN, ZFREECNT,
@@ -13,36 +13,36 @@ states! {
     pub enum Sending {
         /// Nothing has been sent yet.
         Start = "start",
-        /// ZRQINIT is out.
+        /// ZRQINIT is sent.
         Init = "init",
-        /// ZSINIT is out.
+        /// ZSINIT is sent.
         Attention = "attention",
-        /// The store is asked for the next file.
+        /// Requests the next file from the store.
         Next = "next",
-        /// ZFILE is out.
+        /// ZFILE is sent.
         File = "file",
-        /// Data is under way.
+        /// Data is in flight.
         Data = "data",
-        /// ZEOF is out.
+        /// ZEOF is sent.
         Eof = "eof",
-        /// ZSKIP is out: the person here has given up the file.
+        /// ZSKIP is sent: the local user has cancelled the file.
         Skip = "skip",
-        /// ZCOMMAND is out.
+        /// ZCOMMAND is sent.
         Command = "command",
-        /// The store is told how the file ended.
+        /// Closes the file.
         Close = "close",
-        /// ZFIN is out.
+        /// ZFIN is sent.
         Finish = "finish",
-        /// Nothing more will be sent but the last word.
+        /// Only the last packet is still to be sent.
         End = "end",
     }
-    /// What moves a sender.
+    /// Inputs of a sender.
     enum SenderInput {
-        /// The engine is turned for the first time.
+        /// The engine is started.
         Opened,
-        /// ZRINIT, and there is something to say in ZSINIT.
+        /// ZRINIT, and a ZSINIT is needed.
         Wishes,
-        /// ZRINIT or ZACK, or the store has closed a file: the next file, please.
+        /// ZRINIT or ZACK, or the store has closed a file: on to the next.
         Ready,
         /// The receiver is ready, and a command is to be sent instead of files.
         ReadyForCommand,
@@ -50,29 +50,29 @@ states! {
         File,
         /// The store's file cannot be sent by this protocol.
         Unusable,
-        /// There are no more files, or no more are wanted.
+        /// There are no more files, or the batch was cancelled.
         NoMoreFiles,
-        /// ZRPOS, where to start.
+        /// ZRPOS: the position to start from.
         Position,
-        /// The data goes on from somewhere else: ZRPOS, ZNAK or a timeout.
+        /// The data continues from somewhere else: ZRPOS, ZNAK or a timeout.
         Repositioned,
         /// The end of the data was sent.
         EndOfFile,
         /// ZSKIP.
         Skipped,
-        /// ZRINIT in the middle: the receiver has begun again.
+        /// ZRINIT in the middle: the receiver has restarted.
         Lost,
         /// ZRINIT after ZEOF: the receiver has the whole file.
         Whole,
-        /// A person here gives up the file.
+        /// The local user cancels the file.
         GivenUp,
-        /// The receiver has put the file aside that was given up.
+        /// The receiver has closed the cancelled file.
         Left,
         /// ZCOMPL.
         Completed,
-        /// ZFIN, or it is not waited for any more.
+        /// ZFIN, or the wait for it is over.
         Done,
-        /// Either end gives up the session.
+        /// Either end aborts the session.
         Failed,
     }
     table {
@@ -105,40 +105,40 @@ states! {
         Init = "init",
         /// The store's decision on a file.
         Offer = "offer",
-        /// The sender's ZCRC of the part that is here.
+        /// The sender's ZCRC of the stored part.
         Check = "check",
         /// ZDATA, data, ZEOF.
         Data = "data",
-        /// The sender's word after a ZSKIP: ZFILE, or ZFIN.
+        /// The sender's answer to a ZSKIP: ZFILE, or ZFIN.
         Skip = "skip",
-        /// The store, to make the file safe or to give it up.
+        /// The store closes or drops the file.
         Close = "close",
         /// The sender's `OO`.
         Finish = "finish",
-        /// Nothing more.
+        /// The end.
         End = "end",
     }
-    /// What moves a receiver.
+    /// Inputs of a receiver.
     enum ReceiverInput {
-        /// ZFILE, or the offer is to be made to the store again.
+        /// ZFILE, or the offer to the store is repeated.
         File,
-        /// The file is not wanted.
+        /// The file is refused.
         Refused,
         /// The sender's CRC is needed.
         Unsure,
-        /// The store takes the file, or the part that is here is right.
+        /// The store accepts the file, or the stored part matches.
         Accepted,
-        /// The whole file is here, or either end has given it up while it was open.
+        /// The file is complete, or either end has cancelled it while it was open.
         FileOver,
-        /// The sender has given up a file that was not open.
+        /// The sender has cancelled a file that was not open.
         LeftUnopened,
-        /// The store has closed the file: the sender may go on.
+        /// The store has closed the file: the sender may continue.
         Closed,
-        /// A header that shows that ZSKIP was heard.
+        /// A header that shows that ZSKIP was received.
         SkipHeard,
         /// ZFIN.
         Done,
-        /// Either end gives up the session.
+        /// Either end aborts the session.
         Failed,
     }
     table {
@@ -152,47 +152,47 @@ states! {
     }
 }
 
-/// What a sender does with a header.
+/// Actions of a sender for a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenderStep {
-    /// Take over what the receiver can do.
+    /// Apply the receiver's capabilities.
     Negotiate,
-    /// Give the number back.
+    /// Return the challenge.
     Challenge,
     /// Ask the store for a file.
     Next,
-    /// Go on from a position.
+    /// Continue from a position.
     Position,
-    /// Tell a CRC of the file.
+    /// Send a CRC of the file.
     Check,
     /// Count an acknowledgement.
     Acknowledged,
-    /// The receiver does not want the file.
+    /// The receiver refuses the file.
     Skipped,
-    /// The receiver has begun anew in the middle of a file.
+    /// The receiver has restarted in the middle of a file.
     Lost,
-    /// The file is whole at the receiver.
+    /// The file is complete at the receiver.
     Closed,
-    /// The receiver has put the file aside that was given up here.
+    /// The receiver has closed the file that was cancelled here.
     Left,
     /// The receiver has run the command.
     Completed,
-    /// Say the last word.
+    /// Send the last packet.
     Finish,
-    /// The receiver has given up.
+    /// The receiver has aborted.
     Failed,
-    /// Say the last thing again.
+    /// Retransmit the last packet.
     Repeat,
 }
 
-/// What a receiver does with a header.
+/// Actions of a receiver for a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverStep {
-    /// Tell what we can do.
+    /// Send our capabilities.
     Announce,
-    /// Take the sender's wishes, in data that follows.
+    /// Take the sender's options, in data that follows.
     Attention,
-    /// Take the number that comes back.
+    /// Take the returned challenge.
     Challenged,
     /// Take the file information, in data that follows.
     File,
@@ -200,26 +200,26 @@ pub enum ReceiverStep {
     Data,
     /// Close the file, if the position is right.
     Eof,
-    /// The end of a file that is closed already: say so again.
+    /// The end of a file that is closed already: acknowledge it again.
     Again,
     /// Compare the sender's CRC with ours.
     Compare,
-    /// Say the last thing again.
+    /// Retransmit the last packet.
     Repeat,
     /// The session is over.
     Finish,
-    /// The sender has given up in the middle of a file.
+    /// The sender has aborted in the middle of a file.
     Failed,
-    /// The sender has given up this file, and goes on with another.
+    /// The sender has cancelled this file, and continues with another.
     Skipped,
-    /// The sender has begun a new session in the middle of a file.
+    /// The sender has started a new session in the middle of a file.
     Restarted,
-    /// The sender does something else in the middle of a file: it is asked to say it again when
+    /// The sender does something else in the middle of a file: it is asked to retransmit it when
     /// the file is closed.
     Left,
     /// A command, in data that follows.
     Command,
-    /// Tell how much is free.
+    /// Report the free space.
     Free,
     /// A message, in data that follows.
     Message,
@@ -227,7 +227,7 @@ pub enum ReceiverStep {
     Echo,
 }
 
-/// The sender: in this state, a header of one of these types leads to this step.
+/// The sender: in this state, a header of one of these types causes this action.
 pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
     (Sending::Init, &[ZRINIT], SenderStep::Negotiate),
     (Sending::Init, &[ZCHALLENGE], SenderStep::Challenge),
@@ -237,7 +237,7 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
     (Sending::Attention, &[ZCHALLENGE], SenderStep::Challenge),
     (Sending::Attention, &[ZNAK], SenderStep::Repeat),
     (Sending::Attention, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
-    // The store is busy, and the receiver has had enough.
+    // The store is busy, and the receiver ends the session.
     (Sending::Next, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
     (Sending::File, &[ZRPOS], SenderStep::Position),
     (Sending::File, &[ZCHALLENGE], SenderStep::Challenge),
@@ -247,7 +247,7 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
     (Sending::File, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
     (Sending::Data, &[ZRPOS], SenderStep::Position),
     (Sending::Data, &[ZACK], SenderStep::Acknowledged),
-    // The header of the data was damaged, and the receiver does not say where it stands.
+    // The header of the data was damaged, and the receiver does not send its position.
     (Sending::Data, &[ZNAK], SenderStep::Repeat),
     (Sending::Data, &[ZCHALLENGE], SenderStep::Challenge),
     (Sending::Data, &[ZSKIP], SenderStep::Skipped),
@@ -276,7 +276,7 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
     (Sending::Finish, &[ZABORT, ZFERR], SenderStep::Finish),
 ];
 
-/// The receiver: in this state, a header of one of these types leads to this step.
+/// The receiver: in this state, a header of one of these types causes this action.
 pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
     (Receiving::Init, &[ZRQINIT, ZSKIP], ReceiverStep::Announce),
     (Receiving::Init, &[ZSINIT], ReceiverStep::Attention),
@@ -313,7 +313,7 @@ pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
     (Receiving::Skip, &[ZFILE], ReceiverStep::File),
     (Receiving::Skip, &[ZDATA, ZEOF, ZNAK], ReceiverStep::Repeat),
     (Receiving::Skip, &[ZSKIP, ZRQINIT], ReceiverStep::Announce),
-    // Senders in browsers say it before each file.
+    // Senders in browsers send it before each file.
     (Receiving::Skip, &[ZSINIT], ReceiverStep::Attention),
     (Receiving::Skip, &[ZCOMMAND], ReceiverStep::Command),
     (Receiving::Skip, &[ZFREECNT], ReceiverStep::Free),
@@ -322,12 +322,12 @@ pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
     (Receiving::Skip, &[ZABORT, ZFERR], ReceiverStep::Failed),
 ];
 
-/// What a header means to a sender in `state`; `None` is passed over.
+/// What a header means to a sender in `state`; `None` is ignored.
 pub fn at_sender(state: Sending, kind: u8) -> Option<SenderStep> {
     SENDER.iter().find(|(s, kinds, _)| *s == state && kinds.contains(&kind)).map(|(_, _, s)| *s)
 }
 
-/// What a header means to a receiver in `state`; `None` is passed over.
+/// What a header means to a receiver in `state`; `None` is ignored.
 pub fn at_receiver(state: Receiving, kind: u8) -> Option<ReceiverStep> {
     RECEIVER.iter().find(|(s, kinds, _)| *s == state && kinds.contains(&kind)).map(|(_, _, s)| *s)
 }

@@ -3,7 +3,7 @@
 use crate::session::Rtt;
 use crate::time::Duration;
 
-/// The wait for one answer, learnt from the answers.
+/// The timeout for an answer, learned from earlier answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
     rtt: Rtt,
@@ -12,23 +12,23 @@ pub(crate) struct RoundTrip {
     ceiling: Duration,
 }
 
-/// The shortest wait: partners stop to write to disks.
+/// The shortest timeout: peers pause to write to disks.
 const FLOOR: Duration = Duration::from_secs(1);
 
 impl RoundTrip {
-    /// `first` is the wait while nothing was measured.
+    /// `first` is the timeout before the first measurement.
     pub(crate) fn new(first: Duration, ceiling: Duration) -> Self {
         let first = first.min(ceiling);
         Self { rtt: Rtt::default(), wait: first, first, ceiling }
     }
 
-    /// A question that was asked once was answered after `rtt`.
+    /// A query that was sent once was answered after `rtt`.
     pub(crate) fn sample(&mut self, rtt: Duration) {
         self.rtt.sample(rtt, 4);
         self.answered();
     }
 
-    /// Something was answered: the wait is what the measurements make it.
+    /// An answer: the timeout follows the measurements again.
     pub(crate) fn answered(&mut self) {
         self.wait = match self.rtt.smoothed() {
             None => self.first,
@@ -36,7 +36,7 @@ impl RoundTrip {
         };
     }
 
-    /// The wait ran out: the next one is longer.
+    /// A timeout: the next one is longer.
     pub(crate) fn timed_out(&mut self) {
         self.wait = (self.wait * 3 / 2).min(self.ceiling);
     }
@@ -46,17 +46,17 @@ impl RoundTrip {
         self.rtt.shortest()
     }
 
-    /// How long to wait for an answer.
+    /// The timeout for an answer.
     pub(crate) fn wait(&self) -> Duration {
         self.wait
     }
 
-    /// Shorter than any answer takes: what comes sooner is not about what was said last. By the
-    /// shortest, because the first answer of all may have waited for a program to start.
+    /// Shorter than any answer takes: what comes sooner is not about the last packet. By the
+    /// minimum, because the first answer of all may have waited for a program to start.
     pub(crate) fn soonest(&self) -> Duration {
         self.rtt.shortest().map_or(Duration::ZERO, |shortest| shortest / 4 * 3)
     }
 }
 
-/// The rate of the slowest lines there are; what is unknown may be one.
+/// The rate of the slowest lines; an unknown line may be one.
 pub(crate) const SLOWEST_BPS: u32 = 300;

@@ -15,7 +15,7 @@ pub enum Fate {
     NoRfnm,
     /// Not delivered, which is told.
     Incomplete(u8),
-    /// Not delivered, which nobody tells.
+    /// Lost without notice.
     Lost,
     /// The destination is dead.
     Dead(u8),
@@ -116,7 +116,7 @@ impl Net {
         true
     }
 
-    /// Until nobody has anything to say.
+    /// Until no host has output.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {
             let count = self.hosts.len();
@@ -147,7 +147,7 @@ impl Net {
         self.host(index).state(id)
     }
 
-    /// How many messages of this kind the host gave, behind the leader.
+    /// How many messages of this kind the host gave, after the leader.
     pub fn texts(&self, index: usize, link: u8) -> Vec<Vec<u8>> {
         let octets = self.form.octets();
         let is = |message: &Vec<u8>| {

@@ -19,7 +19,7 @@ pub struct Server {
     next: u32,
     /// How many processes there may be.
     pub most: usize,
-    /// So many octets more are announced than come.
+    /// Octets announced beyond those sent.
     pub boast: i64,
 }
 
@@ -45,7 +45,7 @@ impl Server {
         }
     }
 
-    /// Goes on as far as it can; whether anything was done.
+    /// Continues as far as it can; whether anything was done.
     pub fn turn(&mut self, host: &mut Host<'_>, cx: &mut Cx<'_>) -> bool {
         let mut moved = false;
         host.listen(self.options.server, self.options.server).unwrap();

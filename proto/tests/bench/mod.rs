@@ -13,7 +13,7 @@ pub struct Bench<'a> {
     pub now: Instant,
     /// Bytes that were taken of what was given last.
     pub took: usize,
-    /// What the other end wanted and was not given: the command, and whether it stays in its queue.
+    /// What the peer wanted and was not given: the command, and whether it stays in its queue.
     pub declined: Vec<(u8, bool)>,
 }
 

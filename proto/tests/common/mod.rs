@@ -436,8 +436,8 @@ pub fn any_order(
     assert_whole(&sink.files, files, label);
 }
 
-/// A line that gives back what is sent is no partner: the engine ends in time, without success.
-pub fn assert_no_partner(engine: &mut dyn Engine, limit: Duration) {
+/// A line that gives back what is sent is no peer: the engine ends in time, without success.
+pub fn assert_no_peer(engine: &mut dyn Engine, limit: Duration) {
     let mut source = Source::new(vec![File::new("f", b"x")]);
     let mut now = Instant::ZERO;
     while !matches!(engine.status(), Status::Over(_)) {

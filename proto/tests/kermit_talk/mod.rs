@@ -8,7 +8,7 @@ use wetstring_proto::{
     Cx, Engine, Event, Instant, NoTrace, Outcome, Reply, Request, Status, Store, Wants,
 };
 
-/// The store behind a server in memory: what it is told to answer, and what it was asked.
+/// The store behind a server, in memory: what it is told to answer, and what it was asked.
 #[derive(Debug, Default)]
 pub struct Shelf {
     /// What GET gives.
@@ -218,7 +218,7 @@ impl Session<'_> {
 struct Talk {
     replies: Vec<Vec<u8>>,
     messages: Vec<String>,
-    /// What is under way to the server, and to the client.
+    /// What is in flight to the server, and to the client.
     pipes: [Vec<u8>; 2],
     wire: [Vec<u8>; 2],
 }

@@ -27,7 +27,7 @@ pub struct Tcp {
     pub ttl: u8,
     /// The word of DF, MF and the fragment offset.
     pub fragment: u16,
-    /// The reserved bits behind the data offset.
+    /// The reserved bits after the data offset.
     pub reserved: u8,
     pub ip_options: Vec<u8>,
     pub options: Vec<u8>,

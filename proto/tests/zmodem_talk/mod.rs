@@ -104,7 +104,7 @@ pub fn turn_against(
     panic!("no end after {:?}: {:?}", now - Instant::ZERO, engine.status());
 }
 
-/// The messages for the person, as text.
+/// The messages for the user, as text.
 pub fn said(talk: &Talk) -> String {
     let texts = talk.events.iter().filter_map(|event| event.strip_prefix("Message("));
     let bytes = texts.flat_map(|text| {

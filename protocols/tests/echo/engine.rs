@@ -13,21 +13,21 @@ const SOH: u8 = 1;
 const HEAD: usize = 4;
 const LONGEST: usize = HEAD + 255 + 2;
 const TRIES: u32 = 20;
-/// How long a receiver waits beyond all repeats of a sender.
+/// How long a receiver waits after the last retransmission of a sender.
 const PATIENCE: Duration = Duration::from_secs(400);
 const LINGER: Duration = Duration::from_secs(60);
 
 /// A frame to send, and the bytes from which frames are cut.
 pub(crate) const MEMORY: usize = 2 * LONGEST;
 
-/// What is done at the moment.
+/// The current activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// The frame is on its way, or its echo is.
     Asking,
     /// A receiver waits for a frame.
     Listening,
-    /// The store is asked for what the kind of the frame needs.
+    /// The store request for this kind of frame is open.
     Storing(u8),
     Over,
 }
@@ -80,7 +80,7 @@ impl<M: Memory> Echo<M> {
         self.memory.as_mut().split_at_mut(LONGEST)
     }
 
-    /// A frame whose data, of this length, stands in its place already.
+    /// A frame whose data, of this length, is in its place already.
     fn ask(&mut self, kind: u8, len: usize) {
         let number = self.number;
         let (frame, _) = self.halves();
@@ -99,7 +99,7 @@ impl<M: Memory> Echo<M> {
         self.out = (0, 0);
     }
 
-    /// The length of a good frame at the front of what has arrived; what is none is thrown away.
+    /// The length of a good frame at the front of the input; anything else is discarded.
     fn frame(&mut self) -> Option<usize> {
         loop {
             let arrived = self.arrived;
@@ -169,12 +169,12 @@ impl<M: Memory> Echo<M> {
                 self.say_back(len);
             }
         } else if its == number.wrapping_sub(1) {
-            // The same answer once more: it stands in the memory still.
+            // The same answer again: it is still in memory.
             self.out.1 = 0;
         }
     }
 
-    /// Says the frame back that came.
+    /// Echoes the received frame.
     fn say_back(&mut self, len: usize) {
         let (frame, came) = self.halves();
         frame[..len].copy_from_slice(&came[..len]);
@@ -183,7 +183,7 @@ impl<M: Memory> Echo<M> {
         self.state = State::Listening;
     }
 
-    /// The store has done what a frame asked for.
+    /// The store has executed the request of a frame.
     fn stored(&mut self, kind: u8) {
         let len = HEAD + usize::from(self.memory.as_ref()[LONGEST + 3]);
         match kind {
@@ -208,7 +208,7 @@ impl<M: Memory> Echo<M> {
         &came[HEAD..HEAD + usize::from(came[3])]
     }
 
-    /// The length of the name, and the size, that an `F` says.
+    /// The length of the name, and the size, of an `F`.
     fn announced(&self) -> (usize, u64) {
         let data = self.data();
         let (name, size) = data.split_at(data.len().saturating_sub(9));
@@ -225,7 +225,7 @@ impl<M: Memory> Echo<M> {
             } else {
                 self.heard(now, len);
             }
-            // What is being stored stays until it is.
+            // Data being stored stays until it is stored.
             if self.sends || !matches!(self.state, State::Storing(_)) {
                 self.drop_front(len);
             }
@@ -383,7 +383,7 @@ impl<M: Memory> Engine for Echo<M> {
             .with(Wants::INPUT, self.state != State::Over)
             .with(Wants::OUTPUT, self.out.1 < self.out.0)
             .with(Wants::STORE, asks)
-            .with(Wants::PERSON, !self.done.is_empty())
+            .with(Wants::USER, !self.done.is_empty())
     }
 
     fn status(&self) -> Status {

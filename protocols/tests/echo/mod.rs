@@ -1,9 +1,9 @@
-//! "Echo file": a protocol made to show what a protocol costs that nobody above the engines knows of.
+//! "Echo file": a protocol that shows what adding one costs: nothing above the engines knows of it.
 //!
-//! A frame is `SOH kind number length data crc crc`. The sender asks by `F` (name, then a zero and the length in
-//! eight bytes), `D` (data), `Z` (end of file) and `B` (end of all); the receiver says each good frame back as it came, or
-//! `N` with its number for a file that it refuses, and a damaged frame is nothing. What does not come back in time
-//! is sent again.
+//! A frame is `SOH kind number length data crc crc`. The sender sends `F` (name, then a zero and the length in
+//! eight bytes), `D` (data), `Z` (end of file) and `B` (end of all); the receiver echoes each good frame, or
+//! replies `N` with its number for a file that it refuses, and ignores a damaged frame. A frame that is not
+//! echoed in time is retransmitted.
 
 mod engine;
 
@@ -13,7 +13,7 @@ use wetstring_proto::registry::{Carrier, Entry, Registered, WeakCheck};
 use wetstring_proto::{LineFacts, Memory, MemoryTooSmall, settings};
 
 settings! {
-    /// What can be set.
+    /// The settings.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Config {
         "echo.block" block: u8[1..=200 "bytes"] = 90,

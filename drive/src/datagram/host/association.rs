@@ -384,7 +384,7 @@ impl<'a> Association<'a> {
 
     fn answer(&mut self, turn: &mut Turn<'_>) -> bool {
         for answered in 0..REQUEST_TURN {
-            if self.tenant.doors().engine.wants().contains(Wants::PERSON) {
+            if self.tenant.doors().engine.wants().contains(Wants::USER) {
                 // The next file's name would take the place of that which they tell of.
                 self.events();
             }

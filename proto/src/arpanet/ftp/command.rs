@@ -10,7 +10,7 @@ pub enum Type {
     Ascii,
     /// Image: bits.
     Image,
-    /// Logical bytes of so many bits: bits as well, for us.
+    /// Logical bytes of N bits: handled as bits.
     Local(u8),
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! stream          bytes; the sender closes the connection
 //! stream, records octets; FF 1 ends a record, FF 2 the file, FF 3 both, FF FF is FF
-//! block           header (at least 24 bits): flags 8, count 16; then so many bytes
+//! block           header (at least 24 bits): flags 8, count 16; then that many bytes
 //!                 flags: 128 end of record, 64 end of file, 32 suspect, 16 restart marker (RFC 542)
 //!                 codes: 1 end of record, 2 end of file, 3 suspect, 4 restart marker (RFC 354)
 //! ```
@@ -58,7 +58,7 @@ impl Piece {
     }
 }
 
-/// A file that is sent. Its octets stand in the memory that each call is lent.
+/// A file that is sent. Its octets are in the memory that each call is lent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Outgoing {
     form: Form,
@@ -94,7 +94,7 @@ impl Outgoing {
         &mut memory[self.to..]
     }
 
-    /// The store put so many there.
+    /// The store put this many there.
     pub(crate) fn filled(&mut self, memory: &[u8], len: usize) {
         self.to += len.min(memory.len() - self.to);
         self.offset += len as u64;
@@ -175,7 +175,7 @@ impl Outgoing {
                 octets.len()
             }
             (Mode::Block, _) => {
-                // So many that they are whole bytes, unless they are the last.
+                // Whole bytes, except for the last.
                 let whole = octets.len() / usize::from(size) * usize::from(size);
                 let len = if whole == 0 || octets.len() < PIECE { octets.len() } else { whole };
                 if len > 0 {
@@ -202,11 +202,11 @@ impl Outgoing {
 /// What comes next of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
-    /// A byte; behind an escape, if so.
+    /// A byte; after an escape, if so.
     Plain { escaped: bool },
     /// A block's header.
     Header,
-    /// So many bits of a block with these flags.
+    /// N bits of a block with these flags.
     Block { bits: usize, flags: u8 },
 }
 
@@ -308,7 +308,7 @@ impl Incoming {
         lead
     }
 
-    /// Takes bits of a block: so many at most.
+    /// Takes at most N bits of a block.
     fn block(&mut self, memory: &mut [u8], some: &[u8], bits: usize, flags: u8) -> usize {
         let Next::Block { bits: left, .. } = self.next else { return 0 };
         let lines = self.form.kind == Type::Ascii;
@@ -408,7 +408,7 @@ impl Incoming {
         self.queue.front(memory, len)
     }
 
-    /// So many have been stored.
+    /// This many have been stored.
     pub(crate) fn stored(&mut self, len: usize) {
         self.queue.drop(len * 8);
         self.offset += len as u64;

@@ -10,14 +10,14 @@
 //! Done: USER PASS ACCT, TYPE A I L, BYTE 1 to 255, MODE S B, STRU F R, SOCK, RETR STOR APPE ALLO REST, LIST NLST STAT HELP
 //! NOOP ABOR REIN BYE; replies of both RFCs, on several lines of either style. Lines and records go in bytes of 8 bits only. REST
 //! takes a position in octets. Not done: PASV and third hosts, MODE C and Hasp, TYPE E and P, restart by markers (those that come
-//! are passed over), renaming, deleting, mail.
+//! are ignored), renaming, deleting, mail.
 //!
 //! A file of octets is an image of bits, and what is left of its last byte of 36 bits is zeros: the length is told
 //! by ALLO, and in the text of 250, and zeros beyond it are taken off (docs/decisions/072).
 
 pub mod command;
 pub(crate) mod data;
-mod housed;
+mod processes;
 pub mod reply;
 mod session;
 pub(crate) mod states;
@@ -25,7 +25,7 @@ pub(crate) mod text;
 mod user;
 
 pub use command::{Form, Mode, Structure, Type};
-pub use housed::{Client, Service};
+pub use processes::{Client, Service};
 pub(crate) use session::Session;
 pub use session::{Asked, Denial, Granted};
 pub(crate) use user::User;
@@ -107,14 +107,14 @@ pub(crate) struct Mem<'a> {
     pub(crate) say: &'a mut [u8],
     /// Octets of the file.
     pub(crate) file: &'a mut [u8],
-    /// The name of the file, and what the other end said of it.
+    /// The name of the file, and what the peer said of it.
     pub(crate) name: &'a mut [u8],
     pub(crate) message: &'a mut [u8],
     /// Names of files that are to be retrieved.
     pub(crate) names: &'a mut [u8],
 }
 
-/// Lengths of the parts, with so many octets for the file.
+/// Lengths of the parts, with this many octets for the file.
 pub(crate) fn lengths(buffer_len: usize) -> [usize; 6] {
     [LINE, SAY, buffer_len.max(4096), NAME, LINE, NAMES]
 }
@@ -128,7 +128,7 @@ impl<'a> Mem<'a> {
 }
 
 crate::settings! {
-    /// Everything that may be chosen of a user's or a server's process.
+    /// All settings of a user's or a server's process.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Options {
         "ncp.user" user: Text<64>[text Range::Text, ANONYMOUS, if is_user] = "anonymous",
@@ -151,7 +151,7 @@ crate::settings! {
             "STRU for file transfer: records are lines",
             "RFC 542";
         "ncp.timeout" timeout: Span[1..=3600 seconds] = 120,
-            "How long the other end's process may be silent",
+            "Longest silence of the peer's process",
             "docs/decisions/071";
     }
     also {

@@ -11,7 +11,7 @@
 pub enum Line {
     /// The whole reply, or the last line of it: its number.
     Reply(u16),
-    /// A line of a reply that goes on, or of one that has been told.
+    /// A line of a reply that continues, or of one that has been told.
     More,
 }
 

@@ -14,10 +14,10 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use core::fmt::{self, Write as _};
 
-/// What a server's process asks its program, besides what it asks of the store.
+/// A server process's requests to its program, besides those to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked<'a> {
-    /// A user has said its name: [`Granted::Yes`], [`Granted::Password`] or no.
+    /// A user has sent its name: [`Granted::Yes`], [`Granted::Password`] or no.
     User(&'a [u8]),
     /// And its password: yes or no.
     Password {
@@ -98,7 +98,7 @@ enum Ask {
     Close { complete: bool },
 }
 
-/// How the current file ends for its user.
+/// The result of the current file for its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Whole,
@@ -108,9 +108,9 @@ enum Verdict {
     Failed,
 }
 
-/// Things to tell the program's person.
+/// Events for the program's user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Note {
+enum QueuedEvent {
     Started,
     Done(u64),
     Refused(Refusal),
@@ -149,7 +149,7 @@ pub(crate) struct Session {
     size: Option<u64>,
     open: bool,
     ask: Ask,
-    notes: [Option<Note>; NOTES],
+    notes: [Option<QueuedEvent>; NOTES],
     until: Option<Instant>,
     /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
     progress: (u64, usize),
@@ -200,7 +200,7 @@ impl Session {
         })
     }
 
-    /// Whether the user has gone, and nothing is left to do.
+    /// Whether the user has disconnected, and nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
         self.stage == Stage::Over && self.ask == Ask::Nothing
     }
@@ -210,7 +210,7 @@ impl Session {
         self.pair.map(|pair| pair.with)
     }
 
-    fn note(&mut self, note: Note) {
+    fn note(&mut self, note: QueuedEvent) {
         if let Some(place) = self.notes.iter_mut().find(|place| place.is_none()) {
             *place = Some(note);
         }
@@ -245,7 +245,7 @@ impl Session {
         }
     }
 
-    /// Goes on as far as it can.
+    /// Makes all possible progress.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if let Some(mut icp) = self.icp {
             match icp.turn(host, cx) {
@@ -393,7 +393,7 @@ impl Session {
         self.stage = Stage::Data;
         self.stats.current_file_bytes = 0;
         self.stats.current_acked_bytes = None;
-        self.note(Note::Started);
+        self.note(QueuedEvent::Started);
     }
 
     /// The data connection is none that a file can go over.
@@ -518,7 +518,7 @@ impl Session {
         FileInfo { name: &name[..self.name_len], size, kind, wish, ..FileInfo::default() }
     }
 
-    /// The store's answer.
+    /// The store's reply.
     pub(crate) fn reply(
         &mut self,
         cx: &mut Cx<'_>,
@@ -538,7 +538,7 @@ impl Session {
             }
             (Ask::Offer, Reply::Refuse(why)) => {
                 self.stage = Stage::Ready;
-                self.note(Note::Refused(why));
+                self.note(QueuedEvent::Refused(why));
                 self.stats.files_skipped += 1;
                 let number = match why {
                     Refusal::NoSpace | Refusal::TooLong => 453,
@@ -580,10 +580,10 @@ impl Session {
         let size = if self.sends { self.outgoing.offset } else { self.incoming.offset };
         if complete {
             self.stats.files_done += 1;
-            self.note(Note::Done(size));
+            self.note(QueuedEvent::Done(size));
         } else {
             self.stats.files_skipped += 1;
-            self.note(Note::Cancelled);
+            self.note(QueuedEvent::Cancelled);
         }
         if self.stage == Stage::Over {
             return;
@@ -604,18 +604,18 @@ impl Session {
         }
     }
 
-    /// The next thing to tell the program's person.
+    /// The next event for the program's user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
         let note = self.notes[0].take()?;
         self.notes.rotate_left(1);
         Some(match note {
-            Note::Started => Event::FileStarted { info: self.info(name), offset: 0 },
-            Note::Done(size) => Event::FileDone { size, verified: false },
-            Note::Refused(why) => {
+            QueuedEvent::Started => Event::FileStarted { info: self.info(name), offset: 0 },
+            QueuedEvent::Done(size) => Event::FileDone { size, verified: false },
+            QueuedEvent::Refused(why) => {
                 let name = self.info(name).name;
                 Event::FileRefused { name, why: Some(why), by_peer: false }
             }
-            Note::Cancelled => Event::FileCancelled { by_peer: true },
+            QueuedEvent::Cancelled => Event::FileCancelled { by_peer: true },
         })
     }
 
@@ -635,7 +635,7 @@ impl Session {
         self.until
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub(crate) fn stats(&self) -> &Stats {
         &self.stats
     }

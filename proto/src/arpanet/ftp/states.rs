@@ -73,13 +73,13 @@ states! {
         Offered,
         /// Data flows.
         Begun,
-        /// The data connection is over, or nobody wants what comes over it.
+        /// The data connection is closed, or its data is not wanted.
         DataOver,
         /// The file is whole at both ends.
         Whole,
         /// There are no more files: BYE is said.
         NoMoreFiles,
-        /// The server has said goodbye.
+        /// The server has closed the session.
         Done,
         /// Either end gives up.
         Failed,

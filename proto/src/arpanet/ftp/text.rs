@@ -2,7 +2,7 @@
 
 use crate::arpanet::ncp::{Host, Id};
 
-/// Gathers a line. What is longer than its memory loses its end; codes of TELNET and NULs are passed over.
+/// Gathers a line. What is longer than its memory loses its end; codes of TELNET and NULs are ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Lines {
     len: usize,

@@ -1,6 +1,6 @@
 //! The user's process: it calls a server and stores files there, or retrieves them.
 
-mod dialogue;
+mod commands;
 
 use super::command::{Mode, Structure, Type};
 use super::data::{Incoming, Outgoing};
@@ -28,9 +28,9 @@ enum Ask {
     Close { complete: bool },
 }
 
-/// Things to tell the person, in order.
+/// Events for the user, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Note {
+enum QueuedEvent {
     Started,
     Done { size: u64 },
     Refused { why: Option<Refusal>, by_peer: bool },
@@ -78,7 +78,7 @@ pub(crate) struct User {
     file: Current,
     ask: Ask,
     exhausted: bool,
-    notes: [Option<Note>; NOTES],
+    notes: [Option<QueuedEvent>; NOTES],
     outcome: Option<Outcome>,
     ended: bool,
     /// Until when something must happen.
@@ -126,7 +126,7 @@ impl User {
         }
     }
 
-    fn note(&mut self, note: Note) {
+    fn note(&mut self, note: QueuedEvent) {
         if let Some(place) = self.notes.iter_mut().find(|place| place.is_none()) {
             *place = Some(note);
         }
@@ -187,12 +187,12 @@ impl User {
         self.fail(cx, host, blame, kind);
     }
 
-    /// Tells the person something.
+    /// Reports an event to the user.
     fn message(&mut self, mem: &mut Mem<'_>, what: &dyn core::fmt::Display) {
         let mut writer = super::text::Writer { octets: mem.message, len: 0 };
         let _ = core::fmt::Write::write_fmt(&mut writer, format_args!("{what}"));
         let len = writer.len;
-        self.note(Note::Message(len));
+        self.note(QueuedEvent::Message(len));
     }
 
     /// Adds the name of a file that is to be retrieved: false if there is no room for it.
@@ -209,7 +209,7 @@ impl User {
         good
     }
 
-    /// Goes on as far as it can.
+    /// Makes all possible progress.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if self.stage == Stage::Idle && self.outcome.is_none() {
             self.enter(cx, Input::Opened);
@@ -314,7 +314,7 @@ impl User {
             State::Failed(what) => Some(what),
             _ => None,
         };
-        // The server says what was wrong, so its reply is waited for.
+        // The server says what was wrong, so its reply is awaited.
         let settled = self.ask == Ask::Nothing || self.puts;
         if over || failed.is_some() && settled {
             let whole = over && (self.puts || self.incoming.is_whole());
@@ -388,11 +388,11 @@ impl User {
             }
             (Ask::Offer, Reply::Accept { .. }) => {
                 self.file.open = true;
-                self.note(Note::Started);
+                self.note(QueuedEvent::Started);
                 self.enter(cx, Input::Begun);
             }
             (Ask::Offer, Reply::Refuse(why)) => {
-                self.note(Note::Refused { why: Some(why), by_peer: false });
+                self.note(QueuedEvent::Refused { why: Some(why), by_peer: false });
                 self.stats.files_skipped += 1;
                 if let Some(id) = self.data.take() {
                     host.abort(id);
@@ -415,7 +415,7 @@ impl User {
                 if complete {
                     let size = if self.puts { self.outgoing.offset } else { self.incoming.offset };
                     self.stats.files_done += 1;
-                    self.note(Note::Done { size });
+                    self.note(QueuedEvent::Done { size });
                 }
                 self.next(cx, host, mem);
             }
@@ -429,21 +429,21 @@ impl User {
         self.fail(cx, host, Blame::Store, FailureKind::Store(error));
     }
 
-    /// The next thing to tell the person.
+    /// The next event for the user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8], message: &'a [u8]) -> Option<Event<'a>> {
         let note = self.notes[0].take()?;
         self.notes.rotate_left(1);
         Some(match note {
-            Note::Started => Event::FileStarted { info: self.info(name), offset: 0 },
-            Note::Done { size } => Event::FileDone { size, verified: false },
-            Note::Refused { why, by_peer } => {
+            QueuedEvent::Started => Event::FileStarted { info: self.info(name), offset: 0 },
+            QueuedEvent::Done { size } => Event::FileDone { size, verified: false },
+            QueuedEvent::Refused { why, by_peer } => {
                 Event::FileRefused { name: self.info(name).name, why, by_peer }
             }
-            Note::Message(len) => Event::Message(&message[..len]),
+            QueuedEvent::Message(len) => Event::Message(&message[..len]),
         })
     }
 
-    /// A person's wish: there is no way to leave one file, so all ends.
+    /// A command of the user: there is no way to leave one file, so all ends.
     pub(crate) fn command(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, _: Command) {
         self.fail(cx, host, Blame::Local, FailureKind::Aborted);
     }

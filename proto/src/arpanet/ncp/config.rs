@@ -8,11 +8,11 @@ use crate::time::Span;
 pub const HOSTS: usize = 16;
 /// Most connections at a time.
 pub const CONNECTIONS: usize = 32;
-/// Most messages of one link under way.
+/// Most messages of one link in flight.
 pub const WINDOW: usize = 8;
 /// Octets of the longest message: a new leader, and what may follow.
 pub(crate) const MESSAGE: usize = 12 + LONGEST_BITS.div_ceil(8);
-/// Bits of the longest text: what is behind the leader, less the header.
+/// Bits of the longest text: what is after the leader, less the header.
 pub(crate) const LONGEST_TEXT: usize = LONGEST_BITS - 40;
 
 crate::choice! {
@@ -30,7 +30,7 @@ crate::choice! {
 }
 
 crate::settings! {
-    /// Everything that may be chosen.
+    /// All settings.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         "ncp.buffers" buffers: Buffers[word] = "both",
@@ -47,13 +47,13 @@ crate::settings! {
             "Messages under way to one host: beyond 8 (4 until 1974) the IMP stops the interface",
             "RFC 660";
         "ncp.buffer" buffer_len: usize[1024..=1_048_576 "octets"] = 8192,
-            "Kept for each connection; the other end is allowed as much",
+            "Buffer of each connection, and the allocation of the peer",
             "docs/decisions/071";
         "ncp.rfnm" rfnm: Span[1..=600 seconds] = 30,
-            "How long a RFNM may take",
+            "RFNM timeout",
             "docs/decisions/071";
         "ncp.retries" retries: u8[0..=100] = 5,
-            "How often a message is sent again that was not delivered",
+            "Retry limit of an undelivered message",
             "docs/decisions/071";
         "ncp.priority" priority: bool[word] = "off",
             "What is typed, and what a server answers, carries the priority flag: IMPs send it before files",
@@ -110,7 +110,7 @@ impl Config {
         usize::from(self.window).clamp(1, WINDOW)
     }
 
-    /// Bits of text that a message takes where so many wait, and whether it is a large one.
+    /// Bits of text that a message takes of this many waiting, and whether it is a large one.
     pub(crate) fn text(&self, waiting: usize) -> (usize, bool) {
         let small = usize::from(self.small_bits).min(LONGEST_TEXT);
         match self.buffers {

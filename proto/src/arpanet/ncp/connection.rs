@@ -43,7 +43,7 @@ pub enum Trouble {
     NoRfnm,
     /// A message was not delivered, and could not be sent again.
     Lost,
-    /// The other host has not allowed any more.
+    /// The other host has not allowed any longer.
     NoAllocation,
     /// The receiver closed it before all was sent.
     Closed,
@@ -92,11 +92,11 @@ pub enum Allowance {
     /// As much as there is room for, again and again.
     #[default]
     Room,
-    /// So many messages and bits, once.
+    /// This many messages and bits, once.
     Once(u16, u32),
 }
 
-/// What a connection shall be.
+/// The parameters of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
     /// Our socket: odd sends, even receives.
@@ -105,11 +105,11 @@ pub struct Wanted {
     pub foreign: Option<u32>,
     /// Bits of a byte, of a connection that sends: 1 to 255.
     pub size: u8,
-    /// Whether the other's request is waited for before ours is said.
+    /// Whether the other's request is awaited before ours is said.
     pub passive: bool,
     /// Which messages go first, of a connection that sends.
     pub class: Class,
-    /// How much the other end is allowed, of a connection that receives.
+    /// How much the peer is allowed, of a connection that receives.
     pub allowance: Allowance,
 }
 
@@ -120,12 +120,12 @@ impl Wanted {
         Self { local, foreign: Some(foreign), size: 8, passive: false, class, allowance }
     }
 
-    /// With bytes of so many bits.
+    /// With this byte size in bits.
     pub const fn size(self, size: u8) -> Self {
         Self { size, ..self }
     }
 
-    /// Only when the other end has asked.
+    /// Only when the peer has asked.
     pub const fn passive(self) -> Self {
         Self { passive: true, ..self }
     }
@@ -135,13 +135,13 @@ impl Wanted {
         Self { class: Class::Bulk, ..self }
     }
 
-    /// With so much allowed, and no more.
+    /// With a fixed allocation.
     pub const fn once(self, messages: u16, bits: u32) -> Self {
         Self { allowance: Allowance::Once(messages, bits), ..self }
     }
 }
 
-/// A message under way.
+/// A message in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Flight {
     pub(super) bits: u16,
@@ -175,7 +175,7 @@ pub(super) struct Connection {
     pub(super) used: bool,
     /// Whose id this is.
     pub(super) turn: u16,
-    /// Nobody looks at it any more; it goes when its CLS is answered.
+    /// No user holds it; it is freed when its CLS is answered.
     pub(super) orphan: bool,
     pub(super) peer: u8,
     pub(super) local: u32,
@@ -267,7 +267,7 @@ impl Connection {
         self.said_cls && self.got_cls && self.flying == 0
     }
 
-    /// Bits that are under way.
+    /// Bits that are in flight.
     pub(super) fn flying_bits(&self) -> usize {
         self.flights[..self.flying].iter().map(|flight| usize::from(flight.bits)).sum()
     }
@@ -282,7 +282,7 @@ impl Connection {
         }
     }
 
-    /// It comes to nothing. If the other end knows of it, it is told.
+    /// The connection is abandoned. The peer is notified if it knows of it.
     pub(super) fn fail(&mut self, trouble: Trouble) {
         if self.trouble.is_none() && self.state() != State::Ended {
             self.trouble = Some(trouble);
@@ -290,7 +290,7 @@ impl Connection {
         self.rfc_until = None;
         self.all_until = None;
         self.owes_rfc = false;
-        // A sender must have nothing under way when it says so.
+        // A sender must have nothing in flight when it says so.
         self.closing = true;
         if !self.said_rfc {
             (self.said_cls, self.got_cls) = (true, true);
@@ -298,7 +298,7 @@ impl Connection {
         self.settle();
     }
 
-    /// The other end knows nothing of it any more.
+    /// The peer no longer knows of it.
     pub(super) fn forget(&mut self, trouble: Trouble) {
         self.fail(trouble);
         self.flying = 0;

@@ -148,12 +148,12 @@ impl<'a> Host<'a> {
         self.find(id).map_or(0, |slot| self.core.connections[slot].size)
     }
 
-    /// The other end's socket, once it is known.
+    /// The peer's socket, once it is known.
     pub fn foreign(&self, id: Id) -> Option<u32> {
         self.find(id).and_then(|slot| self.core.connections[slot].foreign)
     }
 
-    /// The host at the other end.
+    /// The host at the peer.
     pub fn with(&self, id: Id) -> Option<Address> {
         let slot = self.find(id)?;
         Some(self.core.peers[usize::from(self.core.connections[slot].peer)].address)
@@ -228,7 +228,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether the other end has interrupted since this was asked last.
+    /// Whether the peer has interrupted since this was asked last.
     pub fn interrupted(&mut self, id: Id) -> bool {
         self.connection(id).is_some_and(|c| core::mem::take(&mut c.interrupted))
     }
@@ -251,7 +251,7 @@ impl<'a> Host<'a> {
         })
     }
 
-    /// Allows a sender so much more, whatever room there is: what comes beyond the room ends the connection.
+    /// Allows a sender this much more, regardless of the room left; data beyond the room ends the connection.
     pub fn allow(&mut self, id: Id, messages: u16, bits: u32) {
         if let Some(c) = self.connection(id) {
             (c.allowance, c.allowed) = (Allowance::Once(messages, bits), false);
@@ -286,7 +286,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Nobody will ask for it again: it is closed, and its place is free when the other end has agreed.
+    /// Releases it: it is closed, and its slot is free when the peer has agreed.
     pub fn release(&mut self, id: Id) {
         self.close(id);
         let Some(slot) = self.find(id) else { return };
@@ -336,7 +336,7 @@ impl<'a> Host<'a> {
             && core.peers.iter().all(|peer| !peer.used || !peer.is_busy())
     }
 
-    /// Whether a host has said anything, and its last word was not that it is dead.
+    /// Whether a host has said anything, and its last packet was not that it is dead.
     pub fn is_up(&self, host: Address) -> bool {
         self.core.find_peer(host).is_some_and(|peer| self.core.peers[peer].life == Life::Up)
     }

@@ -12,16 +12,16 @@
 //!
 //! * Nothing is queued but data: what is to be said is a mark on the host or the connection that it is about, and becomes
 //!   a control message when the link to that host is free. So no stream of requests can make it grow.
-//! * A message stays here until its RFNM. With one message of a link under way, one that was not delivered goes again; with
-//!   more, what came behind it may have been taken, and the connection fails. The same if no RFNM comes at all.
+//! * A message stays here until its RFNM. With one message of a link in flight, one that was not delivered goes again; with
+//!   more, what came after it may have been taken, and the connection fails. The same if no RFNM comes at all.
 //! * A host that nothing is known of is sent a RST, and told nothing else before its RRP.
 
 pub mod config;
 pub mod connection;
-mod hearing;
 mod host;
+mod input;
+mod output;
 mod peer;
-mod saying;
 mod timing;
 
 pub use config::{Buffers, Config};
@@ -45,10 +45,10 @@ const PENDING: usize = 16;
 const PENDING_OF_ONE: usize = 8;
 /// Refusals that wait to be said.
 const REFUSALS: usize = 8;
-/// Ranges of sockets that somebody listens on.
+/// Ranges of listening sockets.
 const LISTENING: usize = 16;
 
-/// What has happened so far.
+/// The counters so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Messages given to the interface.
@@ -79,7 +79,7 @@ pub struct Counts {
     pub again: u64,
     /// Messages of which the RFNM did not come in time.
     pub no_rfnm: u64,
-    /// Messages, and what stands in them, that could not be used.
+    /// Messages, and what is in them, that could not be used.
     pub damaged: u64,
     /// Of these, messages with leaders of the other form.
     pub other_form: u64,
@@ -131,7 +131,7 @@ struct Refusal {
     foreign: u32,
 }
 
-/// What stands in the message that is lent.
+/// What is in the message that is lent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Out {
     Nothing,
@@ -235,7 +235,7 @@ impl Core {
     fn purge(&mut self, peer: usize, trouble: Trouble) {
         for index in 0..CONNECTIONS {
             let c = &mut self.connections[index];
-            // What the other end has heard nothing of stays.
+            // What the peer has heard nothing of stays.
             let known = c.said_rfc || c.got_rfc || trouble != Trouble::Reset;
             if c.used && usize::from(c.peer) == peer && known {
                 c.forget(trouble);
@@ -259,7 +259,7 @@ impl Core {
         (self.out, self.out_len) = (Out::Nothing, 0);
     }
 
-    /// Frees the place of a connection that is over and that nobody looks at.
+    /// Frees the slot of a connection that is over and released.
     fn reap(&mut self, index: usize) {
         let c = &mut self.connections[index];
         let failed_unsaid = c.trouble.is_some() && !c.said_rfc && !c.got_rfc;
@@ -363,7 +363,7 @@ impl<M: Memory> Ncp<M> {
         self.core.deadline()
     }
 
-    /// Lets timers run out.
+    /// Handles expired timers.
     pub fn tick(&mut self, cx: &mut Cx<'_>) {
         self.core.tick(cx);
     }
@@ -373,7 +373,7 @@ impl<M: Memory> Ncp<M> {
         &self.core.config
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn counts(&self) -> &Counts {
         &self.core.counts
     }

@@ -35,7 +35,7 @@ pub(super) enum Talk {
 pub enum Echo {
     /// It has not come back yet.
     Waiting,
-    /// It came back, after so many nanoseconds, with this in it.
+    /// It came back after this many nanoseconds, with this data.
     Back {
         /// What was in the reply.
         data: u8,

@@ -12,7 +12,7 @@ use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
 use crate::kermit::states::{ReceiverInput, Receiving};
-use crate::session::{Ask, Note, Text};
+use crate::session::{Ask, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 use core::cmp::Ordering;
 
@@ -41,7 +41,7 @@ impl Core {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
         }
         if matches!(self.cancel, Cancel::Ask(b'Z') | Cancel::Said(b'Z')) {
-            // The sender did not hear, or does not know, that the whole batch was given up.
+            // The sender missed, or does not know, the cancel of the whole batch.
             return self.abort(cx, mem);
         }
         self.cancel = Cancel::No;
@@ -61,11 +61,11 @@ impl Core {
         }
         self.file.attributes.add_of(data, self.link.config.taken_tags);
         if self.file.attributes.disposition.is_some_and(|disposition| disposition != b'R') {
-            // Mail and print are not what a store does.
+            // Stores do not mail or print.
             self.file.attributes.unsupported = Some(b'+');
         }
         let attributes = &self.file.attributes;
-        // The list may go on in another packet unless it says that it is complete. A wish to
+        // The list may continue in another packet unless it says that it is complete. A request to
         // resume must be answered at once.
         if attributes.complete
             || attributes.disposition.is_some()
@@ -79,7 +79,7 @@ impl Core {
         self.arrivals.advance();
     }
 
-    /// Asks the store whether it wants the file; some things need no asking.
+    /// Offers the file to the store; some things are decided without it.
     pub(super) fn offer(&mut self, cx: &mut Cx<'_>) {
         self.enter(cx, ReceiverInput::Described);
         self.ask = Ask::Offer;
@@ -109,18 +109,18 @@ impl Core {
         self.file.unwanted = refusal.is_some();
         self.file.refusal = refusal;
         if refusal.is_some() {
-            // For senders that do not heed the reply, or get none.
+            // For senders that ignore the reply, or get none.
             self.cancel = Cancel::Ask(b'X');
         }
         self.link.notes.push(match refusal {
-            None => Note::Started { offset },
-            why => Note::Refused { why, by_peer: false },
+            None => QueuedEvent::Started { offset },
+            why => QueuedEvent::Refused { why, by_peer: false },
         });
         match core::mem::replace(&mut self.waiting, Waiting::Nothing) {
             Waiting::AttributeReply => self.reply_to_attributes(cx, mem, offset, resume),
             Waiting::Packet { kind, len } => {
                 let hold = core::mem::take(&mut mem.hold);
-                // Decoding may put a rest into `hold`; it then stands where it stood.
+                // Decoding may leave a rest in `hold`; it stays at the same position.
                 let (data, _) = hold.split_at(len);
                 let rest = self.step_held(cx, mem, kind, data);
                 if let Some(used) = rest {
@@ -199,7 +199,7 @@ impl Core {
         }
     }
 
-    /// Acknowledges the data packet that was waited for, with a wish to stop if there is one.
+    /// Acknowledges the data packet that was awaited, with a request to stop if there is one.
     fn ack_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let number = self.arrivals.next;
         match self.cancel {
@@ -208,7 +208,7 @@ impl Core {
                 self.cancel = Cancel::Said(letter);
             }
             _ if self.link.agreed.streaming => {}
-            // Some partners only look at the acknowledgement of the oldest packet: say it again.
+            // Some peers only look at the acknowledgement of the oldest packet: retransmit it.
             Cancel::Said(letter) => self.ack(cx, mem, number, &[letter]),
             Cancel::No => self.ack(cx, mem, number, &[]),
         }
@@ -246,7 +246,7 @@ impl Core {
         used
     }
 
-    /// Z: the file is over, whole or cut short.
+    /// Z: the file ends, complete or cut short.
     pub(super) fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) {
         self.enter(cx, ReceiverInput::EndOfFile);
         self.waiting = Waiting::Close;
@@ -320,7 +320,7 @@ impl Core {
             _ => None,
         };
         if given_up.is_some() && self.file.refusal.is_none() && self.link.agreed.own.is_none() {
-            // The sender believes that the file is here, and its kind does not look at what the
+            // The sender believes that the file is complete, and its kind ignores what the
             // acknowledgement says.
             return self.abort(cx, mem);
         }
@@ -332,12 +332,12 @@ impl Core {
         self.enter(cx, ReceiverInput::Closed);
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sink.end(), verified });
+            self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified });
         } else {
             self.link.stats.files_skipped += 1;
             if self.file.refusal.is_none() {
                 let by_peer = self.cancel == Cancel::No;
-                self.link.notes.push(Note::Cancelled { by_peer });
+                self.link.notes.push(QueuedEvent::Cancelled { by_peer });
             }
         }
     }
@@ -348,7 +348,7 @@ impl Core {
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { .. }) if self.file.attributes.unsupported.is_some() => {
-                // The store would take it, but the protocol does not know how.
+                // The store would accept it, but the protocol has no way.
                 self.file.open = true;
                 self.decided(cx, mem, 0, Some(Refusal::Kind));
                 self.ask = Ask::close(false);
@@ -381,7 +381,7 @@ impl Core {
                     self.ask = Ask::close(false);
                 }
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             (ask, _) => self.ask = ask,
         }
         if self.link.ending.is_running() {
@@ -389,7 +389,7 @@ impl Core {
         }
     }
 
-    /// The store has taken bytes: go on where it was too slow.
+    /// The store has accepted bytes: continue where it was too slow.
     fn written(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.sink.taken();
         self.heard = cx.now;
@@ -436,7 +436,7 @@ impl Core {
         }
     }
 
-    /// The file was continued, and nothing can tell whether it was the same: between our own ends that is no
+    /// The file was resumed, and it cannot be verified to be the same: between our own ends that is no
     /// success.
     fn unproved(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let say = Some("A file that is continued must be compared, and cannot be");

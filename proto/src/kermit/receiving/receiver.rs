@@ -6,7 +6,7 @@ use crate::file::{Reply, Request};
 use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
 use crate::kermit::states::Receiving;
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
@@ -15,7 +15,7 @@ use crate::trace::{TraceEvent, Wait};
 
 /// Receives files by the Kermit protocol. See [`Engine`](crate::Engine) for how to turn it.
 #[derive(Debug)]
-pub struct Receiver<M>(Housed<Core, M>);
+pub struct Receiver<M>(WithMemory<Core, M>);
 
 engine!(Receiver);
 
@@ -23,7 +23,7 @@ impl<M: Memory> Receiver<M> {
     /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.receiver_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 }
 
@@ -62,7 +62,7 @@ impl Machine for Core {
         let store = self.waiting != Waiting::Nothing && !self.ask.is_idle();
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
-            Ending::No => Wait::Partner,
+            Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
         let Ending::Words(outcome) = self.link.ending else { return };
@@ -196,7 +196,7 @@ impl Machine for Core {
         };
         match (self.state, self.cancel) {
             (Receiving::Init, _) if letter == b'Z' => self.abort(cx, mem),
-            // Between files there is nothing to say it with but an error packet.
+            // Between files only an error packet can signal it.
             (Receiving::File, _) if letter == b'Z' => self.abort(cx, mem),
             (Receiving::Attributes | Receiving::Offer | Receiving::Data, Cancel::No) => {
                 self.cancel = Cancel::Ask(letter);
@@ -217,7 +217,7 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, link.output.pending() > 0 && !link.timers.is_running(Timer::Turn))
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

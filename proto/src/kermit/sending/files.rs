@@ -9,16 +9,16 @@ use crate::kermit::encode::{Shift, encode_text};
 use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
-use crate::kermit::probe::{self, Bare};
+use crate::kermit::probe::{self, ProbeState};
 use crate::kermit::states::SenderInput;
-use crate::session::{Ask, Note, Text};
+use crate::session::{Ask, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 
-/// What the peer is told at the end, when all files are sent and one is not as it was when it was opened.
+/// The error text at the end, if all files are sent and one has changed since it was opened.
 pub const FILE_CHANGED: &str = "A file changed while it was sent";
-/// The same when one could not be deleted, which was asked for.
+/// The same if one could not be deleted as requested.
 pub const FILE_KEPT: &str = "A file was sent, but not deleted where it came from";
-/// What the sender says at the end if it could not read one of the files that it was asked for, and has sent the
+/// The error text at the end if one of the requested files could not be read, and the sender has sent the
 /// others.
 pub const FILE_MISSING: &str = "A file could not be read, and was not sent";
 /// Room in an A packet for all attributes and the codes to be tried.
@@ -51,7 +51,7 @@ impl Core {
         }
         self.enter(cx, SenderInput::Named);
         if self.link.may_try_bare() && self.room(kind::ATTRIBUTES) >= ROOM_TO_TRY {
-            self.link.bare = Bare::Asked;
+            self.link.bare = ProbeState::Asked;
         }
         self.control(mem, kind::ATTRIBUTES, |core, data, _| core.attributes(data));
     }
@@ -60,7 +60,7 @@ impl Core {
     pub(super) fn attributes(&self, data: &mut [u8]) -> usize {
         let config = &self.link.config;
         let (codes, count) = probe::codes();
-        let tried = if self.link.bare == Bare::Asked { &codes[..count] } else { &[] };
+        let tried = if self.link.bare == ProbeState::Asked { &codes[..count] } else { &[] };
         let len = attributes::emit(&self.file.info, config.system, config.zone, tried, data);
         config.sent_tags.retain(&mut data[..len])
     }
@@ -75,12 +75,12 @@ impl Core {
             AttributeReply::Resume(offset) if self.file.info.resume => offset,
             _ => 0,
         };
-        if self.link.bare == Bare::Asked {
-            self.link.bare = Bare::Passed;
+        if self.link.bare == ProbeState::Asked {
+            self.link.bare = ProbeState::Passed;
         }
         self.look_for_cancel(data);
         if self.file.info.size.is_some_and(|size| offset > size) {
-            // The partner has more than there is: not the same file.
+            // The peer has more than there is: not the same file.
             self.refused(Some(Refusal::Resume), false);
         }
         self.start_data(cx, offset);
@@ -88,7 +88,7 @@ impl Core {
 
     fn refused(&mut self, why: Option<Refusal>, by_peer: bool) {
         self.file.refused = true;
-        self.link.notes.push(Note::Refused { why, by_peer });
+        self.link.notes.push(QueuedEvent::Refused { why, by_peer });
     }
 
     fn start_data(&mut self, cx: &mut Cx<'_>, offset: u64) {
@@ -102,7 +102,7 @@ impl Core {
         self.link.stats.current_file_bytes = offset;
         self.link.stats.current_acked_bytes = (!self.link.agreed.streaming).then_some(offset);
         if !self.file.refused {
-            self.link.notes.push(Note::Started { offset });
+            self.link.notes.push(QueuedEvent::Started { offset });
         }
     }
 
@@ -141,7 +141,7 @@ impl Core {
                 self.file.open &= !matches!(ask, Ask::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             (ask, _) => self.ask = ask,
         }
     }
@@ -157,7 +157,7 @@ impl Core {
         };
         self.file.name_len = len;
         self.file.info = FileInfo { name: &[], ..*info };
-        // Between two of a kind lines end alike, and nothing has to be done to them.
+        // Two ends of a kind have the same line ends, and no conversion is needed.
         let alike = self.link.theirs.system == self.link.config.system;
         if self.link.config.alike_as_is
             && alike
@@ -178,7 +178,7 @@ impl Core {
         });
     }
 
-    /// Shortens a name that does not fit in one packet to this partner, before its extension; the
+    /// Shortens a name that does not fit in one packet to this peer, before its extension; the
     /// event that the file has started shows the name that was sent.
     fn fit_name(&mut self, name: &mut [u8]) {
         let coding = self.link.text_coding();
@@ -194,7 +194,7 @@ impl Core {
                 self.file.name_len = kept;
                 return;
             }
-            // One byte of the stem goes; the extension moves up.
+            // One byte of the stem is removed; the extension moves up.
             name.copy_within(stem..kept, stem - 1);
             stem -= 1;
         }
@@ -208,14 +208,14 @@ impl Core {
     fn file_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool, verified: bool) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.source.offset, verified });
+            self.link.notes.push(QueuedEvent::Done { size: self.source.offset, verified });
         } else {
             self.link.stats.files_skipped += 1;
         }
         match self.cancel {
             _ if self.file.refused => {}
             Cancel::File { by_peer } | Cancel::Batch { by_peer } if !complete => {
-                self.link.notes.push(Note::Cancelled { by_peer });
+                self.link.notes.push(QueuedEvent::Cancelled { by_peer });
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
 use crate::kermit::packet::kind;
 use crate::kermit::states::Sending;
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
@@ -16,7 +16,7 @@ use crate::trace::{Again, TraceEvent};
 
 /// Sends files by the Kermit protocol. See [`Engine`](crate::Engine) for how to turn it.
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
@@ -24,7 +24,7 @@ impl<M: Memory> Sender<M> {
     /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.sender_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 }
 
@@ -36,7 +36,7 @@ pub(in crate::kermit) struct Mem<'a> {
     pub(in crate::kermit) out: &'a mut [u8],
     /// Packets of the window.
     pub(in crate::kermit) slots: &'a mut [u8],
-    /// An unfinished packet from the partner.
+    /// An unfinished packet from the peer.
     pub(in crate::kermit) frame: &'a mut [u8],
     /// The name of the current file.
     pub(in crate::kermit) name: &'a mut [u8],
@@ -51,7 +51,7 @@ impl Machine for Core {
         Mem { source, out, slots, frame, name }
     }
 
-    /// Queues and builds as much as the port and the window take.
+    /// Queues as much as the port and the window allow.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump_packets(cx, mem);
         self.link.waits = self.link.waits.note(cx, || self.waits_for());
@@ -62,7 +62,7 @@ impl Machine for Core {
         let mut used = 0;
         while used < bytes.len() {
             if self.serving && self.has_done() {
-                // It ended with what came before: the rest is for the server.
+                // It has ended already: the rest is for the server.
                 break;
             }
             if !self.link.ending.is_running() {
@@ -159,7 +159,7 @@ impl Machine for Core {
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
         let has_file = !matches!(self.state, Sending::Start | Sending::Init | Sending::Next);
         match command {
-            // Nothing is left that could be given up.
+            // Nothing is left to cancel.
             Command::Abort if self.state == Sending::Break => {}
             Command::Abort => self.abort(cx, mem),
             Command::CancelBatch if !has_file && self.state != Sending::Next => self.abort(cx, mem),
@@ -177,13 +177,13 @@ impl Machine for Core {
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         let Self { state, link, .. } = self;
-        // Every file is acknowledged, and partners that are done hang up: C-Kermit's answer to B
-        // dies with its terminal. Where that can be (not on TCP) only the goodbye is missing.
+        // Every file is acknowledged, and peers that are done hang up: C-Kermit's answer to B
+        // dies with its terminal. Where that can be (not on TCP) only the final exchange is missing.
         if *state == Sending::Break && link.ending.is_running() && !link.config.is_reliable() {
             return Status::Lingering(Outcome::Done);
         }

@@ -4,32 +4,32 @@ use super::{Active, Core};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status, Wants};
 use crate::file::{FileInfo, Reply, Request};
 use crate::kermit::check::Check;
+use crate::kermit::command_memory::{self, Lengths, Mem};
 use crate::kermit::config::Config;
-use crate::kermit::dialogue::{self, Lengths, Mem};
 use crate::kermit::frame::Found;
 use crate::kermit::packet::{self, kind};
-use crate::machine::{Housed, Machine, engine};
+use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Wait;
 
-/// Serves a Kermit client until that says FINISH or BYE. See [`Engine`](crate::Engine) for how to
-/// turn it, and [`Request::Serve`] for what its store is asked.
+/// Serves a Kermit client until it sends FINISH or BYE. See [`Engine`](crate::Engine) for how to
+/// run it, and [`Request::Serve`] for its store requests.
 #[derive(Debug)]
-pub struct Server<M>(Housed<Core, M>);
+pub struct Server<M>(WithMemory<Core, M>);
 
 engine!(Server);
 
 impl<M: Memory> Server<M> {
     /// A server in `memory`, which takes at least [`Config::server_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
-        let lengths = config.dialogue_lengths(true);
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        let lengths = config.command_lengths(true);
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 
-    /// Whether it waits for a command: no transfer is under way, and nothing is to be said or done.
+    /// Whether it waits for a command: no transfer is active, and nothing is pending.
     pub fn is_idle(&self) -> bool {
         let core = &self.0.core;
         matches!(core.active, Active::Wait) && core.ask.is_idle()
@@ -91,7 +91,7 @@ impl Core {
 
     fn abort_after(&mut self, command: Command) {
         if command == Command::Abort {
-            // When the transfer has told its partner, we end too.
+            // When the transfer has told its peer, the server ends too.
             self.stop = true;
         }
     }
@@ -102,7 +102,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: Lengths, memory: &mut [u8]) -> Mem<'_> {
-        dialogue::divide(lengths, memory)
+        command_memory::divide(lengths, memory)
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -133,7 +133,7 @@ impl Machine for Core {
         }
         let wait = match (self.link.ending, self.ask) {
             (Ending::No, Ask::Serve { .. }) => Wait::Store,
-            (Ending::No, Ask::Nothing) => Wait::Partner,
+            (Ending::No, Ask::Nothing) => Wait::Peer,
             _ => Wait::Nothing,
         };
         self.link.waits = self.link.waits.note(cx, || wait);
@@ -319,7 +319,7 @@ impl Machine for Core {
         match &self.active {
             Active::Sending(core) if core.has_done() => {
                 let wants = core.wants();
-                [Wants::OUTPUT, Wants::STORE, Wants::PERSON]
+                [Wants::OUTPUT, Wants::STORE, Wants::USER]
                     .into_iter()
                     .fold(Wants::NONE, |all, one| all.with(one, wants.contains(one)))
             }
@@ -337,7 +337,7 @@ impl Machine for Core {
                     .with(Wants::INPUT, input)
                     .with(Wants::OUTPUT, output)
                     .with(Wants::STORE, !self.ask.is_idle())
-                    .with(Wants::PERSON, !self.link.notes.is_empty())
+                    .with(Wants::USER, !self.link.notes.is_empty())
             }
         }
     }

@@ -1,6 +1,6 @@
-//! What has arrived of what was sent at one rate: how much came, how much is missing, how long it took.
+//! Arrivals of what was sent at one rate: received, lost, and duration.
 
-use super::{ONE, mpps, share};
+use super::{ONE, millipps, share};
 
 /// Packets that arrived since a rate came into force.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,11 +29,11 @@ impl Arrivals {
         Self { since, last: since, ..Self::default() }
     }
 
-    /// A packet came: `fresh` if not one that was asked for; first passes went on by so many. `pause` is what the
+    /// A packet came: `fresh` if not a retransmission; first transmissions advanced by `ahead`. `pause` is what the
     /// sender's clock does not explain.
     pub(super) fn came(&mut self, now: u64, fresh: bool, went: u64, pause: u64) {
         if self.since == 0 {
-            // The first of a connection: from here on it counts.
+            // The first of a connection: the count starts here.
             (self.since, self.last) = (now, now);
             return;
         }
@@ -77,17 +77,17 @@ impl Arrivals {
     pub(super) fn passed(&self, usual: u64) -> u64 {
         let again = self.count.saturating_sub(self.fresh);
         let again = again * ONE / (ONE - usual.min(ONE)).max(ONE / 4);
-        mpps(self.went + again, self.time().saturating_sub(self.idle))
+        millipps(self.went + again, self.time().saturating_sub(self.idle))
     }
 
     /// The rate at which packets came.
     pub(super) fn delivered(&self) -> u64 {
-        mpps(self.count, self.time().saturating_sub(self.idle))
+        millipps(self.count, self.time().saturating_sub(self.idle))
     }
 
     /// The same with all pauses.
     pub(super) fn sure(&self) -> u64 {
-        mpps(self.count, self.time())
+        millipps(self.count, self.time())
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_was_sent_and_not_delivered() {
+    fn missing_packets_were_sent_and_not_delivered() {
         let mut arrivals = Arrivals::new(1);
         // Every fourth is missing.
         for packet in (1..=40).filter(|packet| packet % 4 != 3) {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_of_the_sender_is_no_time_of_the_path() {
+    fn sender_pause_is_not_path_time() {
         let mut arrivals = Arrivals::new(1);
         arrivals.came(1_000_000, true, 1, 5_000_000);
         arrivals.came(901_000_000, true, 1, 5_000_000);

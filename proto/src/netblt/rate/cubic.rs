@@ -1,6 +1,6 @@
 //! What TCP with CUBIC (RFC 9438) would have of a bottleneck that it shares: a congestion window in packets, which is cut to
 //! 0.7 when packets are lost, once in a round trip, and then grows by a cubic function of the time; where that is slower, as
-//! Reno's would. Beside others no less than this is sent, so that nobody who fills queues takes everything.
+//! Reno's would. With cross traffic at least this is sent, so that a flow that fills queues does not take everything.
 
 use super::FASTEST;
 
@@ -11,7 +11,7 @@ const LEFT: u64 = 7;
 /// A window is never less than this, and never more.
 const LEAST: u64 = 2 * PACKET;
 const MOST: u64 = 1_000_000_000 * PACKET;
-/// Growth goes on for so long at most, in milliseconds.
+/// Growth lasts at most this long, in milliseconds.
 const LONGEST_MS: i64 = 200_000;
 
 /// A congestion window.
@@ -21,7 +21,7 @@ pub(super) struct Cubic {
     /// The window after the last loss, and when that was.
     from: u64,
     since: u64,
-    /// The window that the cubic function comes back to, and the time that takes, in milliseconds.
+    /// The window to which the cubic function returns, and the time that takes, in milliseconds.
     top: u64,
     back_ms: i64,
 }
@@ -47,7 +47,7 @@ fn held(rate: u64, rtt: u64) -> u64 {
 }
 
 impl Cubic {
-    /// A window that has just been cut to what this rate holds in a round trip.
+    /// A window that has just been cut to this rate times the RTT.
     pub(super) fn new(now: u64, rate: u64, rtt: u64) -> Self {
         let window = held(rate, rtt);
         Self { window, from: window, since: 0, top: 0, back_ms: 0 }.begin(now, window * 10 / LEFT)
@@ -107,7 +107,7 @@ impl Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mpps;
+    use super::super::millipps;
     use super::*;
 
     const RTT: u64 = 100_000_000;
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_cut_window_comes_back_as_rfc_9438_says() {
         // 1000 packets in a round trip, cut to 700: K is the cube root of 1000 * 0.3 / 0.4, 9.09 s.
-        let mut cubic = Cubic::new(0, mpps(700, RTT), RTT);
+        let mut cubic = Cubic::new(0, millipps(700, RTT), RTT);
         assert_eq!((cubic.window, cubic.top), (700 * PACKET, 1000 * PACKET));
         assert_eq!(cubic.back_ms, 9085);
         cubic.grow(9_085_000_000, RTT);
@@ -126,18 +126,18 @@ mod tests {
 
     #[test]
     fn a_small_window_grows_as_that_of_reno() {
-        let mut cubic = Cubic::new(0, mpps(10, RTT), RTT);
+        let mut cubic = Cubic::new(0, millipps(10, RTT), RTT);
         cubic.grow(17 * RTT, RTT);
         assert!((18_900..=19_100).contains(&cubic.window), "{cubic:?}");
-        assert!(cubic.rate(RTT).abs_diff(mpps(19, RTT)) < 1000, "{cubic:?}");
+        assert!(cubic.rate(RTT).abs_diff(millipps(19, RTT)) < 1000, "{cubic:?}");
     }
 
     #[test]
     fn a_window_that_is_not_used_up_does_not_grow() {
-        let mut cubic = Cubic::new(0, mpps(10, RTT), RTT);
+        let mut cubic = Cubic::new(0, millipps(10, RTT), RTT);
         for trip in 1..1000 {
             cubic.grow(trip * RTT, RTT);
-            cubic.used(trip * RTT, mpps(20, RTT), RTT);
+            cubic.used(trip * RTT, millipps(20, RTT), RTT);
         }
         assert_eq!(cubic.window, 20 * PACKET);
         cubic.lost(1000 * RTT);
@@ -145,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn two_with_the_same_losses_come_to_the_same_window() {
+    fn equal_losses_converge_to_equal_windows() {
         let (mut one, mut two) =
-            (Cubic::new(0, mpps(900, RTT), RTT), Cubic::new(0, mpps(50, RTT), RTT));
+            (Cubic::new(0, millipps(900, RTT), RTT), Cubic::new(0, millipps(50, RTT), RTT));
         let mut now = 0;
         for _ in 0..3000 {
             now += RTT;

@@ -1,8 +1,8 @@
-//! What is concluded from what arrived at a rate, and what is offered next.
+//! The decision after each measurement: the conclusions, and the next offer.
 
 use super::arrivals::Arrivals;
 use super::loss::Verdict;
-use super::traffic::Look;
+use super::traffic::Observation;
 use super::{Controller, FASTEST, ONE, Phase, part, share, time_of};
 
 /// Least time that a decision looks at.
@@ -13,26 +13,26 @@ const FEWEST_PACKETS: u64 = 32;
 /// Packets that a decision likes to look at, and how long it waits for them.
 const MANY_PACKETS: u64 = 256;
 const LONG: u64 = 250_000_000;
-/// A queue that is as short as this does not stand: timers are no finer.
+/// A queue this short is not standing: it is within timer resolution.
 const SHORT_QUEUE: u64 = 3_000_000;
-/// In slow start so much more is sent per round trip: within the capacity that pairs tell, and where none is known.
+/// Growth per round trip in slow start: within the capacity that pairs tell, and where none is known.
 const CLIMB: u64 = 8;
 const FEEL: u64 = 4;
 /// Packets that are missing by chance there, at most.
 const CLIMB_ROW: u64 = 24;
 /// More packets that are missing, and more than half of all, are not waited for: far too much is sent.
 const FLOOD: u64 = 64;
-/// Every so many decisions at the capacity, a little more is tried.
+/// Every N decisions at the capacity, a slightly higher rate is tried.
 const TRY_MORE: u32 = 8;
-/// So much more than usual is not chance, whatever the capacity is.
+/// Loss that exceeds the usual by this is not chance, at any capacity.
 const MUCH: u64 = ONE / 12;
 /// Where packets are lost though less is sent than the bottleneck carries, it is tried now and then whether others
-/// lose them: after so long first, and twice as long each time that it is chance.
+/// lose them: after this time first, doubled each time that it is chance.
 pub(super) const PROBE_EVERY: u64 = 5_000_000_000;
 /// Rows of packets that have to be missing before, and that are expected to be while less is sent.
 const PROBE_BEFORE: u64 = 24;
 const PROBE_ROWS: u64 = 16;
-/// Before that half is sent for so many round trips, where the time between two of these looks is so many at least.
+/// Before that, half is sent for this many round trips, where the time between two of these probes is at least as many.
 const DRAIN_TRIPS: u64 = 2;
 const DRAIN_EVERY: u64 = 128;
 /// More packets are not waited for.
@@ -40,12 +40,12 @@ const PROBE_PACKETS: u64 = 8192;
 /// Round trips that a decision needs to tell that a queue is that of others: where there are few, a late one looks
 /// like a queue.
 const SURE: u32 = 4;
-/// Beside others a queue that is longer than this counts as a loss.
+/// With cross traffic a queue longer than this counts as a loss.
 const LONGEST_QUEUE: u64 = 1_000_000_000;
 
 /// What was seen under an offer, and the next.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judgement {
+pub(crate) struct Assessment {
     /// Burst values.
     pub(crate) offer: (u16, u16),
     /// What passed the bottleneck, in thousandths of packets per second.
@@ -56,22 +56,22 @@ pub(crate) struct Judgement {
     pub(crate) lost: u64,
 }
 
-/// What a decision goes by.
+/// The inputs of a decision.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     queue: u64,
-    /// A queue up to this does not stand.
+    /// A queue up to this is not standing.
     allowed: u64,
     /// It stood at some time.
     crowded: bool,
     /// It has become shorter meanwhile: less is sent than the bottleneck carries.
     falls: bool,
-    /// It stands in the end, and did not at first.
+    /// A queue stands at the end, but did not at first.
     begins: bool,
     /// The rate at which packets were sent, and at which they came.
     passed: u64,
     delivered: u64,
-    /// The latter with all pauses: no more than that is sure.
+    /// The latter with all pauses: the certain lower bound.
     sure: u64,
     lost: u64,
     missing: u64,
@@ -86,7 +86,7 @@ struct Found {
 }
 
 impl Controller {
-    /// The queue that does not yet stand.
+    /// The queue limit that is not yet standing.
     fn queue_allowed(&self) -> u64 {
         let least = self.delay.least().unwrap_or(0);
         let burst = if self.paced {
@@ -98,7 +98,7 @@ impl Controller {
         (least / 16).max(SHORT_QUEUE).max(burst)
     }
 
-    /// Whether what looks like a queue may be a packet that was held back on the way, or one that was said again.
+    /// Whether an apparent queue may be a delayed packet, or a retransmission.
     fn may_be_late(&self, arrivals: &Arrivals) -> bool {
         let queue = self.delay.queue(arrivals.rtt.unwrap_or(0));
         let looks = self.probe.is_none() && !self.traffic.is_shared();
@@ -116,7 +116,7 @@ impl Controller {
             return true;
         }
         let smooth = self.delay.smooth;
-        // Our own senders answer several times in a round trip, unless what was said is lost.
+        // Our own senders answer several times per RTT, unless the message is lost.
         let patience = if self.paced && self.phase == Phase::Steady { 2 * smooth } else { smooth };
         if self.may_be_late(arrivals) && time < patience {
             return false;
@@ -135,7 +135,7 @@ impl Controller {
             return arrivals.count >= self.probe_packets();
         }
         if self.traffic.is_shared() {
-            // TCP looks once in a round trip, and when three packets have come behind one that is missing.
+            // TCP reacts once per RTT, and after three packets behind a missing one.
             return (self.missed > 0 && self.behind >= 3)
                 || (time >= SHORTEST.max(smooth) && arrivals.count >= START_PACKETS)
                 || time > 8 * LONG.max(smooth);
@@ -149,8 +149,8 @@ impl Controller {
             && (arrivals.count >= MANY_PACKETS || long || few || time > 64 * least.max(LONG))
     }
 
-    /// Judges what has arrived under the last offer, if that is enough, and makes another.
-    pub(crate) fn judge(&mut self) -> Option<Judgement> {
+    /// Evaluates the arrivals at the last offer, if there are enough, and makes another.
+    pub(crate) fn judge(&mut self) -> Option<Assessment> {
         if !self.is_enough() {
             return None;
         }
@@ -158,7 +158,7 @@ impl Controller {
         (self.judged, self.guessed) = (true, false);
         let lost = arrivals.lost();
         let queue = |rtt: u64| self.delay.queue(rtt);
-        // Below the capacity nothing is lost for want of room, unless packets wait or it is very much.
+        // Below the capacity there is no congestion loss, unless packets queue or it is very high.
         let below = self.dispersion.rate().is_some_and(|most| self.offered <= most);
         let waited = queue(arrivals.rtt?) > time_of(u64::from(self.pace().burst) + 2, self.offered);
         let possible = !below || waited || lost > self.loss.usual + MUCH;
@@ -194,7 +194,7 @@ impl Controller {
         self.offer(next);
         let offer = self.say();
         let Found { queue: queue_ns, passed, lost, .. } = found;
-        Some(Judgement { offer, passed, queue_ns, lost })
+        Some(Assessment { offer, passed, queue_ns, lost })
     }
 
     /// Slow start: more from round trip to round trip, until the capacity is reached, a queue stands, or less
@@ -249,7 +249,7 @@ impl Controller {
         }
         self.traffic.none(found.queue);
         if found.packets < START_PACKETS {
-            // Of what is sent again only what comes is seen: nothing is learned of loss.
+            // Of retransmissions only arrivals are seen: nothing is learned about loss.
             return sent;
         }
         match self.loss.judge(sent, found.lost, found.losing) {
@@ -282,7 +282,7 @@ impl Controller {
         if self.is_to_probe() { self.begin_to_look(sent) } else { self.grow(found) }
     }
 
-    /// Whether the queue, or what does not pass, is that of others.
+    /// Whether the queue, or the loss, is due to cross traffic.
     fn look_for_others(&mut self, found: &Found, stands: bool) {
         let sent = self.offered;
         let (Some(rate), Some(sure)) = (self.dispersion.rate(), self.dispersion.sure()) else {
@@ -291,12 +291,12 @@ impl Controller {
         if found.trips < SURE || sent > rate {
             return;
         }
-        // A queue that stands while all of the bottleneck is ours is ours.
+        // A standing queue while we use all of the bottleneck is ours.
         let lost = if found.losing { found.lost - self.loss.usual } else { 0 };
         let ours = part(found.passed, ONE - lost);
-        // While it stands the bottleneck is busy: what is not ours is that of others.
+        // While it stands the bottleneck is busy: the rest of its capacity is used by cross traffic.
         let much = ours < sure - sure / 8;
-        // All that is offered is carried: a queue that has begun to stand meanwhile is that of others.
+        // All that is offered gets through: a new standing queue is due to cross traffic.
         let carried = sent.min(sure);
         let begins = found.begins && found.passed < carried - carried / 64;
         if !stands || much || begins || (ours < sure - sure / 64 && !found.falls) {
@@ -304,7 +304,7 @@ impl Controller {
         }
     }
 
-    /// Less is sent, or half for a while, to see whether others are there.
+    /// Probes for cross traffic at a lower rate, or at half the rate for a while.
     fn begin_to_look(&mut self, sent: u64) -> u64 {
         if self.probe_every >= DRAIN_EVERY * self.delay.smooth && !self.probe_told {
             self.drain = Some((sent, self.delay.least().unwrap_or(0)));
@@ -313,13 +313,13 @@ impl Controller {
         self.begin_to_probe(sent)
     }
 
-    /// Whether it is time to see whether others make the usual loss.
+    /// Whether it is time to probe whether cross traffic causes the usual loss.
     fn is_to_probe(&mut self) -> bool {
         let now = self.last_arrival;
         if self.probe_at == 0 {
             self.probe_at = now + self.probe_every;
         }
-        // Of less a policer loses less, whoever is there.
+        // A policer drops less at a lower rate, with or without cross traffic.
         let near = |most| self.offered <= most && self.offered >= most / 2;
         let below = self.dispersion.rate().is_some_and(near) && !self.dispersion.is_policed();
         let enough = self.probe_seen.1 >= PROBE_BEFORE * self.loss.row();
@@ -392,10 +392,10 @@ impl Controller {
         (from + part(from, step)).min(most - most / 256)
     }
 
-    /// What a decision beside others goes by.
-    fn look(&self, found: &Found) -> Look {
+    /// The inputs of a decision with cross traffic.
+    fn look(&self, found: &Found) -> Observation {
         let waits = LONGEST_QUEUE.max(time_of(16, self.offered));
-        Look {
+        Observation {
             now: self.last_arrival,
             rtt: self.delay.smooth,
             full: self.dispersion.most().unwrap_or(self.traffic.before()),
@@ -409,24 +409,24 @@ impl Controller {
         }
     }
 
-    /// Others are there: what is sent beside them from now on.
+    /// There is cross traffic: our share from now on.
     fn begin_to_share(&mut self, found: &Found, before: u64, queueless: bool) -> u64 {
         let full = self.dispersion.most().unwrap_or(before);
         (self.missed, self.cut) = (0, true);
-        self.traffic.begin(&Look { full, ..self.look(found) }, queueless)
+        self.traffic.begin(&Observation { full, ..self.look(found) }, queueless)
     }
 
-    /// Others fill the queue, whatever is sent here.
+    /// Cross traffic fills the queue, regardless of our rate.
     fn share_with_others(&mut self, found: &Found) -> u64 {
         let look = self.look(found);
         let next = self.traffic.rate(&look);
         self.missed = 0;
         self.cut = next.is_some_and(|next| next.1);
-        // If they have gone it is seen what there is.
+        // If it has ended the capacity is measured.
         next.map_or(self.offered, |next| next.0)
     }
 
-    /// A queue stands: it is drained within a round trip, unless it is that of others.
+    /// A standing queue: drained within an RTT, unless it is due to cross traffic.
     fn shorten(&mut self, found: &Found) -> u64 {
         let Found { queue, horizon, .. } = *found;
         let lost = if found.losing { found.lost.saturating_sub(self.loss.usual) } else { 0 };
@@ -449,7 +449,7 @@ mod tests {
     use super::super::Controller;
     use crate::time::{Duration, Instant};
 
-    /// A bottleneck without a queue to speak of, and a sender that does as it is told: rates that are offered.
+    /// A bottleneck with hardly any queue, and an obedient sender: the offered rates.
     fn offers(service_ns: u64, rtt_ns: u64, decisions: usize) -> std::vec::Vec<u64> {
         let mut path = Controller::new((2, 20), None);
         path.again((2, 20), true);

@@ -1,9 +1,9 @@
 //! Round trips, and the least of them: the path without a queue.
 
-/// The least round trip is forgotten after so long.
+/// The minimum round trip expires after this.
 const FORGET_NS: u64 = 10_000_000_000;
 
-/// What round trips say, in nanoseconds.
+/// Statistics of RTTs, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delay {
     /// The least of this period and of the one before, and when this one began.

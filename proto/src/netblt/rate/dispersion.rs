@@ -6,8 +6,8 @@
 //! receiver    | |               | |               and arrive as far apart: that is its rate
 //! ```
 //!
-//! So two packets tell the capacity, whatever rate is sent and though no queue stands. Others' packets between
-//! them, or a receiver that was away, mostly spread them, and what comes behind a packet that was late is closer
+//! So two packets reveal the capacity at any rate, even without a standing queue. Other packets between
+//! them, or a receiver that was away, mostly spread them, and what comes after a packet that was late is closer
 //! together: so of eight measurements the third quickest counts, and of all those the quickest. Where two packets
 //! take less time than clocks tell, several bursts are one measurement. Where some come in one frame and others in
 //! two (a satellite's slots), the mean counts. What is delivered is never more than the capacity.
@@ -15,15 +15,15 @@
 //! Where packets are held back on the way, the quickest of many are much quicker than the bottleneck, but as many are
 //! slower. So the middle of each set is kept as well, smoothed, and how much it varies: between the middle less that
 //! and the middle and that the capacity lies, as long as others do not come between most of the pairs. That what
-//! passes is less than the capacity, so that somebody else has the rest, is concluded from the lower of the two.
+//! passes is less than the capacity, because other traffic has the rest, is concluded from the lower of the two.
 
-use super::mpps;
+use super::millipps;
 
 /// Measurements that are looked at together.
 const SET: u8 = 8;
 /// Of which the quickest are kept, up to the one in the middle.
 const QUICKEST: usize = 5;
-/// A mean of so few tells little: a period lasts until so many were taken, if any.
+/// Least samples for a mean: a period lasts until it has that many, if any.
 const MEANS: u8 = 64;
 /// A time below this is the clock's, not the path's, in nanoseconds.
 const FINEST: u64 = 100_000;
@@ -31,15 +31,15 @@ const FINEST: u64 = 100_000;
 /// Packets that come closer to one another came in one frame, or were read at one time.
 const FRAME: u64 = 1_000;
 
-/// Packets that were sent together, and what they say.
+/// Estimates from packets sent together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dispersion {
-    /// When the last packet came that another may follow; 0 is none.
+    /// When the last packet came that may start a pair; 0 is none.
     last: u64,
-    /// Packets that followed another, and the time they took, of the measurement under way.
+    /// Packets that followed another, and the time they took, of the current measurement.
     count: u64,
     time: u64,
-    /// The quickest of the set under way, and how many it has.
+    /// The quickest of the current set, and its size.
     quick: [u64; QUICKEST],
     set: u8,
     /// All that followed in this set, and their time; and some came in one frame.
@@ -49,7 +49,7 @@ pub(super) struct Dispersion {
     /// What sets tell in their middle, smoothed, and how much that varies.
     middle: u64,
     varies: u64,
-    /// Means that were taken in this period.
+    /// Means measured in this period.
     means: u8,
     /// The best of this period and of the one before.
     best: [u64; 2],
@@ -60,13 +60,13 @@ pub(super) struct Dispersion {
 }
 
 impl Dispersion {
-    /// A packet came, and the sender says whether it left at once behind the one before, which came.
+    /// A packet came, and the sender says whether it left at once after the one before, which came.
     pub(super) fn came(&mut self, now: u64, follows: bool) {
         if follows && self.last > 0 {
             let gap = now - self.last;
             (self.count, self.time) = (self.count + 1, self.time + gap);
             if self.time >= FINEST {
-                let rate = mpps(self.count, self.time);
+                let rate = millipps(self.count, self.time);
                 self.frames |= self.count > 1 && gap > self.time / 5 * 4;
                 self.sum = (self.sum.0 + self.count, self.sum.1 + self.time);
                 (self.count, self.time) = (0, 0);
@@ -74,7 +74,7 @@ impl Dispersion {
             }
         }
         if !follows {
-            // What came in one frame tells nothing until the next frame comes.
+            // Packets of one frame reveal nothing until the next frame comes.
             self.together = self.count > 0 && self.time < self.count * FRAME;
             if self.together {
                 (self.count, self.time) = (0, 0);
@@ -101,7 +101,7 @@ impl Dispersion {
         }
         self.set += 1;
         if self.set == SET {
-            let rate = if self.frames { mpps(self.sum.0, self.sum.1) } else { self.quick[2] };
+            let rate = if self.frames { millipps(self.sum.0, self.sum.1) } else { self.quick[2] };
             self.best[0] = self.best[0].max(rate);
             self.means = self.means.saturating_add(u8::from(self.frames));
             let [.., fourth, fifth] = self.quick;
@@ -110,7 +110,7 @@ impl Dispersion {
         }
     }
 
-    /// A set told so much in its middle.
+    /// The median of a set.
     fn tell(&mut self, middle: u64) {
         if self.middle == 0 {
             self.middle = middle;
@@ -120,32 +120,32 @@ impl Dispersion {
         }
     }
 
-    /// The capacity is so much at least, by what pairs tell mostly.
+    /// Lower bound of the capacity, by most pairs.
     pub(super) fn sure(&self) -> Option<u64> {
         let rate = self.rate()?;
         let middle = self.middle.saturating_sub(self.varies);
         Some(if self.middle == 0 { rate } else { rate.min(middle) })
     }
 
-    /// The capacity is so much at most, by what pairs tell mostly.
+    /// Upper bound of the capacity, by most pairs.
     pub(super) fn most(&self) -> Option<u64> {
         let rate = self.rate()?;
-        // Pairs may differ so much that they tell nothing.
+        // Pairs may be too dispersed to tell anything.
         let blind = self.middle == 0 || self.varies > self.middle / 4;
         Some(if blind { rate } else { rate.min(self.middle + self.varies) })
     }
 
-    /// Whether pairs differ so much that they tell the capacity roughly.
+    /// Whether pairs are so dispersed that they tell the capacity only roughly.
     pub(super) fn is_rough(&self) -> bool {
         self.varies > self.middle / 32
     }
 
-    /// Whether packets followed one another in a time that no clock tells, so far.
+    /// Whether gaps so far were below the clock's resolution.
     pub(super) fn is_quick(&self) -> bool {
         self.count > 0
     }
 
-    /// Another period begins: what came before the last one is forgotten.
+    /// Starts another period: what is older than the last one is dropped.
     pub(super) fn next_period(&mut self) {
         if self.best[0] > 0 && (self.means == 0 || self.means >= MEANS) {
             (self.best, self.means) = ([0, self.best[0]], 0);
@@ -153,7 +153,7 @@ impl Dispersion {
         self.doubt = self.doubt.saturating_sub(1);
     }
 
-    /// It is not what limits the rate: it is not believed in this period and in the next.
+    /// It does not limit the rate: ignored in this period and in the next.
     pub(super) fn distrust(&mut self) {
         (self.doubt, self.policed) = (2, true);
     }
@@ -163,7 +163,7 @@ impl Dispersion {
         self.policed
     }
 
-    /// So much was delivered: the capacity is not less.
+    /// A delivered rate: the capacity is not less.
     pub(super) fn delivered(&mut self, rate: u64) {
         if self.rate().is_some_and(|capacity| rate > capacity + capacity / 64) {
             self.best[0] = self.best[0].max(rate);
@@ -175,7 +175,7 @@ impl Dispersion {
         self.policed &= rate < self.best[0].max(self.best[1]) / 2;
     }
 
-    /// The capacity in thousandths of packets per second, once something is known of it.
+    /// The capacity in thousandths of packets per second, once known.
     pub(super) fn rate(&self) -> Option<u64> {
         let best = self.best[0].max(self.best[1]);
         // Before a set is full the slowest of the quickest three: it is to be exceeded by none.
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_tells_the_capacity() {
+    fn packet_pair_measures_capacity() {
         assert_eq!(pairs(&[]).rate(), None);
         assert_eq!(pairs(&[1_250_000]).rate(), Some(800_000));
     }
@@ -247,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn times_that_no_clock_tells_are_added_up() {
+    fn times_below_clock_resolution_accumulate() {
         assert_eq!(pairs(&[12_000; 8]).rate(), None);
         assert_eq!(pairs(&[12_500; 8]).rate(), Some(80_000_000));
     }
 
     #[test]
-    fn the_capacity_is_what_is_delivered_at_least() {
+    fn delivered_rate_is_a_lower_bound_of_capacity() {
         let mut frames = pairs(&[20_000_000; 8]);
         frames.delivered(50_500);
         assert_eq!(frames.rate(), Some(50_000));

@@ -1,4 +1,4 @@
-//! Is what is missing lost by chance, or because too much is sent?
+//! Is the loss random, or due to congestion?
 //!
 //! Loss by chance does not depend on the rate. So where more than usual is missing, less is sent for a while: if as
 //! large a part is missing of that, it is chance, and usual from now on; if not, the rate before was too high. That
@@ -14,9 +14,9 @@ const FEW: u64 = 3;
 const LEAST: u64 = ONE * 3 / 200;
 /// More than this is not lost by chance.
 const MOST: u64 = ONE / 4;
-/// So many packets, and more than half of all, are more than usual, however long the rows are in which they are missing.
+/// Losing this many packets, and more than half of all, is more than usual, regardless of the lengths of runs.
 const VERY: u64 = 8;
-/// More packets that are missing in a row count as so many.
+/// A longer run of lost packets counts as this many.
 const LONGEST_RUN: u64 = 16 * ONE;
 /// Missing packets over which the rows are averaged in which they are missing.
 const WIDE: u64 = 32;
@@ -29,11 +29,11 @@ enum Trial {
     /// Nothing.
     #[default]
     None,
-    /// Less is sent, to see whether less is lost: what was sent before, and what of it was lost.
+    /// Probing at a lower rate whether less is lost: the previous rate, and its loss.
     Less { before: u64, lost: u64 },
     /// Less was lost of less. Now as much is sent as before: is as much lost again?
     Again { less: u64 },
-    /// The rate before was too high: no more is tried for so many decisions.
+    /// The rate before was too high: no increase for this many decisions.
     Careful(u8),
 }
 
@@ -44,13 +44,13 @@ pub(super) enum Verdict {
     Usual,
     /// This rate is to be tried.
     Try(u64),
-    /// So much is sent from now on, more is too much.
+    /// The rate from now on; a higher one is too much.
     Full(u64),
-    /// As much is missing, whatever is sent: this rate again.
+    /// The loss does not depend on the rate: this rate again.
     Chance(u64),
 }
 
-/// The usual loss, and what is more.
+/// The usual loss, and the excess.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loss {
     /// Loss that has nothing to do with how much is sent, and how much it differs from look to look.
@@ -70,7 +70,7 @@ impl Loss {
         Self { usual: 0, varies: 0, known: false, run: ONE, wide: ONE, trial: Trial::None }
     }
 
-    /// The trial under way is given up.
+    /// The current trial is abandoned.
     pub(super) fn reset(&mut self) {
         self.trial = Trial::None;
     }
@@ -80,7 +80,7 @@ impl Loss {
         *self = Self { run: self.run, wide: self.wide, ..Self::new() };
     }
 
-    /// So many packets are missing in a row.
+    /// A run of N lost packets.
     pub(super) fn hole(&mut self, packets: u64) {
         let row = (packets << 16).min(LONGEST_RUN);
         // Long rows are few, and matter most.
@@ -103,7 +103,7 @@ impl Loss {
         many && lost > self.usual + self.doubt(packets) && (self.known || lost > FIRST)
     }
 
-    /// How much more than usual may be lost of so many packets by chance, in runs too.
+    /// By how much losses of N packets may exceed the usual by chance, in runs too.
     fn doubt(&self, packets: u64) -> u64 {
         let usual = self.usual.max(ONE / 200);
         // Three times the deviation of losses in runs as they are, or four times what was seen.
@@ -112,12 +112,12 @@ impl Loss {
         (3 * deviation).max(4 * self.varies).max(LEAST)
     }
 
-    /// Packets that are missing count as a row if they are so many, at least one.
+    /// Lost packets count as a run from this many on, at least one.
     pub(super) fn row(&self) -> u64 {
         self.wide.max(self.run).div_ceil(ONE).max(1)
     }
 
-    /// So much is lost by chance.
+    /// Share lost by chance.
     pub(super) fn learn(&mut self, lost: u64) {
         let lost = lost.min(MOST);
         if !self.known {
@@ -128,7 +128,7 @@ impl Loss {
         self.usual = (self.usual * 7 + lost) / 8;
     }
 
-    /// So much was lost of what was sent at this rate, and it is `more` than usual or not.
+    /// Share lost at this rate, and whether it is `more` than usual.
     pub(super) fn judge(&mut self, sent: u64, lost: u64, more: bool) -> Verdict {
         let over = lost.saturating_sub(self.usual);
         match core::mem::take(&mut self.trial) {
@@ -145,7 +145,7 @@ impl Loss {
                     return Verdict::Try(part(sent, ONE - over.min(ONE / 4)));
                 }
                 if lost > MOST {
-                    // No path worth the name: a policer that takes long to show it.
+                    // Unusable path: a policer that takes long to show.
                     self.trial = Trial::Careful(CAREFUL);
                     return Verdict::Full(part(sent, ONE - lost.min(ONE)));
                 }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_by_chance_does_not_lower_the_rate() {
+    fn random_loss_does_not_lower_the_rate() {
         let (rates, loss) = rates(u64::MAX, ONE / 20, 1_000_000);
         assert_eq!(rates[1..], [1_000_000; 5]);
         assert!(loss.known && loss.usual.abs_diff(ONE / 20) < 10);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_policer_drops_is_not_learned_as_chance() {
+    fn policer_drops_are_not_learned_as_random_loss() {
         let mut loss = Loss::new();
         // It drops in long rows: twenty packets tell, though three rows are more than that.
         for _ in 0..20 {

@@ -2,25 +2,25 @@
 
 use crate::time::{Duration, Instant};
 
-/// What the receiver says of the rate, and how the sender keeps to it.
+/// The receiver's rate message, and the sender's pacing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pace {
     /// Thousandths of packets per second; 0 is not known yet.
     pub(crate) rate: u64,
     /// Packets that leave at once.
     pub(crate) burst: u16,
-    /// One of so many bursts has a packet more, which measures the path; 0 is none.
+    /// One in N bursts has an additional packet, which measures the path; 0 is none.
     pub(crate) extra: u8,
 }
 
 /// Packets that leave before a rate is known: they tell one.
 const FIRST: u16 = 2;
-/// If nobody says one, as many leave after so long.
+/// Burst interval where none is given, for the same rate.
 const FIRST_WAIT: Duration = Duration::from_secs(3);
-/// Bursts that start late do not move those after them, up to so much: on a busy machine one of a hundred
+/// Bursts that start late by at most this do not delay those after them: on a busy machine one of a hundred
 /// wakes up 4 to 24 ms late, and a path that waited in the meantime takes what it missed.
 const LATE: Duration = Duration::from_millis(40);
-/// Packets count as sent together if the clock goes on by no more than this between them.
+/// Packets count as sent together if the clock advances by at most this between them.
 const TOGETHER: Duration = Duration::from_micros(50);
 
 /// When packets leave.
@@ -66,12 +66,12 @@ impl Pacer {
         self.at
     }
 
-    /// Packets left of a burst under way.
+    /// Packets left of the current burst.
     pub(crate) fn left(&self) -> u16 {
         self.left
     }
 
-    /// A packet leaves now; whether it left at once behind the one before.
+    /// A packet leaves now; whether it left at once after the one before.
     pub(crate) fn leave(&mut self, now: Instant) -> bool {
         if self.left == 0 {
             self.start(now);
@@ -105,7 +105,7 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// Leaves whenever it may, for so long: times, and which left at once behind the one before.
+    /// Sends whenever it may, for this long: times, and which left back to back.
     fn run(pacer: &mut Pacer, until: u64) -> std::vec::Vec<(u64, bool)> {
         let mut left = std::vec::Vec::new();
         let mut now = pacer.at();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_away_makes_up_for_little() {
+    fn late_sender_catches_up_only_a_little() {
         let mut pacer = Pacer::new(Instant::ZERO);
         pacer.set(Instant::ZERO, Pace { rate: 1_000_000, burst: 1, extra: 0 });
         pacer.leave(Instant::ZERO);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quicker_rate_begins_at_once() {
+    fn higher_rate_starts_at_once() {
         let mut pacer = Pacer::new(Instant::ZERO);
         pacer.set(Instant::ZERO, Pace { rate: 1_000, burst: 1, extra: 0 });
         pacer.leave(Instant::ZERO);

@@ -10,10 +10,10 @@ const LONGEST: u16 = 64;
 /// Decisions until a burst that was too long is tried again.
 const LATER: u8 = 250;
 
-/// Packets per burst that the path takes.
+/// Packets per burst that the path tolerates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance {
-    /// Known to be taken, or tried now.
+    /// Known to be tolerated, or being tried.
     burst: u16,
     /// Tried since the last decision.
     trying: bool,
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_which_more_is_lost_is_halved_and_tried_much_later() {
+    fn burst_length_is_halved_on_excess_loss_and_retried_later() {
         let mut tolerance = Tolerance::new();
         tolerance.judge(83_000_000, false);
         tolerance.judge(83_000_000, false);

@@ -1,6 +1,6 @@
-//! The traffic of others at the bottleneck: how it is noticed, and what is left to it.
+//! Cross traffic at the bottleneck: its detection, and our share.
 //!
-//! A queue that stands although less is sent is that of others. Then the rate is the larger of two. What the others leave:
+//! A queue that stands although less is sent is due to cross traffic. Then the rate is the larger of two. What the others leave:
 //! more while no queue stands, less while one does, so that a flow which cannot fill the path keeps what it takes. And what
 //! TCP with CUBIC would have ([`Cubic`]): those that do fill it get as much as it would leave to them, and so do several of
 //! our own, wherever the queue stood when each of them began.
@@ -13,24 +13,24 @@ const STUCK: u32 = 5;
 /// sum on it is that of others; a decision without one takes one off.
 const SIGN: u32 = 4;
 const SIGNS: u32 = 10;
-/// Nearly all that the bottleneck carries comes for so long, and in so many round trips: the others have gone.
+/// Time and round trips at nearly the bottleneck's capacity after which cross traffic is taken to have ended.
 const ALONE: u64 = 3_000_000_000;
 const ALONE_TRIPS: u64 = 16;
-/// Others that filled the queue may need so long to come back, and twice the time that a window needs.
+/// Time that flows which filled the queue may need to come back, and twice the time that a window needs.
 const BACK: u64 = 10_000_000_000;
 /// Meanwhile no more than this is sent, in sixteenths of the capacity: they come back the sooner.
 const MOST: u64 = 11;
 /// While a queue stands, no more is sent than came and this part of it: as the acknowledgements of TCP would have it.
 const CLOCKED: u64 = 32;
 
-/// What is sent beside others.
+/// Our rate with cross traffic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shared {
     /// What TCP would have.
     cubic: Cubic,
     /// What the others leave.
     rest: u64,
-    /// They make no queue that is seen: any loss tells that there is no more.
+    /// It causes no visible queue: any loss means congestion.
     queueless: bool,
     /// A queue stood at some time before the last decision.
     crowded: bool,
@@ -40,17 +40,17 @@ struct Shared {
     alone: Option<u64>,
 }
 
-/// A decision beside others.
+/// A decision with cross traffic.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct Observation {
     pub(super) now: u64,
     pub(super) rtt: u64,
-    /// What the bottleneck carries at most and for sure; what was sent, and what came.
+    /// Upper and lower bound of the capacity; the sent and the received rate.
     pub(super) full: u64,
     pub(super) sure: u64,
     pub(super) sent: u64,
     pub(super) came: u64,
-    /// A queue stands; it stood at some time; more is lost than chance explains.
+    /// There is a standing queue; there was one at some time; the loss exceeds random loss.
     pub(super) stands: bool,
     pub(super) crowded: bool,
     pub(super) losing: bool,
@@ -65,7 +65,7 @@ pub(super) struct Traffic {
     stuck: u32,
     last_queue: u64,
     signs: u32,
-    /// What passed when the queue began to stand.
+    /// The throughput when the standing queue appeared.
     before: u64,
     /// They fill the queue: this end keeps to its share.
     shared: Option<Shared>,
@@ -81,7 +81,7 @@ impl Traffic {
         self.shared.is_some()
     }
 
-    /// A decision at a rate that the bottleneck carries found a queue, or none.
+    /// A decision at a rate within the capacity found a queue, or none.
     pub(super) fn sign(&mut self, stands: bool) {
         self.signs = if stands { self.signs + SIGN } else { self.signs.saturating_sub(1) };
     }
@@ -91,7 +91,7 @@ impl Traffic {
         (self.stuck, self.last_queue) = (0, queue);
     }
 
-    /// A queue stands while so much passes. The decisions in a row; none if it is that of others.
+    /// Decisions in a row with a standing queue at this throughput; none if other flows fill it.
     pub(super) fn stands(&mut self, queue: u64, passed: u64) -> Option<u32> {
         if self.stuck == 0 {
             self.before = passed;
@@ -103,13 +103,13 @@ impl Traffic {
         (self.stuck < STUCK && self.signs < SIGNS).then_some(self.stuck)
     }
 
-    /// What passed when the queue began to stand.
+    /// The throughput when the standing queue appeared.
     pub(super) fn before(&self) -> u64 {
         self.before
     }
 
     /// Others fill the queue from now on (or lose packets, and make none to speak of): the rate to begin with.
-    pub(super) fn begin(&mut self, look: &Look, queueless: bool) -> u64 {
+    pub(super) fn begin(&mut self, look: &Observation, queueless: bool) -> u64 {
         let cubic = Cubic::new(look.now, look.full / 2, look.rtt);
         let half = cubic.rate(look.rtt);
         let rest = if queueless { half } else { look.came - look.came / 8 };
@@ -118,8 +118,8 @@ impl Traffic {
         rest.max(half)
     }
 
-    /// The rate beside others, and whether it was cut because packets are missing. `None` if they have gone.
-    pub(super) fn rate(&mut self, look: &Look) -> Option<(u64, bool)> {
+    /// The rate with cross traffic, and whether it was cut due to loss. `None` if it has ended.
+    pub(super) fn rate(&mut self, look: &Observation) -> Option<(u64, bool)> {
         let shared = self.shared.as_mut()?;
         let nearly = look.came >= look.sure - look.sure / 16;
         shared.alone = shared.alone.or(Some(look.now)).filter(|_| nearly);
@@ -127,7 +127,7 @@ impl Traffic {
             *self = Self::new();
             return None;
         }
-        // Who fills a queue loses packets when it is full. What is missing where none stood is missing by chance.
+        // A flow that fills a queue loses packets when it is full. Loss without a standing queue is random.
         let crowded = core::mem::replace(&mut shared.crowded, look.crowded) || look.crowded;
         let theirs = shared.queueless || crowded;
         let (missing, stands) = (look.missing && theirs, look.stands || look.losing && theirs);
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_that_does_not_fall_is_that_of_others() {
+    fn persistent_queue_is_cross_traffic() {
         let mut traffic = Traffic::new();
         for decision in 1..STUCK {
             assert_eq!(traffic.stands(50, 1000), Some(decision));
@@ -176,37 +176,37 @@ mod tests {
 
     /// The window grew while only a part of the bottleneck was taken, and three losses in a row changed nothing.
     #[test]
-    fn after_a_quiet_time_a_loss_cuts_what_is_sent() {
+    fn loss_after_quiet_period_cuts_the_rate() {
         let (full, rtt, mut traffic) = (10_000_000, 20_000_000, Traffic::new());
-        let at = |trip: u64, sent: u64| Look {
+        let at = |trip: u64, sent: u64| Observation {
             now: trip * rtt,
             rtt,
             came: full / 2,
             ..look(full, sent)
         };
         let mut sent = traffic.begin(&at(1, full), true);
-        sent = traffic.rate(&Look { missing: true, ..at(2, sent) }).expect("others").0;
+        sent = traffic.rate(&Observation { missing: true, ..at(2, sent) }).expect("others").0;
         for trip in 3..500 {
             sent = traffic.rate(&at(trip, sent)).expect("others").0;
         }
-        assert_eq!(sent, full / 16 * MOST, "no more than this while they come back");
-        let lost = Look { missing: true, ..at(500, sent) };
+        assert_eq!(sent, full / 16 * MOST, "at most this while they come back");
+        let lost = Observation { missing: true, ..at(500, sent) };
         let after = traffic.rate(&lost).expect("others").0;
         assert!(after <= sent * 71 / 100, "{sent} {after}");
     }
 
     #[test]
-    fn while_a_queue_stands_no_more_is_sent_than_comes() {
+    fn standing_queue_limits_the_rate_to_arrivals() {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let sent = traffic.begin(&look(full, full), false);
-        let found = Look { stands: true, came: full / 4, ..look(full, sent) };
+        let found = Observation { stands: true, came: full / 4, ..look(full, sent) };
         let next = traffic.rate(&found).expect("others").0;
         assert_eq!(next, full / 4 + full / 4 / CLOCKED);
     }
 
-    fn look(full: u64, sent: u64) -> Look {
+    fn look(full: u64, sent: u64) -> Observation {
         let (rtt, came) = (100_000_000, sent);
-        Look {
+        Observation {
             now: rtt,
             rtt,
             full,
@@ -221,26 +221,26 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_queue_that_stands_half_is_sent_and_then_what_tcp_would() {
+    fn standing_queue_halves_the_rate_then_follows_tcp() {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let mut sent = traffic.begin(&look(full, full), false);
         for _ in 0..10 {
-            let found = Look { stands: true, crowded: true, ..look(full, sent) };
+            let found = Observation { stands: true, crowded: true, ..look(full, sent) };
             sent = traffic.rate(&found).expect("others").0;
         }
         assert!(sent.abs_diff(full / 2) < full / 100, "{sent}");
-        let found = Look { stands: true, crowded: true, missing: true, ..look(full, sent) };
+        let found = Observation { stands: true, crowded: true, missing: true, ..look(full, sent) };
         let (after, cut) = traffic.rate(&found).expect("others");
         assert!(cut && after < sent * 9 / 10, "{sent} {after}");
     }
 
     #[test]
-    fn who_takes_little_keeps_it_and_who_has_gone_leaves_everything() {
+    fn small_share_is_kept_and_closed_share_is_freed() {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let mut sent = traffic.begin(&look(full, full), false);
         // They take a tenth; a queue stands when more is sent than the rest.
         for _ in 0..100 {
-            let found = Look {
+            let found = Observation {
                 stands: sent > full * 9 / 10,
                 crowded: sent > full * 9 / 10,
                 ..look(full, sent)
@@ -248,7 +248,7 @@ mod tests {
             sent = traffic.rate(&found).expect("others").0;
             assert!(sent > full * 3 / 4 && sent < full, "{sent}");
         }
-        let later = |trips: u64| Look { now: (trips + 1) * 100_000_000, ..look(full, full) };
+        let later = |trips: u64| Observation { now: (trips + 1) * 100_000_000, ..look(full, full) };
         assert!((0..40).any(|trips| traffic.rate(&later(trips)).is_none()));
     }
 }

@@ -8,7 +8,7 @@
 const LONGEST_MS: u64 = 100;
 /// Longest burst, unless a millisecond has more.
 const LONGEST_BURST: u64 = 16;
-/// Bursts that take turns have so many packets at least, if the rate is not too slow for that.
+/// Alternating bursts have at least this many packets, unless the rate is too low.
 const LEAST_TURN: u64 = 4;
 /// What is made up for at most: 64 packets.
 const MOST_OVER: i64 = 64_000_000_000_000;
@@ -16,12 +16,12 @@ const MOST_OVER: i64 = 64_000_000_000_000;
 /// A pair of burst values: (packets, milliseconds).
 type Pair = (u64, u64);
 
-/// Burst values that come close to a rate, by one pair or by two that take turns.
+/// Burst values that approximate a rate, by one pair or by two alternating ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Values {
     /// The slower pair.
     less: Pair,
-    /// The one that takes turns with it; or the same.
+    /// The alternating one; or the same.
     more: Pair,
     /// What was sent more than the rate (or less) up to this time: packets, in parts of 10^12.
     over: i64,
@@ -29,7 +29,7 @@ pub(crate) struct Values {
     now_more: bool,
 }
 
-fn mpps((burst, interval_ms): Pair) -> u64 {
+fn millipps((burst, interval_ms): Pair) -> u64 {
     burst * 1_000_000 / interval_ms.max(1)
 }
 
@@ -39,12 +39,12 @@ impl Values {
         Self::default().then(rate, ceiling)
     }
 
-    /// Those that follow: what was sent too much or too little is still made up for.
+    /// Later ones: the rounding error is carried over.
     #[must_use]
     pub(crate) fn then(self, rate: u64, ceiling: u64) -> Self {
         // Shorter bursts measure nothing.
         let shortest = 1;
-        let close = |pair: Pair| mpps(pair) + rate / 128 >= rate;
+        let close = |pair: Pair| millipps(pair) + rate / 128 >= rate;
         let alone = (1..=LONGEST_MS)
             .map(|interval| ((rate * interval / 1_000_000).min(0xFFFF), interval))
             .take_while(|(burst, interval)| *burst <= LONGEST_BURST || *interval == 1)
@@ -57,17 +57,17 @@ impl Values {
             }
             None => {
                 let (less, more) = neighbours(rate);
-                (less, if mpps(more) <= ceiling { more } else { less })
+                (less, if millipps(more) <= ceiling { more } else { less })
             }
         };
         Self { less, more, now_more: self.now_more && less != more, ..self }
     }
 
-    /// The pair to say at `now`, in nanoseconds, for this rate.
+    /// The pair to use at `now`, in nanoseconds, for this rate.
     pub(crate) fn say(&mut self, now: u64, rate: u64) -> (u16, u16) {
         let time = if self.since == 0 { 0 } else { now.saturating_sub(self.since) };
         let pair = |more: bool| if more { self.more } else { self.less };
-        let said = mpps(pair(self.now_more));
+        let said = millipps(pair(self.now_more));
         let over = (said as i64 - rate as i64).saturating_mul(time.min(1 << 32) as i64);
         self.over = self.over.saturating_add(over).clamp(-MOST_OVER, MOST_OVER);
         self.since = now;
@@ -86,9 +86,9 @@ impl Values {
         self.less.0.min(self.more.0)
     }
 
-    /// The mean rate that these values can have for a wish of `rate`.
+    /// The mean rate that these values can have for a request of `rate`.
     pub(crate) fn reached(&self, rate: u64) -> u64 {
-        rate.clamp(mpps(self.less), mpps(self.more))
+        rate.clamp(millipps(self.less), millipps(self.more))
     }
 }
 
@@ -104,10 +104,10 @@ fn neighbours(rate: u64) -> (Pair, Pair) {
         if burst >= LONGEST_BURST {
             break;
         }
-        if mpps((burst, interval)) > mpps(less) {
+        if millipps((burst, interval)) > millipps(less) {
             less = (burst, interval);
         }
-        if mpps((burst + 1, interval)) < mpps(more) {
+        if millipps((burst + 1, interval)) < millipps(more) {
             more = (burst + 1, interval);
         }
     }
@@ -116,7 +116,7 @@ fn neighbours(rate: u64) -> (Pair, Pair) {
 
 /// The rate of burst values, in thousandths of packets per second.
 pub(crate) fn rate_of((burst, interval_ms): (u16, u16)) -> u64 {
-    mpps((u64::from(burst), u64::from(interval_ms)))
+    millipps((u64::from(burst), u64::from(interval_ms)))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The receiver's control messages: when they are said, said again, and acknowledged (RFC 998
+//! The receiver's control messages: when they are sent, retransmitted, and acknowledged (RFC 998
 //! "control message", RFC 1030 section 7).
 
 use super::{Core, Mem, Stage};
@@ -6,42 +6,42 @@ use crate::engine::Cx;
 use crate::netblt::control::{
     GO_LEN, OK_LEN, Offer, put_go, put_ok, put_rate, put_resend, resend_len,
 };
-use crate::netblt::messages::{About, Entry};
+use crate::netblt::messages::{Entry, MessageKind};
 use crate::netblt::packet::{Body, HEADER, Packet};
 use crate::netblt::rate::pacing::Pace;
-use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
+use crate::netblt::window::{ASKING, ReceiveRing, Record, SAID_OK, WHOLE};
 use crate::session::Timer;
 use crate::time::{Duration, Instant};
 
 /// The control timer before a round trip is known. RFC 998 has it arbitrary; the first GO follows the
 /// RESPONSE at its heels, and a card with one buffer hears one of the two (RFC 1030 section 7).
 const FIRST_TIMER: Duration = Duration::from_millis(250);
-/// The same between our own ends, where nothing else is under way; it is doubled until a round trip is known.
+/// The same between our own ends, where nothing else is in flight; it is doubled until a round trip is known.
 const FIRST_TIMER_PACED: Duration = Duration::from_millis(10);
-/// Control timers are at least so patient, whatever the death timer is.
+/// Minimum of control timers, regardless of the death timer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
 const GATHER: Duration = Duration::from_millis(4);
-/// After so long at most a message is said again, for safety's sake; where they are many, after a quarter.
+/// Longest time to retransmit a message, for safety; where there are many, a quarter of it.
 const LATER: Duration = Duration::from_millis(128);
 /// Losses in a row are of packets: what is said seldom is lost for long. So CONTROL leaves a part of a long
 /// round trip after the one before while anything waits for its acknowledgement, but not sooner than this,
 const PACE: Duration = Duration::from_millis(64);
-/// and after a control timer has run out, for so many times, not sooner than that. Then it becomes longer.
+/// and after a control timeout, this many times, not sooner than that. Then it becomes longer.
 const HURRY: Duration = Duration::from_millis(8);
 const HURRIED: u32 = 16;
-/// What was asked for so often is waited for longer than the path needs,
+/// After this many requests the wait is longer than the path needs,
 const BARREN: u16 = 3;
 /// but after this, or four round trips, in any case: where much is lost that is many times.
 const BARREN_MOST: Duration = Duration::from_secs(1);
-/// How often the control timer is doubled at most while all that is acknowledged had been said again.
+/// How often the control timer is doubled at most while all that is acknowledged had been retransmitted.
 const MOST_STRAIN: u32 = 3;
-/// So many unacknowledged messages are a part of the 16-bit numbers that matters: one that is missing
+/// This many unacknowledged messages are a sizeable part of the 16-bit number space: one that is missing
 /// must not hold up all of them. Then there are more copies of each, and of the oldest above all.
 const MANY: usize = 4096;
 /// Copies for safety's sake, where there are many.
 pub(super) const COPIES: usize = 4;
-/// Of the oldest, so many are in every packet once they are overdue, where there are many.
+/// This many of the oldest are in every packet once they are overdue, where there are many.
 const OLDEST: usize = 16;
 
 impl Core {
@@ -53,7 +53,7 @@ impl Core {
         let interval = self.interval();
         let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
         let timer = timer * (1 << self.strain);
-        // Several fit into the other end's patience.
+        // Several fit into the peer's patience.
         let patience = Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 6);
         timer.min(patience.max(PATIENCE))
     }
@@ -100,7 +100,7 @@ impl Core {
         self.link.timers.put(Timer::Control, again);
     }
 
-    /// When CONTROL leaves again though nothing is new: when the control timer runs out; where the rate is
+    /// When CONTROL leaves again though nothing is new: when the control timer expires; where the rate is
     /// found also a part of a round trip after the one before; and where numbers may run out as soon as the
     /// oldest is overdue.
     fn again_at(&self, mem: &Mem<'_>, now: Instant) -> Option<Instant> {
@@ -120,13 +120,13 @@ impl Core {
         Some(again.max(left + lull.min(self.patience())).max(now))
     }
 
-    /// However long nothing comes back, so many copies fit into the other end's patience: losses in a row are of
+    /// However long nothing comes back, so many copies fit into the peer's patience: losses in a row are of
     /// packets, not of time.
     fn patience(&self) -> Duration {
         Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 16)
     }
 
-    /// How long at least an answer to a RESEND may take: longer the longer nothing new has come (RFC 998, 5.2.2).
+    /// Minimum time for an answer to a RESEND: growing while nothing new comes (RFC 998, 5.2.2).
     fn barren(&self, now: Instant) -> Duration {
         let most = (self.path.round_trip().unwrap_or(FIRST_TIMER) * 4).max(BARREN_MOST);
         (now.since(self.link.progress) / 2).min(most).min(self.patience())
@@ -180,9 +180,9 @@ impl Core {
         let first_unsent = self.messages.len() - unsent;
         let timer = self.control_timer();
         let mut position = 0;
-        // What should have been acknowledged by now goes first, in up to half of the packet.
+        // Overdue messages go first, in up to half of the packet.
         let half = mem.out.len() / 2;
-        // Where they are many, one that is missing makes all behind it look overdue.
+        // Where they are many, one that is missing makes all after it look overdue.
         let overdue = if self.are_many() { half / 2 } else { half };
         while position < first_unsent {
             let Some(entry) = self.messages.entry(mem.messages, position) else { break };
@@ -199,7 +199,7 @@ impl Core {
         self.say_again(cx, mem, position, first_unsent, &mut at);
         // Then the new ones, and before them as many of the old as there is room for.
         let from = self.redundant(mem, position, first_unsent, at);
-        // New ones take half of a packet, so that each stands in two at least where there are many.
+        // New ones take half of a packet, so that each is in two at least where there are many.
         let mut end = mem.out.len();
         for position in from..self.messages.len() {
             let Some(entry) = self.messages.entry(mem.messages, position) else { break };
@@ -212,7 +212,7 @@ impl Core {
             self.messages.mark_sent(mem.messages, position, cx.now);
         }
         if at == head && !report {
-            // The timer has become longer meanwhile: what it ran out for is not due yet.
+            // The timer was extended meanwhile: its message is not due yet.
             let first = self.messages.entry(mem.messages, 0);
             if let Some(entry) = first.filter(|_| again) {
                 let due = (entry.last + timer).max(cx.now + Duration::from_millis(1));
@@ -236,7 +236,7 @@ impl Core {
         self.set_control(mem, cx.now);
     }
 
-    /// Writes a RATE message behind the header; its length.
+    /// Writes a RATE message after the header; its length.
     fn put_report(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>) -> usize {
         let number = self.reports.leave(cx.now);
         let timer = self.control_timer().as_millis().min(0xFFFF) as u16;
@@ -244,7 +244,7 @@ impl Core {
         put_rate(&mut mem.out[HEADER..], number, pace, timer).unwrap_or(0)
     }
 
-    /// Lends a CONTROL packet whose messages stand in their place already.
+    /// Lends a CONTROL packet whose messages are in their place already.
     fn lend_control(&mut self, mem: &mut Mem<'_>, len: usize) {
         let (head, _) = mem.out.split_at_mut(len);
         self.link.lent =
@@ -254,7 +254,7 @@ impl Core {
         self.lent_control = true;
     }
 
-    /// Says again what was said a while ago, each message once, and up to four times where they are
+    /// Retransmits older messages, each once, and up to four times where they are
     /// many. Those that follow one another are lost together; a copy that goes later is lost for a
     /// reason of its own.
     fn say_again(
@@ -327,21 +327,21 @@ impl Core {
         if index >= self.granted || index + (self.shape.slots as u64) < self.granted {
             return Record { flags: WHOLE | SAID_OK, ..Record::default() };
         }
-        Gets::new(self.shape, mem.slots).record(index)
+        ReceiveRing::new(self.shape, mem.slots).record(index)
     }
 
     fn message_len(&self, mem: &mut Mem<'_>, entry: &Entry) -> usize {
         match entry.about {
-            About::Go => GO_LEN,
-            About::Ok => OK_LEN,
-            About::Resend => {
+            MessageKind::Go => GO_LEN,
+            MessageKind::Ok => OK_LEN,
+            MessageKind::Resend => {
                 let record = self.record(mem, entry.index);
                 resend_len(record.count.saturating_sub(record.got) as usize).max(OK_LEN)
             }
         }
     }
 
-    /// Writes a message behind the others; false if there is no room below `end`.
+    /// Writes a message after the others; false if there is no room below `end`.
     fn put_message(&self, mem: &mut Mem<'_>, entry: &Entry, at: &mut usize, end: usize) -> bool {
         let buffer = self.base.wrapping_add(entry.index as u32);
         let offer = Offer {
@@ -353,15 +353,17 @@ impl Core {
         let end = end.min(mem.out.len());
         let room = &mut mem.out[(*at).min(end)..end];
         let len = match entry.about {
-            About::Go => put_go(room, entry.sequence, buffer),
-            About::Ok => put_ok(room, entry.sequence, buffer, offer),
-            // The buffer has become whole meanwhile, and the number must not be missing.
-            About::Resend if record.flags & SAID_OK != 0 => {
+            MessageKind::Go => put_go(room, entry.sequence, buffer),
+            MessageKind::Ok => put_ok(room, entry.sequence, buffer, offer),
+            // The buffer was completed meanwhile, and the number must not be missing.
+            MessageKind::Resend if record.flags & SAID_OK != 0 => {
                 put_ok(room, entry.sequence, buffer, offer)
             }
-            About::Resend if record.flags & WHOLE != 0 => put_go(room, entry.sequence, buffer),
-            About::Resend => {
-                let mut gets = Gets::new(self.shape, mem.slots);
+            MessageKind::Resend if record.flags & WHOLE != 0 => {
+                put_go(room, entry.sequence, buffer)
+            }
+            MessageKind::Resend => {
+                let mut gets = ReceiveRing::new(self.shape, mem.slots);
                 let mut from = 0;
                 let missing = core::iter::from_fn(|| {
                     let packet = gets.missing(entry.index, from, record.count)?;
@@ -383,9 +385,9 @@ impl Core {
             let Some(entry) = self.messages.pop(mem.messages) else { break };
             newest = Some(entry.first);
             match entry.about {
-                About::Go => self.go_known(cx, entry.index),
-                About::Resend => self.resend_known(cx, mem, entry.index),
-                About::Ok => {}
+                MessageKind::Go => self.go_known(cx, entry.index),
+                MessageKind::Resend => self.resend_known(cx, mem, entry.index),
+                MessageKind::Ok => {}
             }
             if self.bringing == Some(entry.sequence) {
                 self.bringing = None;
@@ -394,13 +396,13 @@ impl Core {
         }
         if let Some(first) = newest {
             self.backoff = 0;
-            // What was said again because nothing came back tells nothing of the round trip.
+            // A retransmission after a timeout does not measure the RTT.
             let repeated = self.timed_out.is_some_and(|at| first <= at);
             if !repeated || (self.path.round_trip().is_none() && !self.paced) {
                 self.path.answered(cx.now, cx.now.since(first));
                 self.strain = 0;
             } else if self.link.config.is_automatic() {
-                // It may have been too soon to say it again. If the timer always is, nothing is ever learned.
+                // It may have been retransmitted too soon. If the timer always is too short, nothing is ever learned.
                 self.strain = (self.strain + 1).min(MOST_STRAIN);
             }
             let left = self.control_left.unwrap_or(cx.now);
@@ -415,12 +417,12 @@ impl Core {
         }
     }
 
-    /// The control timer ran out.
+    /// The control timer expired.
     pub(super) fn control_timed_out(&mut self, cx: &mut Cx<'_>) {
         if self.messages.len() == 0 {
             self.link.timers.stop(Timer::Control);
         } else if self.control_due.is_some_and(|due| cx.now < due) {
-            // It is said again for safety's sake.
+            // It is retransmitted for safety's sake.
         } else if self.messages.unsent < self.messages.len() && self.link.lent == 0 {
             self.timeout(cx, "acknowledgement", u64::from(self.messages.next_sequence()));
             self.backoff = (self.backoff + 1).min(HURRIED + 3);
@@ -436,13 +438,13 @@ impl Core {
         }
     }
 
-    /// The sender knows what to send again: from now on that is expected.
+    /// The sender has the RESEND: retransmissions are expected from now on.
     fn resend_known(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>, index: u64) {
         if index < self.low || index >= self.granted {
             return;
         }
         let mut wait = self.interval() + self.margin();
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.flags &= !ASKING;
         // Repairs between our own ends are paced: there is nothing that asking could overload.

@@ -1,21 +1,20 @@
-//! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): what comes, what is
-//! overdue, what may come next.
+//! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): arrivals, overdue
+//! packets, and grants.
 
 use super::{Core, Mem, ReceiverInput, Stage};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::netblt::link::Link;
-use crate::netblt::messages::About;
+use crate::netblt::messages::MessageKind;
 use crate::netblt::packet::{Body, Data, Mark, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
 use crate::netblt::sink::Verdict;
-use crate::netblt::window::{ASKING, COUNTED, Gets, Record, SAID_OK, WHOLE};
-use crate::session::Timer;
+use crate::netblt::window::{ASKING, COUNTED, ReceiveRing, Record, SAID_OK, WHOLE};
+use crate::session::{Timer, trace_duplicate};
 use crate::time::{Duration, Instant};
-use crate::trace::trace_duplicate;
 
 /// Timers are no finer.
 const TICK: Duration = Duration::from_millis(1);
-/// Before anything is known of the rate what should come is waited for so long.
+/// Before anything is known of the rate what should come is awaited so long.
 const FIRST_WAIT: Duration = Duration::from_secs(4);
 /// What is granted lasts so long without a word.
 const UNHEARD: Duration = Duration::from_millis(250);
@@ -25,7 +24,7 @@ const NEAR: Duration = Duration::from_millis(5);
 const RESERVED: usize = 3500;
 /// Lateness that was seen once counts for so long, in nanoseconds.
 const FORGOTTEN: u64 = 30_000_000_000;
-/// Lateness beyond this is a loss whatever came before.
+/// Lateness beyond this always counts as a loss.
 const LATEST: u64 = 4_000_000_000;
 
 impl Core {
@@ -51,7 +50,7 @@ impl Core {
         (len.div_ceil(u32::from(agreed.packet)).max(1), self.sink.total.is_some())
     }
 
-    /// Whether a datagram has to wait until the store has taken what waits for it.
+    /// Whether a datagram has to wait until the store has taken pending writes.
     pub(super) fn must_wait(&self, mem: &Mem<'_>, bytes: &[u8]) -> bool {
         if self.stage != Stage::Moving || self.sink.in_order {
             return false;
@@ -74,16 +73,16 @@ impl Core {
             return self.duplicate(cx, data);
         };
         if self.misfits(index, data) {
-            let say = b"the file does not have the length that was announced";
+            let say = b"the file's length differs from the one announced";
             return self.link.fail(cx, Blame::Peer, FailureKind::LengthDiffers, say);
         }
         let packet = u32::from(data.packet);
-        let record = Gets::new(self.shape, mem.slots).record(index);
+        let record = ReceiveRing::new(self.shape, mem.slots).record(index);
         let at = index * u64::from(agreed.buffer) + u64::from(packet) * u64::from(agreed.packet);
         let Some(bytes) = self.fitting(index, at, &record, data) else {
             return self.link.damaged(cx, "length", data.bytes.len());
         };
-        if Gets::new(self.shape, mem.slots).has(index, packet) {
+        if ReceiveRing::new(self.shape, mem.slots).has(index, packet) {
             self.marked(cx, mark);
             self.path.arrived(cx.now, false, 0, false);
             self.came_twice(cx, &record);
@@ -118,7 +117,7 @@ impl Core {
         announced.is_some_and(|buffers| data.last_buffer != (index + 1 == buffers))
     }
 
-    /// The data of a packet, if its length is what it must be.
+    /// The data of a packet, if its length is valid.
     fn fitting<'d>(
         &self,
         index: u64,
@@ -134,7 +133,7 @@ impl Core {
         let ends = data.last_of_buffer && data.last_buffer;
         let finds_end = ends && self.sink.total.is_none();
         if data.last_of_buffer && !finds_end && packet + 1 != record.count {
-            // A buffer that ends early would be whole with a hole in it.
+            // A buffer that ends early would be complete with a hole in it.
             return None;
         }
         let start = index * u64::from(agreed.buffer);
@@ -146,7 +145,7 @@ impl Core {
             return (padding < 4).then(|| &data.bytes[..want]);
         }
         let len = data.bytes.len() as u64;
-        // Behind its end nothing must have come.
+        // After its end nothing must have come.
         let good = if ends { len <= most && record.top <= packet + 1 } else { len == most };
         good.then_some(data.bytes)
     }
@@ -157,7 +156,7 @@ impl Core {
         trace_duplicate(cx, u64::from(data.buffer) << 16 | u64::from(data.packet));
     }
 
-    /// It was overtaken by those behind it: by how much tells how long to wait for others. What
+    /// It was overtaken by those after it: by how much tells how long to wait for others. What
     /// comes long after it was asked for may be an answer to that, and tells nothing.
     fn came_late(&mut self, cx: &Cx<'_>, record: &Record) {
         let now = cx.now.as_nanos();
@@ -183,7 +182,7 @@ impl Core {
         }
     }
 
-    /// Notes a packet that is here for the first time.
+    /// Records a packet that is here for the first time.
     fn store(
         &mut self,
         cx: &mut Cx<'_>,
@@ -202,7 +201,7 @@ impl Core {
             self.repaired = Some((index, cx.now));
         }
         self.space(cx);
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         gets.put(index, packet);
         record.got += 1;
         record.top = record.top.max(packet + 1);
@@ -234,7 +233,7 @@ impl Core {
     /// How long to wait for packets that others have overtaken.
     pub(super) fn margin(&self) -> Duration {
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
-        // A rate that is looked for changes under way: the bursts of two rates lie further apart.
+        // While the rate is being searched it changes: bursts of two rates are further apart.
         let more = if self.link.config.is_automatic() { self.interval() } else { Duration::ZERO };
         Duration::from_nanos(self.late) + more + (rtt / 16).max(TICK) + TICK
     }
@@ -254,7 +253,7 @@ impl Core {
         let (from, to) = (self.passed / packets, place / packets);
         self.passed = place;
         let at = cx.now + self.margin();
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         for index in from.max(self.low)..to.min(self.granted) {
             let mut record = gets.record(index);
             if record.flags & (WHOLE | ASKING) == 0 && record.deadline_ns == 0 {
@@ -304,7 +303,7 @@ impl Core {
         let end = self.passed.div_ceil(packets).min(self.granted);
         let mut next: Option<u64> = None;
         for index in self.low..end {
-            let record = Gets::new(self.shape, mem.slots).record(index);
+            let record = ReceiveRing::new(self.shape, mem.slots).record(index);
             if record.flags & (WHOLE | ASKING) != 0 || record.deadline_ns == 0 {
                 continue;
             }
@@ -335,7 +334,7 @@ impl Core {
             return;
         }
         self.timeout(cx, "data", index);
-        let record = Gets::new(self.shape, mem.slots).record(index);
+        let record = ReceiveRing::new(self.shape, mem.slots).record(index);
         if record.flags & (WHOLE | ASKING) == 0 {
             self.resend(cx, mem, index);
         }
@@ -345,10 +344,10 @@ impl Core {
 
     /// Asks for the missing packets of a buffer; false if there is no room for the message.
     fn resend(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: u64) -> bool {
-        if !self.messages.push(mem.messages, About::Resend, index) {
+        if !self.messages.push(mem.messages, MessageKind::Resend, index) {
             return false;
         }
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.deadline_ns = cx.now.as_nanos();
         record.asked = record.asked.saturating_add(1);
@@ -364,7 +363,7 @@ impl Core {
     /// A buffer is whole.
     fn whole(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: u64) {
         let is_last = self.buffers().is_some_and(|buffers| index + 1 == buffers);
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.deadline_ns = 0;
         record.flags = record.flags & !ASKING | WHOLE;
@@ -395,9 +394,9 @@ impl Core {
 
     /// Adds the OK of a buffer; false if there is no number for it.
     pub(super) fn say_ok(&mut self, mem: &mut Mem<'_>, index: u64) -> bool {
-        let said = self.messages.push(mem.messages, About::Ok, index);
+        let said = self.messages.push(mem.messages, MessageKind::Ok, index);
         if said {
-            let mut gets = Gets::new(self.shape, mem.slots);
+            let mut gets = ReceiveRing::new(self.shape, mem.slots);
             let mut record = gets.record(index);
             record.flags |= SAID_OK;
             gets.keep(index, &record);
@@ -412,7 +411,7 @@ impl Core {
         let last = self.buffers().filter(|_| self.stage != Stage::Leaving);
         let end = last.map_or(self.granted, |buffers| (buffers - 1).min(self.granted));
         for index in from..end {
-            let flags = Gets::new(self.shape, mem.slots).record(index).flags;
+            let flags = ReceiveRing::new(self.shape, mem.slots).record(index).flags;
             if flags & (WHOLE | SAID_OK) == WHOLE && !self.say_ok(mem, index) {
                 self.owed = Some(index);
                 return;
@@ -458,14 +457,14 @@ impl Core {
         if offer.is_none()
             && let Some(judgement) = self.path.judge()
         {
-            Link::value(cx, "passed_mpps", judgement.passed);
+            Link::value(cx, "passed_millipps", judgement.passed);
             Link::value(cx, "queue_us", judgement.queue_ns / 1000);
             Link::value(cx, "lost_of_65536", judgement.lost);
             Link::value(cx, "shared", u64::from(self.path.is_shared()));
             offer = Some(judgement.offer);
         }
         if let Some(burst) = offer {
-            Link::value(cx, "offered_mpps", self.path.offered());
+            Link::value(cx, "offered_millipps", self.path.offered());
             self.burst = burst;
             if self.paced {
                 self.reports.offer();
@@ -499,15 +498,15 @@ impl Core {
                 break;
             }
             let (count, counted) = self.count(self.granted);
-            Gets::new(self.shape, mem.slots).begin(self.granted, count, counted);
-            self.messages.push(mem.messages, About::Go, self.granted);
+            ReceiveRing::new(self.shape, mem.slots).begin(self.granted, count, counted);
+            self.messages.push(mem.messages, MessageKind::Go, self.granted);
             self.granted += 1;
         }
     }
 
     /// Buffers to grant beyond where the sender is at most, if it is near: what is on its way, and what this host
     /// keeps until it comes to read it. There nothing is lost on the way, but all that a host loses which is slower
-    /// than its partner; and what bursts say is how soon it came to read them. A host that keeps less than two
+    /// than its peer; and what bursts say is how soon it came to read them. A host that keeps less than two
     /// buffers would stop the sender all the time: there losses are the cheaper.
     fn near(&self, packets: u64) -> Option<u64> {
         let rtt = self.path.least_round_trip()?;

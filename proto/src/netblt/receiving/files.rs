@@ -2,21 +2,21 @@
 //! ends.
 
 use super::reports::Reports;
-use super::{Core, File, Mem, Offered, Stage, Then};
+use super::{AfterQuit, Core, File, Mem, Offered, Stage};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{DigestKind, Refusal, Reply, StoreError};
 use crate::netblt::config::Role;
-use crate::netblt::info::{Said, refusal_word};
-use crate::netblt::link::{Short, store_words};
+use crate::netblt::info::{ClientString, refusal_word};
+use crate::netblt::link::{ShortPacket, store_words};
 use crate::netblt::packet::{OPEN_HEADER, Ports, Terms};
-use crate::netblt::ranges::{Having, Ranges};
+use crate::netblt::ranges::{HeldRanges, Ranges};
 use crate::netblt::rate::rate_of;
 use crate::netblt::source::{TRAILER, XXH3};
 use crate::netblt::states::ReceiverInput;
 use crate::netblt::window::Shape;
-use crate::session::{Ask, Note, Text, Timer};
+use crate::session::{Ask, QueuedEvent, Text, Timer};
 
-/// Connections that are tried for one file: what is here is told, was of no use, all anew.
+/// Connections tried for one file: with what is stored, without it, from the start.
 const ATTEMPTS: u8 = 4;
 /// What our client strings begin with, before the parts that are here.
 const OURS: &str = "wst1 x p";
@@ -30,7 +30,7 @@ impl Core {
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
         terms: &Terms<'_>,
-        said: &Said<'_>,
+        said: &ClientString<'_>,
     ) {
         self.offer = Offered {
             id: terms.id,
@@ -69,7 +69,7 @@ impl Core {
             // The same file again, from its beginning; for the store that is no second one.
             self.anew = true;
         }
-        self.have = Having::default();
+        self.have = HeldRanges::default();
         self.told = false;
         self.ask = Ask::Offer;
         self.enter(cx, ReceiverInput::File);
@@ -142,16 +142,16 @@ impl Core {
             return;
         }
         self.link.stats.files_skipped += 1;
-        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
         let mut say = *b"wst1 no=            ";
         let word = refusal_word(why).as_bytes();
         say[8..8 + word.len()].copy_from_slice(word);
         let say = &say[..8 + word.len()];
         if self.link.config.role == Role::Active {
-            return self.say_quit(cx, say, Then::NextFile);
+            return self.say_quit(cx, say, AfterQuit::NextFile);
         }
         let ports = Ports { local: self.link.ports.foreign, foreign: self.link.ports.local };
-        self.link.reply(Short::Refused, ports, say);
+        self.link.reply(ShortPacket::Refused, ports, say);
         self.link.ports = Ports::default();
         self.anew = false;
         self.enter(cx, ReceiverInput::Await);
@@ -169,7 +169,7 @@ impl Core {
         }
         // The sender has to know before it answers.
         self.told = true;
-        self.say_quit(cx, b"wst1 again", Then::SameFile);
+        self.say_quit(cx, b"wst1 again", AfterQuit::SameFile);
     }
 
     /// A connection begins.
@@ -199,7 +199,7 @@ impl Core {
         agreed.outstanding = shape.slots.min(usize::from(outstanding)) as u16;
         self.shape = shape;
         self.link.peer_death_s = offer.death_s;
-        // Numbers go on from connection to connection, so that a packet that was long under way
+        // Numbers continue from connection to connection, so that a packet that was long in flight
         // is none of this one.
         self.base = self.base.wrapping_add(self.granted as u32);
         (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
@@ -220,7 +220,7 @@ impl Core {
         self.link.stats.current_file_bytes = offset;
         self.note_terms(offset);
         if passive {
-            self.link.say(Short::Response);
+            self.link.say(ShortPacket::Response);
         }
         self.enter(cx, ReceiverInput::Begin);
     }
@@ -257,8 +257,8 @@ impl Core {
             "packets of {}, buffers of {}, {} outstanding, {} every {} ms",
             agreed.packet, agreed.buffer, agreed.outstanding, agreed.burst.0, agreed.burst.1
         );
-        self.link.notes.push(Note::Negotiated);
-        self.link.notes.push(Note::Started { offset });
+        self.link.notes.push(QueuedEvent::Negotiated);
+        self.link.notes.push(QueuedEvent::Started { offset });
     }
 
     /// Everything is here: when the store has it, the digests are compared.
@@ -282,8 +282,8 @@ impl Core {
             self.attempts += 1;
             self.anew = true;
             self.told = false;
-            self.have = Having::default();
-            self.say_quit(cx, b"wst1 again", Then::SameFile);
+            self.have = HeldRanges::default();
+            self.say_quit(cx, b"wst1 again", AfterQuit::SameFile);
         } else {
             let say = b"the digests of the whole file differ";
             self.link.fail(cx, Blame::Line, FailureKind::DigestDiffers, say);
@@ -304,7 +304,7 @@ impl Core {
         stats.current_file_bytes = stats.current_file_bytes.saturating_sub(trailer);
         stats.files_done += 1;
         let size = self.sink.file_len();
-        self.link.notes.push(Note::Done { size, verified });
+        self.link.notes.push(QueuedEvent::Done { size, verified });
         let last = self.buffers().unwrap_or(1) - 1;
         if !self.say_ok(mem, last) {
             self.owed = Some(last);
@@ -318,7 +318,7 @@ impl Core {
     pub(super) fn leave(&mut self, cx: &mut Cx<'_>) {
         let ports = self.link.ports;
         self.link.reply_ports = ports;
-        self.link.say(Short::Done);
+        self.link.say(ShortPacket::Done);
         if self.ours {
             return self.next_file(cx);
         }
@@ -331,7 +331,7 @@ impl Core {
         self.link.timers.stop(Timer::Control);
         self.messages.begin();
         (self.anew, self.told, self.attempts) = (false, false, 0);
-        self.have = Having::default();
+        self.have = HeldRanges::default();
         self.link.progress = cx.now;
         if self.stop {
             return self.end_of_batch(cx);
@@ -357,7 +357,7 @@ impl Core {
             return;
         }
         self.link.timers.stop(Timer::Repeat);
-        let said = Said::parse(why);
+        let said = ClientString::parse(why);
         let more = self.link.stats.files_done + self.link.stats.files_skipped > 0;
         if (said.ours && said.end) || more {
             return self.end_of_batch(cx);
@@ -371,17 +371,17 @@ impl Core {
         if !matches!(self.stage, Stage::Moving | Stage::Offering | Stage::Checking) {
             return;
         }
-        let said = Said::parse(why);
+        let said = ClientString::parse(why);
         if said.ours && (said.cancel || said.cancel_batch) {
             self.link.stats.files_skipped += 1;
-            self.link.notes.push(Note::Cancelled { by_peer: true });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
             return self.drop_file(cx);
         }
         self.link.tell(why);
         self.link.fail(cx, Blame::Peer, FailureKind::PeerError, b"");
     }
 
-    /// The file is not wanted any more.
+    /// The file is no longer wanted.
     fn drop_file(&mut self, cx: &mut Cx<'_>) {
         self.messages.begin();
         self.link.timers.stop(Timer::Control);
@@ -397,7 +397,7 @@ impl Core {
     // ---- we end it ----
 
     /// Ends the connection in good order.
-    pub(super) fn say_quit(&mut self, cx: &mut Cx<'_>, say: &[u8], then: Then) {
+    pub(super) fn say_quit(&mut self, cx: &mut Cx<'_>, say: &[u8], then: AfterQuit) {
         self.messages.begin();
         self.link.timers.stop(Timer::Control);
         self.link.timers.stop(Timer::Front);
@@ -405,7 +405,7 @@ impl Core {
         self.then = then;
         self.link.reason.set(say);
         let every = self.repeat_after();
-        self.link.repeat(cx.now, Short::Quit, every);
+        self.link.repeat(cx.now, ShortPacket::Quit, every);
         self.enter(cx, ReceiverInput::Quit);
     }
 
@@ -413,15 +413,15 @@ impl Core {
     pub(super) fn quit_answered(&mut self, cx: &mut Cx<'_>) {
         self.link.timers.stop(Timer::Repeat);
         match self.then {
-            Then::SameFile => {
+            AfterQuit::SameFile => {
                 if self.link.config.role == Role::Active {
                     return self.open_next(cx);
                 }
                 self.link.ports = Ports::default();
                 self.enter(cx, ReceiverInput::Await);
             }
-            Then::NextFile | Then::End => {
-                self.stop |= self.then == Then::End;
+            AfterQuit::NextFile | AfterQuit::End => {
+                self.stop |= self.then == AfterQuit::End;
                 self.drop_file(cx);
             }
         }

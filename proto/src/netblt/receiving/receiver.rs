@@ -1,13 +1,13 @@
 //! The file receiver: its doors and its memory.
 
-use super::{Core, Stage, Then};
+use super::{AfterQuit, Core, Stage};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Status, Wants};
 use crate::file::{Reply, Request};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::netblt::config::Config;
-use crate::netblt::link::Short;
-use crate::session::{Ask, Ending, Note, Timer};
+use crate::netblt::link::ShortPacket;
+use crate::session::{Ask, Ending, QueuedEvent, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
@@ -16,7 +16,7 @@ use crate::trace::Wait;
 /// lends one datagram, `transmitted` is told its whole length or 0, `receive` takes one datagram
 /// or, while the store has to take others first, none.
 #[derive(Debug)]
-pub struct Receiver<M>(Housed<Core, M>);
+pub struct Receiver<M>(WithMemory<Core, M>);
 
 engine!(Receiver);
 
@@ -24,7 +24,7 @@ impl<M: Memory> Receiver<M> {
     /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.receiver_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 
     /// What is known of the path now.
@@ -88,7 +88,7 @@ impl Machine for Core {
         let wait = match self.stage {
             _ if !self.ask.is_idle() => Wait::Store,
             Stage::Opening | Stage::Leaving | Stage::Quitting => Wait::Answer,
-            _ => Wait::Partner,
+            _ => Wait::Peer,
         };
         self.link.waiting(cx, wait);
     }
@@ -145,7 +145,7 @@ impl Machine for Core {
             self.again(cx);
         }
         if self.link.keepalive_at().is_some_and(|at| now >= at) {
-            self.link.say(Short::KeepAlive);
+            self.link.say(ShortPacket::KeepAlive);
             self.link.spoke = now;
         }
         if self.stage == Stage::Moving {
@@ -190,15 +190,15 @@ impl Machine for Core {
         }
         match command {
             Command::Abort => {
-                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
+                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by the user");
             }
             Command::CancelFile | Command::CancelBatch => {
                 self.stop |= command == Command::CancelBatch;
                 if self.stage == Stage::Moving {
-                    self.link.notes.push(Note::Cancelled { by_peer: false });
+                    self.link.notes.push(QueuedEvent::Cancelled { by_peer: false });
                     self.link.stats.files_skipped += 1;
                     let say: &[u8] = if self.stop { b"wst1 cancel-batch" } else { b"wst1 cancel" };
-                    let then = if self.stop { Then::End } else { Then::NextFile };
+                    let then = if self.stop { AfterQuit::End } else { AfterQuit::NextFile };
                     self.say_quit(cx, say, then);
                 }
             }
@@ -210,7 +210,7 @@ impl Machine for Core {
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

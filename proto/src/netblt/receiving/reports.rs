@@ -1,5 +1,5 @@
 //! RATE messages to a sender of our own kind, and what comes back of them: the number of the last one that it had
-//! stands in each packet of data (docs/explanation/netblt.md). So each tells under which offer a packet left, and the round trip.
+//! is in each packet of data (docs/explanation/netblt.md). So each tells under which offer a packet left, and the round trip.
 
 use crate::netblt::packet::Mark;
 use crate::time::{Duration, Instant};
@@ -10,7 +10,7 @@ const KEPT: usize = 64;
 const NUMBERS: u16 = 1 << 14;
 /// Between two reports at least.
 const LEAST: Duration = Duration::from_millis(10);
-/// While an offer is not in force, the report that brings it is repeated: so many times before that becomes slower.
+/// While an offer is not in force its report is repeated: this many times before the interval grows.
 const HURRIED: u32 = 16;
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -87,7 +87,7 @@ impl Reports {
         number
     }
 
-    /// When the next one leaves on its own: a quarter of a round trip behind the last while packets come, and an
+    /// When the next one leaves on its own: a quarter of a round trip after the last while packets come, and an
     /// offer again while it is not in force. `packets` is the time of a few packets.
     pub(super) fn due(&self, rtt: Duration, packets: Duration) -> Option<Instant> {
         let Some(last) = self.last else { return self.wanted.then_some(Instant::ZERO) };
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_is_said_again_until_it_is_in_force() {
+    fn offer_is_retransmitted_until_in_force() {
         let (mut reports, rtt) = (Reports::new(), Duration::from_millis(100));
         reports.offer();
         reports.leave(Instant(0));

@@ -3,19 +3,19 @@
 use super::{Core, Mem, Stage};
 use crate::engine::Cx;
 use crate::netblt::control::{Message, Missing, messages};
-use crate::netblt::link::{Link, Short};
+use crate::netblt::link::{Link, ShortPacket};
 use crate::netblt::packet::{DATA_HEADER, Data, Mark, data_checksum, put_marked_header};
 use crate::netblt::rate::pacing::Pace;
 use crate::netblt::sequence::ahead;
-use crate::netblt::window::Sends;
+use crate::netblt::window::SendRing;
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load};
 
 /// Data that leaves so soon carries the acknowledgement; else a NULL-ACK does.
 const SOON: Duration = Duration::from_millis(2);
-/// Where packets leave one by one it may wait for the next, up to so long.
+/// Where packets leave one by one it may wait for the next, at most this long.
 const SOON_PACED: Duration = Duration::from_secs(2);
-/// A burst that starts late does not move those after it, up to so much.
+/// A burst that starts late by at most this does not delay those after it.
 const LATE: Duration = Duration::from_millis(8);
 
 impl Core {
@@ -48,7 +48,7 @@ impl Core {
             if !self.seen.came(mem.seen, sequence) {
                 continue;
             }
-            // To ask for the same for ever, or for what there is not, is no progress.
+            // Endless requests for the same, or for what does not exist, are no progress.
             let progress = match message {
                 Message::Rate { .. } => false,
                 Message::Go { buffer } => self.go(mem, buffer),
@@ -75,7 +75,7 @@ impl Core {
 
     /// The index of a buffer, if it may be outstanding now.
     fn index_of(&self, buffer: u32) -> Option<u64> {
-        // Numbers have 32 bits and go on from wherever they began.
+        // Numbers have 32 bits and continue from wherever they began.
         let from_low = buffer.wrapping_sub(self.base?).wrapping_sub(self.low as u32);
         let index = self.low + u64::from(from_low);
         let known = self.buffers().is_none_or(|buffers| index < buffers);
@@ -111,7 +111,7 @@ impl Core {
     fn go(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
         let Some(index) = self.index_of(buffer) else { return false };
         let count = self.count(index);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         let news = !sends.is_done(index) && sends.grant(index, count);
         if news {
             self.scan = self.scan.min(index);
@@ -126,7 +126,7 @@ impl Core {
         }
         self.link.stats.naks_in += 1;
         let count = self.count(index);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         if sends.is_done(index) {
             return;
         }
@@ -143,16 +143,16 @@ impl Core {
         }
     }
 
-    /// A buffer has come whole; whether that is news.
+    /// A buffer is complete; whether that is new.
     fn came_whole(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
         let Some(index) = self.index_of(buffer) else { return false };
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         if sends.is_done(index) {
             return false;
         }
         sends.finish(index);
         self.acknowledged(index);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         while sends.is_done(self.low) {
             sends.release(self.low);
             self.low += 1;
@@ -165,7 +165,7 @@ impl Core {
     fn acknowledged(&mut self, index: u64) {
         let buffer = u64::from(self.link.agreed.buffer);
         let rest = self.source.total().map_or(buffer, |all| all.saturating_sub(index * buffer));
-        // The digest behind it is no part of the file.
+        // The digest after it is no part of the file.
         let size = self.file.size.unwrap_or(u64::MAX);
         if let Some(acked) = &mut self.link.stats.current_acked_bytes {
             *acked = (*acked + rest.min(buffer)).min(size);
@@ -182,12 +182,12 @@ impl Core {
         self.control_timer = Duration::from_millis(u64::from(timer_ms.max(1)));
         let burst = self.link.config.capped(offer);
         if burst != offer {
-            self.link.say(Short::NullAck);
+            self.link.say(ShortPacket::NullAck);
         }
         if burst != self.burst {
             Link::value(cx, "burst", u64::from(burst.0));
             Link::value(cx, "interval", u64::from(burst.1));
-            // A burst under way is not made longer, and keeps its interval: where two pairs take turns,
+            // The current burst is not made longer, and keeps its interval: where two pairs take turns,
             // each turn would gain a part of one. A much shorter interval begins at once.
             let interval = Duration::from_millis(u64::from(burst.1));
             self.burst_left = self.burst_left.min(burst.0);
@@ -212,10 +212,10 @@ impl Core {
         }
         self.offer = self.offer.max(1);
         self.control_timer = Duration::from_millis(u64::from(timer_ms.max(1)));
-        let ceiling = self.link.config.ceiling_mpps().unwrap_or(u64::MAX).max(1);
+        let ceiling = self.link.config.ceiling_millipps().unwrap_or(u64::MAX).max(1);
         let pace = Pace { rate: pace.rate.min(ceiling), ..pace };
         if pace != self.pacer.pace {
-            Link::value(cx, "rate_mpps", pace.rate);
+            Link::value(cx, "rate_millipps", pace.rate);
             self.pacer.set(cx.now, pace);
         }
     }
@@ -241,7 +241,7 @@ impl Core {
     /// is none, or its bytes cannot be here before the store has been asked.
     fn pick(&mut self, mem: &mut Mem<'_>) -> Option<(u64, u32, u64, usize)> {
         let agreed = self.link.agreed;
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         loop {
             let Some((index, packet)) = sends.first(self.low, self.scan) else {
                 self.scan = self.low + self.shape.slots as u64;
@@ -347,13 +347,13 @@ impl Core {
         }
         let soon = if self.paced { SOON_PACED } else { SOON };
         let soon = picked.is_some() && (due || self.next_burst() <= cx.now + soon);
-        // The first packets, which are under way, have said it; what is more would disturb them.
-        // For as long as they are waited for only: they may be lost.
+        // The first packets, which are in flight, have said it; what is more would disturb them.
+        // For as long as they are awaited only: they may be lost.
         let first = self.paced && self.pacer.pace.rate == 0 && self.fresh > 0;
         let said = first && picked.is_some() && cx.now < self.pacer.at();
         if self.owes && !soon && !said {
-            self.link.say(Short::NullAck);
-            self.put_short(mem, Short::NullAck);
+            self.link.say(ShortPacket::NullAck);
+            self.put_short(mem, ShortPacket::NullAck);
         }
     }
 
@@ -361,7 +361,7 @@ impl Core {
     fn start_burst(&mut self, cx: &Cx<'_>) {
         let interval = Duration::from_millis(u64::from(self.burst.1));
         let late = cx.now.since(self.burst_at);
-        // A person's burst interval is kept to the letter; a measured rate is kept on average.
+        // A user's burst interval is kept to the letter; a measured rate is kept on average.
         let fixed = !self.link.config.is_automatic();
         let from = if fixed || late > LATE { cx.now } else { self.burst_at };
         self.burst_at = from + interval;
@@ -403,7 +403,7 @@ impl Core {
         self.owes = false;
         self.burst_left = self.burst_left.saturating_sub(1);
         if index >= self.low {
-            Sends::new(self.shape, mem.slots).sent(index, packet);
+            SendRing::new(self.shape, mem.slots).sent(index, packet);
         }
     }
 }

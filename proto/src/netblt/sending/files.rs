@@ -1,16 +1,16 @@
 //! The sender's files: what the store says, what the client string says, and how a connection ends.
 
-use super::{Core, File, Mem, Past, Stage};
+use super::{ClosedConnection, Core, File, Mem, Stage};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{Reply, StoreError};
 use crate::netblt::config::{MAX_NAME, Role};
-use crate::netblt::info::{Said, Writing};
-use crate::netblt::link::Short;
+use crate::netblt::info::{ClientString, StringWriter};
+use crate::netblt::link::ShortPacket;
 use crate::netblt::packet::Ports;
 use crate::netblt::ranges::Ranges;
 use crate::netblt::source::TRAILER;
 use crate::netblt::states::SenderInput;
-use crate::session::{Ask, Ending, Note, Timer};
+use crate::session::{Ask, Ending, QueuedEvent, Timer};
 
 impl Core {
     /// The store's answer.
@@ -70,14 +70,14 @@ impl Core {
         }
     }
 
-    /// A file is there: the other end is told, or may ask.
+    /// A file is there: the peer is told, or may ask.
     fn offer(&mut self, cx: &mut Cx<'_>) {
         if self.link.config.role == Role::Passive {
             return self.enter(cx, SenderInput::Await);
         }
         self.link.next_connection();
         let every = self.repeat_after();
-        self.link.repeat(cx.now, Short::Open, every);
+        self.link.repeat(cx.now, ShortPacket::Open, every);
         self.enter(cx, SenderInput::Open);
     }
 
@@ -93,12 +93,12 @@ impl Core {
         let wait = if active && tells {
             self.link.next_connection();
             let every = self.repeat_after();
-            self.link.repeat(cx.now, Short::Open, every);
+            self.link.repeat(cx.now, ShortPacket::Open, every);
             every * u32::from(self.link.config.open_tries) + dally
         } else if active || self.link.opened > 0 {
             dally
         } else {
-            // Nobody has asked yet for what is not there.
+            // What is missing has not been requested yet.
             self.link.config.death.get()
         };
         self.link.linger(cx.now, Outcome::Done, wait);
@@ -107,7 +107,7 @@ impl Core {
 
     /// The client string of OPEN or RESPONSE; its length.
     pub(super) fn client(&self, name: &[u8], room: &mut [u8]) -> usize {
-        // The NUL and the padding stand behind it.
+        // The NUL and the padding are after it.
         let room_len = room.len() - 4;
         let room = &mut room[..room_len];
         let info = self.file.info(name);
@@ -116,7 +116,7 @@ impl Core {
             room[..len].copy_from_slice(&info.name[..len]);
             return len;
         }
-        let mut writing = Writing::new(room);
+        let mut writing = StringWriter::new(room);
         if self.stage == Stage::Ending {
             writing.word(format_args!("end"));
         } else {
@@ -130,7 +130,7 @@ impl Core {
     }
 
     /// A connection begins: what the receiver's string says decides what moves.
-    pub(super) fn begin_file(&mut self, said: &Said<'_>) {
+    pub(super) fn begin_file(&mut self, said: &ClientString<'_>) {
         let config = &self.link.config;
         self.paced = said.ours && said.paced && config.files && config.is_automatic();
         let size = self.file.size;
@@ -160,7 +160,7 @@ impl Core {
     /// The connection is over; its receiver may still ask for acknowledgements.
     fn remember(&mut self) {
         let (ports, high) = (self.link.ports, self.seen.high);
-        self.past = Past { ports, high, say: false, done: false };
+        self.past = ClosedConnection { ports, high, say: false, done: false };
     }
 
     /// DONE ends the dally (RFC 998, 5.3.1), unless one of ours is still to be told that there are no more files.
@@ -176,8 +176,8 @@ impl Core {
         self.link.timers.stop(Timer::Repeat);
         // What this connection has not said yet would be said from the ports of the next, and acknowledge
         // messages there that have not come.
-        self.link.unsay(Short::NullAck);
-        self.link.unsay(Short::KeepAlive);
+        self.link.unsay(ShortPacket::NullAck);
+        self.link.unsay(ShortPacket::KeepAlive);
         self.enter(cx, SenderInput::Over);
         // Whatever else was asked of the file is void.
         self.ask = Ask::Close { complete, verified };
@@ -195,7 +195,7 @@ impl Core {
         if complete {
             self.link.stats.files_done += 1;
             let size = self.file.size.unwrap_or(self.source.file_len());
-            self.link.notes.push(Note::Done { size, verified });
+            self.link.notes.push(QueuedEvent::Done { size, verified });
         }
         if self.link.config.role == Role::Passive {
             // The next OPEN is awaited no longer than any other packet.
@@ -212,7 +212,7 @@ impl Core {
 
     /// The receiver refuses our OPEN.
     pub(super) fn refused(&mut self, cx: &mut Cx<'_>, why: &[u8]) {
-        let said = Said::parse(why);
+        let said = ClientString::parse(why);
         match self.stage {
             Stage::Ending => {
                 if let Ending::Linger { outcome, .. } = self.link.ending {
@@ -231,7 +231,7 @@ impl Core {
     fn skipped(&mut self, cx: &mut Cx<'_>, why: Option<crate::file::Refusal>) {
         self.ours = true;
         self.link.stats.files_skipped += 1;
-        self.link.notes.push(Note::Refused { why, by_peer: true });
+        self.link.notes.push(QueuedEvent::Refused { why, by_peer: true });
         self.close(cx, false, false);
     }
 
@@ -240,7 +240,7 @@ impl Core {
         if self.stage != Stage::Moving {
             return;
         }
-        let said = Said::parse(why);
+        let said = ClientString::parse(why);
         self.remember();
         if said.refused && said.ours {
             return self.skipped(cx, said.why);
@@ -251,7 +251,7 @@ impl Core {
         if said.ours && (said.cancel || said.cancel_batch) {
             self.stop |= said.cancel_batch;
             self.link.stats.files_skipped += 1;
-            self.link.notes.push(Note::Cancelled { by_peer: true });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
             return self.close(cx, false, false);
         }
         self.link.tell(why);

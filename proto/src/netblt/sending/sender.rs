@@ -3,11 +3,11 @@
 use super::{Core, Stage};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Status, Wants};
 use crate::file::{Reply, Request};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::netblt::config::Config;
-use crate::netblt::link::Short;
-use crate::session::{Ask, Ending, Note, Timer};
+use crate::netblt::link::ShortPacket;
+use crate::session::{Ask, Ending, QueuedEvent, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Wait;
@@ -15,7 +15,7 @@ use crate::trace::Wait;
 /// Sends files by NETBLT, a connection for each. See [`Engine`](crate::Engine) for how to turn it: `transmit`
 /// lends one datagram, `transmitted` is told its whole length or 0, `receive` takes one datagram.
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
@@ -23,7 +23,7 @@ impl<M: Memory> Sender<M> {
     /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.sender_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 
     /// The burst values that are used now: packets, and milliseconds from burst to burst.
@@ -69,7 +69,7 @@ impl Machine for Core {
             _ if !self.ask.is_idle() => Wait::Store,
             Stage::Moving if self.ready => Wait::Nothing,
             Stage::Moving => Wait::Window,
-            Stage::Waiting => Wait::Partner,
+            Stage::Waiting => Wait::Peer,
             _ => Wait::Answer,
         };
         self.link.waiting(cx, wait);
@@ -123,7 +123,7 @@ impl Machine for Core {
         }
         if self.link.is_running() && self.keepalive_at().is_some_and(|at| now >= at) {
             if !self.says_first_again(mem) {
-                self.link.say(Short::KeepAlive);
+                self.link.say(ShortPacket::KeepAlive);
             }
             self.link.spoke = now;
         }
@@ -163,12 +163,12 @@ impl Machine for Core {
         }
         match command {
             Command::Abort => {
-                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
+                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by the user");
             }
             Command::CancelFile | Command::CancelBatch => {
                 self.stop |= command == Command::CancelBatch;
                 if self.open && self.stage != Stage::Quitting && self.stage != Stage::Closing {
-                    self.link.notes.push(Note::Cancelled { by_peer: false });
+                    self.link.notes.push(QueuedEvent::Cancelled { by_peer: false });
                     self.link.stats.files_skipped += 1;
                     self.give_up(cx);
                 }
@@ -181,7 +181,7 @@ impl Machine for Core {
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

@@ -5,16 +5,16 @@
 //! trip again once, and what it was asked for again as well. What has been acknowledged by then does not leave.
 
 use super::{Core, Mem, Stage};
-use crate::netblt::window::Sends;
+use crate::netblt::window::SendRing;
 
 /// Packets that were asked for at the end, as many as are remembered.
 const KEPT: usize = 64;
 /// Fewer packets are not worth it.
 const FEWEST: u64 = 64;
-/// Unless one of so many was lost, nothing is said again.
+/// Loss of one in N from which retransmission starts.
 const LOST: u64 = 256;
 
-/// What has been said again.
+/// What has been retransmitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tail {
     /// The last round trip was.
@@ -86,11 +86,11 @@ impl Core {
         })
     }
 
-    /// The packet at this place goes again, unless its buffer has come whole.
+    /// The packet at this place goes again, unless its buffer has arrived whole.
     fn wants_again(&mut self, mem: &mut Mem<'_>, place: u64) -> bool {
         let packets = u64::from(self.link.agreed.packets().max(1));
         let (index, packet) = (place / packets, (place % packets) as u32);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         let wanted = index >= self.low && !sends.is_done(index) && packet < self.count(index);
         if wanted {
             sends.want(index, packet);

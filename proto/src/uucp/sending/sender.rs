@@ -1,23 +1,23 @@
 //! The file sender.
 
-use crate::machine::{Housed, Machine, engine};
+use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::uucp::config::{Config, Role};
-use crate::uucp::session::{Core, Duty};
+use crate::uucp::session::{Core, Purpose};
 
 /// Sends files by UUCP. See [`Engine`](crate::Engine) for how to turn it.
 ///
 /// It calls, or is called and takes its turn when the caller has nothing more to do. A file goes to
-/// the public directory of the other system (`~/name`). `g` cannot leave a file in the middle, so
+/// the public directory of the other system (`~/name`). `g` cannot cancel a file, so
 /// [`Command::CancelFile`](crate::Command::CancelFile) and
 /// [`Command::CancelBatch`](crate::Command::CancelBatch) do what
 /// [`Command::Abort`](crate::Command::Abort) does.
 ///
-/// With [`Config::takes`] it takes the other end's files in that one's turn, and its store is asked
-/// what a receiver's is. Without, they are put off and stay in the other end's queue
+/// With [`Config::takes`] it receives the peer's files when the peer is master, and its store gets
+/// a receiver's requests. Without, they are deferred and stay in the peer's queue
 /// ([`Event::Declined`](crate::Event::Declined)).
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
@@ -27,7 +27,7 @@ impl<M: Memory> Sender<M> {
         let lengths = config.sender_lengths();
         let packets = (usize::from(config.window), config.packet);
         let caller = config.role != Role::Answer;
-        let duty = Duty { sends: true, takes: config.takes, caller };
-        Housed::new(Core::new(config, duty, packets, lengths[0]), lengths, memory).map(Self)
+        let duty = Purpose { sends: true, takes: config.takes, caller };
+        WithMemory::new(Core::new(config, duty, packets, lengths[0]), lengths, memory).map(Self)
     }
 }

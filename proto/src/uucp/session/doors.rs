@@ -30,7 +30,7 @@ impl Machine for Core {
             used += count;
             let Some(heard) = heard else { break };
             self.heard(cx, mem, &heard);
-            // What follows is judged by what is out now.
+            // What follows depends on what is in flight now.
             self.pump(cx, mem);
         }
         self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
@@ -97,7 +97,7 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input(memory_len))
             .with(Wants::OUTPUT, output && !self.link.ending.is_over())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
@@ -110,7 +110,7 @@ impl Machine for Core {
 
     fn if_closed(&self) -> Option<Outcome> {
         match self.link.ending {
-            // What is fixed does not depend on whether the last words still leave.
+            // The outcome does not depend on whether the last packets still leave.
             Ending::Words(outcome) if self.ask.is_idle() => Some(outcome),
             _ => self.status().outcome().or_else(|| self.is_content().then_some(Outcome::Done)),
         }

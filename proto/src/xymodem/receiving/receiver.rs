@@ -3,9 +3,9 @@
 use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request, StoreError};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Note, Timer};
+use crate::session::{Ask, Ending, QueuedEvent, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
@@ -14,11 +14,11 @@ use crate::xymodem::states::Receiving;
 
 /// Receives files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
 ///
-/// XMODEM knows no name: the store is offered an empty one, and decides. Neither protocol can
-/// leave out one file, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what
+/// XMODEM has no name: the store is offered an empty one, and decides. Neither protocol can
+/// skip one file, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what
 /// [`Command::Abort`] does, and a file that the store refuses ends the transfer.
 #[derive(Debug)]
-pub struct Receiver<M>(Housed<Core, M>);
+pub struct Receiver<M>(WithMemory<Core, M>);
 
 engine!(Receiver);
 
@@ -26,13 +26,13 @@ impl<M: Memory> Receiver<M> {
     /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.receiver_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 }
 
 /// The memory, divided.
 pub(super) struct Mem<'a> {
-    /// File bytes on their way to the store; blocks are read to where they belong.
+    /// File bytes for the store; blocks are read directly into place.
     pub(super) file: &'a mut [u8],
     /// The name of the current file.
     pub(super) name: &'a mut [u8],
@@ -47,7 +47,7 @@ impl Machine for Core {
         Mem { file, name }
     }
 
-    /// Everything that follows from input and from answers; harmless to call.
+    /// Processes input and store replies; idempotent.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.began.is_none() {
             (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
@@ -62,7 +62,7 @@ impl Machine for Core {
         let store = !self.ask.is_idle() && !self.takes_input(mem.file.len());
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
-            Ending::No => Wait::Partner,
+            Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
         if !self.link.ending.is_running() {
@@ -161,13 +161,13 @@ impl Machine for Core {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
             (Ask::Offer, Reply::Accept { .. }) => {
-                // Neither protocol can begin in the middle of a file.
+                // Neither protocol can resume a file.
                 self.file.open = true;
                 self.fail(cx, Blame::Local, FailureKind::Unsupported, true);
             }
             (Ask::Offer, Reply::Refuse(why)) => {
                 self.link.stats.files_skipped += 1;
-                self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+                self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
                 self.fail(cx, Blame::Local, FailureKind::Refused, true);
             }
             (Ask::Write, Reply::Done) => {
@@ -185,7 +185,7 @@ impl Machine for Core {
                 self.ask = Ask::close(false);
             }
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
-            // An answer to something else: a host's mistake.
+            // A reply to another request: a bug of the host.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),
         }
     }
@@ -206,12 +206,12 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input(link.config.sink_len()))
             .with(Wants::OUTPUT, !self.started() || words)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         match self.link.ending {
-            // The last file is safe and the sender knows it, or will when the last word has left.
+            // The last file is durable and the sender knows it, or will when the last packet has left.
             Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
             _ => self.link.ending.status(),
         }

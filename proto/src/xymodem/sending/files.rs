@@ -3,21 +3,21 @@
 use super::{Core, Current, Flight, Mem, Source};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::xymodem::frame::{HEADER, LONG, SHORT, finish};
 use crate::xymodem::packet;
 use crate::xymodem::states::SenderInput;
 
 impl Core {
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         FileInfo { name: &name[..self.file.name_len], ..self.file.info }
     }
 
     /// The store gives a file.
     fn offered(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
-        // XMODEM has no name to send: what does not fit is only not shown.
+        // XMODEM has no name to send: what does not fit is just not shown.
         let name_len = info.name.len().min(mem.name.len());
         mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
         let info_kept = FileInfo { name: &[], resume: false, ..*info };
@@ -28,7 +28,7 @@ impl Core {
         }
         if self.is_batch() {
             let mut probe = FileInfo { name: info.name, ..info_kept };
-            // Whether the name fits must be known before anything is said; the fields are short.
+            // Whether the name fits must be known before anything is sent; the fields are short.
             probe.size = Some(u64::MAX);
             let fits = packet::emit(&probe, false, &mut mem.out[HEADER..]).is_some();
             if !fits || name_len < info.name.len() {
@@ -48,11 +48,11 @@ impl Core {
     /// This file cannot be sent; on to the next.
     fn refuse(&mut self, why: Refusal) {
         self.link.stats.files_skipped += 1;
-        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
         self.ask = Ask::close(false);
     }
 
-    /// The partner waits for what comes next: block 0, the data, or the end.
+    /// The peer waits for the next item: block 0, the data, or the end.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.invited = false;
         if self.link.stats.files_done == 0 && !self.exhausted {
@@ -83,7 +83,7 @@ impl Core {
 
     /// The receiver is ready for block 1.
     pub(super) fn start_data(&mut self, cx: &mut Cx<'_>) {
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.number = 1;
         self.enter(cx, SenderInput::Ready);
     }
@@ -100,7 +100,7 @@ impl Core {
         self.file.open = false;
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.file.sent, verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.file.sent, verified: false });
         }
         self.enter(cx, SenderInput::Closed);
         self.ask = Ask::Next;
@@ -130,7 +130,7 @@ impl Core {
             (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
             (Ask::Close { complete, .. }, Reply::Done) => self.closed(cx, complete),
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
-            // An answer to something else: a host's mistake.
+            // A reply to another request: a bug of the host.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),
         }
     }

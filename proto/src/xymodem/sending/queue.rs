@@ -1,12 +1,12 @@
-//! What is on its way to the port: one block that may have to be sent again, or a stream of them.
+//! The output queue: one block that may have to be retransmitted, or a stream of them.
 
 use crate::session::Outbox;
 
-/// What is queued in the sender's memory; what has left stays in front of it until it is answered.
+/// The queue in the sender's memory; what has left stays in front of it until it is answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Queue {
     out: Outbox,
-    /// Bytes of the last block that is complete in the queue, to tell whether one was cut.
+    /// Bytes of the last block that is complete in the queue, to detect a truncated one.
     last: usize,
 }
 
@@ -24,13 +24,13 @@ impl Queue {
         self.out.take(len)
     }
 
-    /// Forgets what is there; the next block goes to the returned position.
+    /// Clears the queue; the next block goes to the returned position.
     pub(super) fn restart(&mut self) -> usize {
         self.out.clear();
         0
     }
 
-    /// Room behind what is queued, perhaps after moving it.
+    /// Room after what is queued, perhaps after moving it.
     pub(super) fn room(&self, memory: &[u8]) -> usize {
         memory.len() - self.pending()
     }
@@ -44,18 +44,18 @@ impl Queue {
         memory.len() - self.out.room_len(memory)
     }
 
-    /// A block of `len` bytes stands at the end.
+    /// A block of `len` bytes is at the end.
     pub(super) fn push(&mut self, len: usize) {
         self.out.push(len);
         self.last = len;
     }
 
-    /// Nothing of what is queued has left.
+    /// Nothing queued has left.
     pub(super) fn untouched(&self) -> bool {
         self.out.is_untouched()
     }
 
-    /// The same again.
+    /// Queues the same again.
     pub(super) fn rewind(&mut self) {
         self.out.rewind();
     }

@@ -3,7 +3,7 @@
 use super::{AT_ONCE, Core, is_kmd, is_prose};
 use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
@@ -13,12 +13,12 @@ use crate::xymodem::states::Sending;
 
 /// Sends files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
 ///
-/// It obeys the receiver: NAK asks for checksums, `C` for CRCs, `G` for a stream (in XMODEM not on a
+/// It follows the receiver: NAK requests checksums, `C` for CRCs, `G` for a stream (in XMODEM not on a
 /// line that is known to lose data, where it is a damaged `C`). XMODEM sends one
-/// file; the others that the store has are refused. Neither protocol can leave a file in the
-/// middle, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what [`Command::Abort`] does.
+/// file; the others that the store has are refused. Neither protocol can cancel a
+/// single file, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what [`Command::Abort`] does.
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
@@ -26,7 +26,7 @@ impl<M: Memory> Sender<M> {
     /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.sender_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 }
 
@@ -34,7 +34,7 @@ impl<M: Memory> Sender<M> {
 pub(super) struct Mem<'a> {
     /// File bytes between the store and the blocks.
     pub(super) source: &'a mut [u8],
-    /// What is out, or on its way out.
+    /// What is in flight, or queued.
     pub(super) out: &'a mut [u8],
     /// The name of the current file.
     pub(super) name: &'a mut [u8],
@@ -49,7 +49,7 @@ impl Machine for Core {
         Mem { source, out, name }
     }
 
-    /// Everything that follows from input and the store; harmless to call.
+    /// Processes input and store replies; idempotent.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump_blocks(cx, mem);
         self.link.waits = self.link.waits.note(cx, || self.waits_for());
@@ -73,16 +73,16 @@ impl Machine for Core {
             used += 1;
             self.link.stats.wire_in_bytes += 1;
             if self.state == Sending::Invite && is_kmd(bytes, used - 1) {
-                // The K says that blocks of 1024 bytes are welcome, which is left to the variant.
+                // The K requests blocks of 1024 bytes, which is left to the variant.
                 used += 1;
                 self.link.stats.wire_in_bytes += 1;
             } else if self.state == Sending::Invite && is_prose(bytes.get(used)) {
-                // A letter of a text, such as a prompt, is no start character.
+                // A letter of a text, such as a prompt, is not a start character.
                 self.link.stats.noise_bytes += 1;
                 continue;
             }
             self.input(cx, mem, byte);
-            // What follows is judged by what is out now.
+            // What follows depends on what is in flight now.
             self.pump(cx, mem);
         }
         used
@@ -113,7 +113,7 @@ impl Machine for Core {
         if self.queue.pending() == 0
             && let Some(flight) = &mut self.flight
         {
-            // A port that took it may have it in a buffer; on a line of known rate it leaves then.
+            // The port may still have it in a buffer; on a line of known rate it leaves at this time.
             flight.left = Some(self.busy_until.max(cx.now));
             if let Some((byte, at)) = self.early.take()
                 && cx.now - at < AT_ONCE
@@ -169,13 +169,13 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, !self.started() || link.answers.pending() > 0 || block)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         let Self { state, link, queue, .. } = self;
-        // Every file is acknowledged; only the answer to the goodbye is missing, and partners that
-        // are done hang up. The goodbye itself must have left, which a pause may hold back.
+        // Every file is acknowledged; only the answer to the final exchange is missing, and peers that
+        // are done hang up. The last packet itself must have left, which a pause may delay.
         let said = *state == Sending::Goodbye && queue.pending() == 0;
         if said && link.ending.is_running() {
             return Status::Lingering(Outcome::Done);

@@ -12,24 +12,24 @@ const REFUSED: u32 = 1;
 /// The status of a command that the store could not run; that of shells.
 pub(super) const NOT_RUN: u32 = 126;
 
-/// What has become of the session's command. One session has one.
+/// The state of the session's command. A session has at most one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
-    /// None came.
+    /// No command.
     None,
-    /// The sender knows that it is here; it runs when the session is over (ZCACK1).
+    /// It is acknowledged, and runs when the session is over (ZCACK1).
     Later(usize),
-    /// It has ended so, or will not be run.
+    /// Its status, or it will not be run.
     Over(u32),
 }
 
-/// What follows a header that announces a command.
+/// The data after a header that announces a command.
 pub(super) fn expected(header: &Header) -> Expecting {
     Expecting::Command { immediate: header.flag(0) & 1 != 0 }
 }
 
 impl Core {
-    /// A command has come.
+    /// A command was received.
     pub(super) fn command_came(
         &mut self,
         cx: &mut Cx<'_>,
@@ -39,7 +39,7 @@ impl Core {
     ) {
         match self.order {
             Order::None => {}
-            // It came again: our answer was lost. Nothing is run twice.
+            // A duplicate: our answer was lost. Nothing is run twice.
             Order::Later(_) => return self.say_completed(cx, mem, 0),
             Order::Over(status) => return self.say_completed(cx, mem, status),
         }
@@ -63,11 +63,11 @@ impl Core {
         }
     }
 
-    /// The command has ended so.
+    /// The command has ended with this status.
     pub(super) fn command_ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, status: u32) {
         let late = matches!(self.order, Order::Later(_));
         self.order = Order::Over(status);
-        // It took its time, in which nobody was listening.
+        // It took a while, during which no input was read.
         self.link.spoke = cx.now;
         if !late {
             self.say_completed(cx, mem, status);
@@ -79,7 +79,7 @@ impl Core {
         self.link.expect_answer(cx.now, false);
     }
 
-    /// After the last word: runs the command that had to wait for it. True while that is asked.
+    /// After the last packet: runs the command that had to wait for it. True while that is asked.
     pub(super) fn run_at_the_end(&mut self, outcome: Outcome) -> bool {
         if let (Order::Later(len), Outcome::Done) = (self.order, outcome) {
             self.ask = Ask::Run { len };

@@ -1,23 +1,23 @@
-//! ZDATA with nothing behind it but ZEOF: so some senders send an empty file, or one that is here
-//! already. The document has at least one subpacket there.
+//! ZDATA followed directly by ZEOF: some senders send an empty file, or one that is complete
+//! already, like this. The standard requires at least one subpacket there.
 //!
-//! Read as data such a header is the beginning of a subpacket that never ends. So what comes directly
-//! behind ZDATA is read both ways. Where the announced length is reached a good ZEOF is one; where no
-//! length was announced it may still be a file that begins with these bytes, and only the silence
-//! behind them tells.
+//! Read as data such a header is the start of a subpacket that never ends. So what comes directly
+//! after ZDATA is parsed both ways. If the announced length is reached a good ZEOF counts; if no
+//! length was announced it may still be a file that starts with these bytes, and only silence
+//! after them decides.
 
 use super::{Core, Expecting, Mem};
 use crate::engine::Cx;
 use crate::zmodem::frame::{Found, FrameReader};
 use crate::zmodem::packet::{Header, MAX_HEADER, kind};
 
-/// Whether a ZEOF stands where data was announced.
+/// Whether a ZEOF follows where data was announced.
 #[derive(Clone, Debug)]
 pub(super) enum Empty {
     No,
-    /// So many bytes behind ZDATA may be a header; what was noise before them.
+    /// Bytes after ZDATA that may be a header; the noise count before them.
     Perhaps(FrameReader, usize, u64),
-    /// It is there, with nothing but its line end behind it. Silence confirms it.
+    /// A ZEOF with only its line end after it. Silence confirms it.
     Unless(FrameReader, Header),
 }
 
@@ -30,7 +30,7 @@ impl Core {
         let possible = self.file.info.size.is_none_or(|size| size == self.position);
         self.empty = Empty::No;
         if possible {
-            // With the line end of ZDATA, which may still come.
+            // With the line end of ZDATA, which may be outstanding.
             let mut reader = self.link.reader.clone();
             reader.hunt();
             let noise = reader.noise_bytes();
@@ -38,7 +38,7 @@ impl Core {
         }
     }
 
-    /// Looks at bytes that come as data. If a ZEOF ends in them, and nothing else can be meant: how
+    /// Examines data bytes. If a ZEOF ends in them without ambiguity: how
     /// many belong to it.
     pub(super) fn ends_at_once(&mut self, bytes: &[u8]) -> Option<(usize, Header)> {
         let position = self.position;
@@ -79,7 +79,7 @@ impl Core {
         }
     }
 
-    /// Silence: what stands behind ZDATA was a header. False if it was not.
+    /// Silence: a header followed ZDATA. False if it was not one.
     pub(super) fn ended_at_once(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         let Empty::Unless(_, header) = core::mem::replace(&mut self.empty, Empty::No) else {
             return false;

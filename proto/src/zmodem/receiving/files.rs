@@ -1,22 +1,22 @@
 //! The receiver's files: names, decisions, data and the safe end, between headers and store.
 
-use super::{After, Core, Current, Expecting, Held};
+use super::{AfterClose, Core, Current, Expecting, Held};
 use super::{Mem, command::NOT_RUN};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply, Wish};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
+use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, FileOptions, Transport};
-use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Header, kind};
 use crate::zmodem::rle;
 use crate::zmodem::states::{ReceiverInput, Receiving};
 
-/// How often a sender is asked for a CRC of the part that is here.
+/// How often a sender is asked for a CRC of the stored part.
 const MOST_CHECKS: u32 = 3;
 
 impl Core {
-    /// The data of ZFILE stands in the sink's space.
+    /// The data of ZFILE is in the sink's space.
     pub(super) fn file_info(
         &mut self,
         cx: &mut Cx<'_>,
@@ -24,13 +24,13 @@ impl Core {
         options: &FileOptions,
         len: usize,
     ) {
-        // Its check was right, so a file without a name is what the sender means to send.
+        // Its check was right, so the sender really sent no name.
         let information = &self.sink.space(mem.file)[..len];
         let tag = info::tag(information);
         let info = info::parse(information, options).unwrap_or_default();
         let fits = (1..=MAX_NAME).contains(&info.name.len());
         let name_len = info.name.len().min(MAX_NAME);
-        // Two files may have one name here: more of it is compared.
+        // Two files may have the same local name: more of it is compared.
         let same = tag == self.tag && self.files > 0;
         self.offered = false;
         match self.state {
@@ -40,10 +40,10 @@ impl Core {
             Receiving::Skip if same && self.link.said_lately(cx.now) => return,
             Receiving::Skip if same && self.link.asked_enough() => return self.too_often(cx, mem),
             Receiving::Skip if same => return self.say_skip(cx, mem, true),
-            // The sender has left the file that is open. It will ask again.
+            // The sender has abandoned the open file. It will retransmit the ZFILE.
             Receiving::Data => {
-                self.link.notes.push(Note::Cancelled { by_peer: true });
-                return self.begin_close(cx, After::Left);
+                self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
+                return self.begin_close(cx, AfterClose::Left);
             }
             _ => {}
         }
@@ -91,7 +91,7 @@ impl Core {
     }
 
     fn refuse(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: Refusal) {
-        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
         self.link.stats.files_skipped += 1;
         self.file.open = false;
         self.say_skip(cx, mem, false);
@@ -102,7 +102,7 @@ impl Core {
             self.enter(cx, ReceiverInput::Refused);
         }
         self.offered = false;
-        // Of use to our own senders only; what others write there is never looked at.
+        // Only for our own senders; others' values are ignored.
         self.link.say(cx, mem.out, &Header::hex(kind::ZSKIP, self.tag));
         self.link.expect_answer(cx.now, again);
     }
@@ -125,7 +125,7 @@ impl Core {
         if !self.link.config.resume_check {
             return self.start_data(cx, mem);
         }
-        // What is here may be the start of another file.
+        // The stored part may belong to another file.
         self.enter(cx, ReceiverInput::Unsure);
         self.ask = Ask::Digest { kind: DigestKind::Crc32, len: offset };
     }
@@ -134,14 +134,14 @@ impl Core {
         self.enter(cx, ReceiverInput::Accepted);
         self.faults = 0;
         self.link.stats.current_file_bytes = self.position;
-        self.link.notes.push(Note::Started { offset: self.position });
+        self.link.notes.push(QueuedEvent::Started { offset: self.position });
         self.link.question = None;
         self.heard = cx.now;
         self.link.say(cx, mem.out, &Header::hex(kind::ZRPOS, self.position as u32));
         self.link.expect_answer(cx.now, false);
     }
 
-    /// What is here is of no use: the file is offered again, without the wish to resume, while it
+    /// The stored part is useless: the file is offered again without `resume` while it
     /// is open, which tells the store so.
     fn offer_again(&mut self, cx: &mut Cx<'_>) {
         self.file.info.resume = false;
@@ -149,20 +149,20 @@ impl Core {
         self.offer(cx);
     }
 
-    /// The store wants to know the sender's CRC of the whole file.
+    /// The store requests the sender's CRC of the whole file.
     fn fetch_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.file.info.check.is_some() {
-            // It was told already.
+            // It is known already.
             self.file.info.wish = Wish::Unsaid;
             return self.offer(cx);
         }
         self.enter(cx, ReceiverInput::Unsure);
-        // Of 0 bytes means of all.
+        // 0 bytes means all.
         (self.check, self.position) = (None, 0);
         self.say_check(cx, mem, false);
     }
 
-    /// The sender does not tell its CRC.
+    /// The sender does not send its CRC.
     fn no_check(&mut self, cx: &mut Cx<'_>) {
         self.unchecked = self.position;
         if self.check.is_some() {
@@ -181,7 +181,7 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    /// The sender's CRC, of the part that is here or for the store.
+    /// The sender's CRC, of the stored part or for the store.
     pub(super) fn compare(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, crc: u32) {
         self.link.answered(cx.now);
         match self.check {
@@ -194,7 +194,7 @@ impl Core {
         }
     }
 
-    /// So many bytes of the sender's file are good, and so many came of them.
+    /// Good bytes of the sender's file, and how many of them were received.
     pub(super) fn stored(&mut self, _: &Cx<'_>, len: usize, made: usize) {
         self.position += len as u64;
         let stats = &mut self.link.stats;
@@ -206,14 +206,14 @@ impl Core {
         }
     }
 
-    /// Decodes what is held, as far as there is room.
+    /// Decodes held data, as far as there is room.
     pub(super) fn decode_runs(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let Some(Held { at, len, end }) = self.held else { return };
-        // Room for the longest run is made if that is possible at all.
+        // Make room for the longest run if possible.
         self.sink.room(mem.file, 128);
         let coded = &mem.hold[at..len];
         let Some((used, made)) = rle::decode(coded, self.sink.space(mem.file)) else {
-            // The check was right, so the sender makes codes that do not exist.
+            // The check was right, so the sender produced invalid codes.
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
         };
         let stored = self.sink.commit(mem.file, made);
@@ -230,16 +230,16 @@ impl Core {
         self.data_done(cx, mem, end);
     }
 
-    /// ZEOF: the file is whole.
+    /// ZEOF: the file is complete.
     pub(super) fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let made = self.sink.finish(mem.file) as u64;
         self.link.stats.file_bytes += made;
         self.link.stats.current_file_bytes += made;
-        self.begin_close(cx, After::Ready { complete: true });
+        self.begin_close(cx, AfterClose::Ready { complete: true });
     }
 
-    /// The file is over, whole if the sender may go on.
-    pub(super) fn begin_close(&mut self, cx: &mut Cx<'_>, after: After) {
+    /// The file ends, complete if the sender may continue.
+    pub(super) fn begin_close(&mut self, cx: &mut Cx<'_>, after: AfterClose) {
         self.link.question = None;
         self.after = after;
         self.enter(cx, ReceiverInput::FileOver);
@@ -254,11 +254,11 @@ impl Core {
         self.ask = if self.sink.pending() > 0 {
             Ask::Write
         } else {
-            Ask::close(self.after == (After::Ready { complete: true }))
+            Ask::close(self.after == (AfterClose::Ready { complete: true }))
         };
     }
 
-    /// The file is safe, or gone: now the sender may know.
+    /// The file is durable, or removed: tell the sender.
     pub(super) fn closed(
         &mut self,
         cx: &mut Cx<'_>,
@@ -268,23 +268,23 @@ impl Core {
     ) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified: false });
         }
         match self.after {
-            After::Ready { complete } => {
+            AfterClose::Ready { complete } => {
                 self.closed_at = complete.then_some(self.position);
                 self.link.stats.files_skipped += u64::from(!complete);
                 self.enter(cx, input);
                 self.say_ready(cx, mem, false);
             }
-            After::Left => {
+            AfterClose::Left => {
                 self.link.stats.files_skipped += 1;
                 self.file = Current::default();
                 self.enter(cx, input);
                 self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
                 self.link.expect_answer(cx.now, false);
             }
-            After::Skip => {
+            AfterClose::Skip => {
                 self.link.stats.files_skipped += 1;
                 self.link.output.drop_unsent();
                 self.say_attention(cx, mem);
@@ -325,12 +325,12 @@ impl Core {
                     self.ask = Ask::close(false);
                 }
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             (ask, _) => self.ask = ask,
         }
     }
 
-    /// The store has taken bytes: go on where it was too slow.
+    /// The store has accepted bytes: continue where it was too slow.
     fn written(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let growing = match self.expecting {
             Expecting::Nothing | Expecting::Runs => 0,

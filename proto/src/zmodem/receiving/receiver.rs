@@ -1,10 +1,10 @@
 //! The file receiver: its doors and its memory.
 
 use super::empty::Empty;
-use super::{Core, DRAIN, Expecting};
+use super::{Core, DRAIN, Expecting, Mem};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
@@ -15,7 +15,7 @@ use crate::zmodem::states::Receiving;
 
 /// Receives files by ZMODEM. See [`Engine`](crate::Engine) for how to turn it.
 #[derive(Debug)]
-pub struct Receiver<M>(Housed<Core, M>);
+pub struct Receiver<M>(WithMemory<Core, M>);
 
 engine!(Receiver);
 
@@ -23,20 +23,8 @@ impl<M: Memory> Receiver<M> {
     /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.receiver_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
-}
-
-/// The memory, divided.
-pub(super) struct Mem<'a> {
-    /// Decoded bytes on their way to the store, and the subpacket that is coming in.
-    pub(super) file: &'a mut [u8],
-    /// The queue towards the port.
-    pub(super) out: &'a mut [u8],
-    /// Run-coded data.
-    pub(super) hold: &'a mut [u8],
-    /// The name of the current file.
-    pub(super) name: &'a mut [u8],
 }
 
 impl Machine for Core {
@@ -48,7 +36,7 @@ impl Machine for Core {
         Mem { file, out, hold, name }
     }
 
-    /// Says what is needed when nothing else is to be said.
+    /// Sends what is due when nothing else is queued.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.timers.expire(Timer::Pause, cx.now);
         if self.is_fresh() {
@@ -59,7 +47,7 @@ impl Machine for Core {
         }
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if self.blocked() && !self.ask.is_idle() => Wait::Store,
-            Ending::No => Wait::Partner,
+            Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
         let Ending::Words(outcome) = self.link.ending else { return };
@@ -98,7 +86,7 @@ impl Machine for Core {
             }
             let fresh = self.link.reader.in_data() && self.link.reader.partial() == 0;
             if fresh && !self.sink.room(mem.file, longest) {
-                // The store has to take some first.
+                // The store has to accept some first.
                 self.ask = Ask::Write;
                 break;
             }
@@ -165,7 +153,7 @@ impl Machine for Core {
         let waiting_for = self.state.name();
         let number = self.position;
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        // Much that is of no use may be under way behind a ZSKIP.
+        // Much useless data may be in flight after a ZSKIP.
         let heard = self.link.spoke.max(self.heard);
         if cx.now - heard >= self.link.patience() {
             self.peer_ended(b"");
@@ -176,8 +164,8 @@ impl Machine for Core {
         }
         self.link.timing.timed_out();
         if self.state == Receiving::Skip && self.link.output.pending() == 0 {
-            // A sender that has heard our ZSKIP and takes its time would skip the next file at a
-            // second one; one that has not says its ZFILE again.
+            // A slow sender that has received our ZSKIP would skip the next file at a
+            // second one; one that has not retransmits its ZFILE.
             return self.say_garbled(cx, mem);
         }
         self.repeat(cx, mem);
@@ -231,7 +219,7 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || self.is_fresh())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

@@ -1,18 +1,18 @@
-//! A command for the receiver's system (xyzmodem.md §5.9), and giving up one file of a batch.
+//! A command for the receiver's system (xyzmodem.md §5.9), and cancelling one file of a batch.
 
 use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::session::{Ask, Note};
-use crate::zmodem::link::MAX_NAME;
+use crate::session::{Ask, QueuedEvent};
+use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::states::{SenderInput, Sending};
 
 /// ZCOMMAND, ZF0: answer at once, not when the command has ended.
 const ZCACK1: u8 = 1;
-/// A receiver that has not answered so many ZSKIPs does not know what they mean.
+/// Unanswered ZSKIPs after which the receiver is taken not to know them.
 const MOST_SKIPS: u32 = 12;
 
-/// A command that is sent instead of files. It stands where names of files do.
+/// A command that is sent instead of files. It is in the memory of the file name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order {
     len: usize,
@@ -30,7 +30,7 @@ impl Core {
         u32::from_le_bytes([0, 0, 0, follows])
     }
 
-    /// Instead of the next file. False if there is no command.
+    /// Sends the command instead of the next file. False if there is none.
     pub(super) fn command_instead(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         let instead = self.order.is_some();
         if instead {
@@ -55,30 +55,30 @@ impl Core {
     /// ZCOMPL: how the command ended.
     pub(super) fn completed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, status: u32) {
         self.link.question = None;
-        self.link.notes.push(Note::Completed { status });
+        self.link.notes.push(QueuedEvent::Completed { status });
         self.enter(cx, SenderInput::Completed);
         self.say_finish(cx, mem, false);
     }
 
-    /// The person gives up the file that is under way.
+    /// The user cancels the current file.
     pub(super) fn give_up_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         match self.state {
-            // Its answer is under way: only then can the receiver be told.
+            // Its answer is in flight: only then can it be cancelled at the receiver.
             Sending::File => self.unwanted = true,
             Sending::Data => self.leave(cx, mem),
-            // It is whole at the receiver, or given up already.
+            // It is complete at the receiver, or cancelled already.
             _ => {}
         }
     }
 
     pub(super) fn leave(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.notes.push(Note::Cancelled { by_peer: false });
+        self.link.notes.push(QueuedEvent::Cancelled { by_peer: false });
         self.flow_seek_is_void();
         self.say_skip(cx, mem, false);
     }
 
-    /// ZSKIP from a sender: receivers of Omen's line (and lrzsz 0.12.21) close the file as cut
-    /// short and are ready for the next.
+    /// ZSKIP from a sender: receivers derived from Omen's (and lrzsz 0.12.21) close the file as
+    /// incomplete and are ready for the next.
     pub(super) fn say_skip(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         if again && self.link.question.is_some_and(|question| question.copies >= MOST_SKIPS) {
             self.link.take_message(b"(nothing: it does not let go of a single file)");
@@ -110,7 +110,7 @@ impl Core {
         true
     }
 
-    /// The receiver has put the file aside.
+    /// The receiver has closed the cancelled file.
     pub(super) fn left(&mut self, cx: &mut Cx<'_>) {
         self.link.answered(cx.now);
         self.link.output.drop_unsent();

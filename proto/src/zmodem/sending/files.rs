@@ -3,10 +3,10 @@
 use super::{Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
+use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
-use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Header, kind};
 use crate::zmodem::states::{SenderInput, Sending};
 
@@ -29,9 +29,9 @@ impl Core {
         self.ask = Ask::Next;
     }
 
-    /// The file is over; what there is to tell of it is told under its own name.
+    /// The file ends; its events are reported under its own name.
     fn remember(&mut self) {
-        // A host that has not looked since the file before that one has no use for its events.
+        // A host that has taken no events since the file before that one does not need them.
         for _ in 0..core::mem::take(&mut self.old_notes) {
             self.link.notes.pop();
         }
@@ -39,7 +39,7 @@ impl Core {
         (self.told, self.told_at) = (self.file, 0);
     }
 
-    /// Makes room for a name of `len` bytes. Of two very long ones the last is told cut short.
+    /// Makes room for a name of `len` bytes. Of two very long ones the last is truncated.
     fn move_last_name(&mut self, mem: &mut Mem<'_>, len: usize) {
         let kept = self.told.name_len.min(MAX_NAME - len);
         (self.told.name_len, self.told_at) = (kept, MAX_NAME - kept);
@@ -64,7 +64,7 @@ impl Core {
                 let [a, b, c, d, ..] = digest;
                 self.say_check(cx, mem, u32::from_be_bytes([a, b, c, d]));
             }
-            // A store without digests: the receiver will find that nothing matches.
+            // A store without digests: the receiver will find a mismatch.
             (Ask::Digest { .. }, Reply::Failed(_)) => self.say_check(cx, mem, 0),
             (Ask::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
@@ -80,7 +80,7 @@ impl Core {
                 self.file.open &= !matches!(ask, Ask::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             (ask, _) => self.ask = ask,
         }
     }
@@ -104,7 +104,7 @@ impl Core {
             None
         };
         if let Some(why) = why {
-            self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+            self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
             self.enter(cx, SenderInput::Unusable);
             self.ask = Ask::close(false);
             return;
@@ -112,7 +112,7 @@ impl Core {
         self.say_file(cx, mem, false);
     }
 
-    /// What ZFILE says of the file besides its name.
+    /// The fields of ZFILE besides the name.
     fn options(&self) -> FileOptions {
         let config = &self.link.config;
         let info = &self.file.info;
@@ -151,9 +151,9 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    /// The receiver wants a CRC over the first `len` bytes; 0 is all.
+    /// The receiver requests a CRC over the first `len` bytes; 0 is all.
     pub(super) fn tell_check(&mut self, cx: &mut Cx<'_>, len: u64) {
-        // A full read of the file each time: the receiver may not have many.
+        // A full read of the file each time, so the number is limited.
         self.digests += 1;
         if !self.ask.is_idle() || self.digests > u32::from(self.link.config.retries) {
             return;
@@ -177,35 +177,35 @@ impl Core {
         before == Some(tag) && current != before
     }
 
-    /// The receiver does not want the file, or no more of it.
+    /// The receiver refuses the file, or the rest of it.
     pub(super) fn skipped(&mut self, cx: &mut Cx<'_>, tag: u32) {
         let offered_once = self.link.question.is_some_and(|question| question.copies == 1);
         let doubted = self.state == Sending::File && offered_once && self.skip_may_come_again;
         if doubted && self.tags[0] != Some(tag) && self.link.too_soon(cx.now) {
-            // It cannot know of this file yet: a second word on the one before.
+            // It cannot have seen this file yet: a duplicate for the previous one.
             return;
         }
         self.skip_may_come_again = self.state != Sending::File || !offered_once;
         self.link.answered(cx.now);
         self.link.output.drop_unsent();
         if self.state == Sending::File {
-            self.link.notes.push(Note::Refused { why: None, by_peer: true });
+            self.link.notes.push(QueuedEvent::Refused { why: None, by_peer: true });
         } else {
-            self.link.notes.push(Note::Cancelled { by_peer: true });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
         }
         self.enter(cx, SenderInput::Skipped);
         self.ask = Ask::close(false);
     }
 
     /// ZRINIT in the middle of the data: another receiver, which has nothing of this file. Unless its
-    /// end was sent before: then it was a late ZRPOS that has led back into the data.
+    /// end was sent before: then a late ZRPOS has led back into the data.
     pub(super) fn lost(&mut self, cx: &mut Cx<'_>) {
         self.link.output.drop_unsent();
         if self.end_is_sent() {
             return self.closed(cx);
         }
         self.link.question = None;
-        self.link.notes.push(Note::Refused { why: None, by_peer: true });
+        self.link.notes.push(QueuedEvent::Refused { why: None, by_peer: true });
         self.enter(cx, SenderInput::Lost);
         self.ask = Ask::close(false);
     }
@@ -220,7 +220,7 @@ impl Core {
     fn count_file(&mut self, complete: bool) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sent_len(), verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.sent_len(), verified: false });
         } else {
             self.link.stats.files_skipped += 1;
         }

@@ -3,7 +3,7 @@
 use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{FileInfo, Reply, Request};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
@@ -11,13 +11,13 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::zmodem::config::Config;
 use crate::zmodem::frame::Found;
-use crate::zmodem::link::MAX_NAME;
+use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::states::Sending;
 use core::fmt;
 
 /// Sends files by ZMODEM. See [`Engine`](crate::Engine) for how to turn it.
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
@@ -25,11 +25,11 @@ impl<M: Memory> Sender<M> {
     /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.sender_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 
     /// Sends this command for the receiver's system instead of files, at most 1023 bytes without a
-    /// NUL. The receiver says how it ended, or with `immediate` that it has it
+    /// NUL. The receiver reports its status, or with `immediate` only its receipt
     /// ([`Event::Completed`](crate::Event::Completed)).
     pub fn with_command(mut self, command: &[u8], immediate: bool) -> Result<Self, BadCommand> {
         let most = MAX_NAME - 1;
@@ -47,9 +47,9 @@ impl<M: Memory> Sender<M> {
 /// A command that cannot be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadCommand {
-    /// The most bytes a command may have.
+    /// Longest command in bytes.
     pub most: usize,
-    /// How many this one has.
+    /// Length of this one.
     pub len: usize,
 }
 
@@ -83,7 +83,7 @@ impl Machine for Core {
         Mem { source, out, coded, name }
     }
 
-    /// Queues and builds as much as the port and the partner take.
+    /// Queues as much as the port and the peer accept.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump_frames(cx, mem);
         self.link.waits = self.link.waits.note(cx, || self.waits_for());
@@ -92,7 +92,7 @@ impl Machine for Core {
     fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let mut used = 0;
         if self.link.ending.is_running() && self.state == Sending::Start {
-            // A receiver that has been waiting speaks first.
+            // A waiting receiver sends first.
             self.start(cx, mem);
         }
         if self.state == Sending::Init && !bytes.is_empty() {
@@ -104,7 +104,7 @@ impl Machine for Core {
                 Ending::No => {}
                 Ending::Over(_) => break,
                 Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
-                    // Only the line end behind ZFIN is ours.
+                    // Only the line end after ZFIN is ours.
                     let tail = self.link.reader.take_tail(&bytes[used..]);
                     used += tail;
                     self.link.stats.wire_in_bytes += tail as u64;
@@ -214,7 +214,7 @@ impl Machine for Core {
         let moving =
             matches!(self.state, Sending::File | Sending::Data | Sending::Eof | Sending::Skip);
         match command {
-            // Nothing is left that could be given up.
+            // Nothing is left to cancel.
             _ if matches!(self.state, Sending::Finish | Sending::End) => {}
             Command::CancelBatch if between => self.last = true,
             // There is no file yet.
@@ -234,13 +234,13 @@ impl Machine for Core {
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         let Self { state, link, .. } = self;
-        // Every file is closed at the partner, and partners that are done hang up. Where that can
-        // be (not on TCP) only the goodbye is missing.
+        // Every file is closed at the peer, and peers that are done hang up. Where that can
+        // be (not on TCP) only the final exchange is missing.
         let reliable = link.config.line.reliable == Some(true);
         if *state == Sending::Finish && link.ending.is_running() && !reliable {
             return Status::Lingering(Outcome::Done);

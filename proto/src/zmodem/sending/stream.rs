@@ -4,7 +4,7 @@ use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::StoreError;
 use crate::line::line_time;
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent};
 use crate::zmodem::escape::ZDLE;
@@ -14,26 +14,26 @@ use crate::zmodem::rle;
 use crate::zmodem::states::{SenderInput, Sending};
 use crate::zmodem::timing::SLOWEST_BPS;
 
-/// Where the stream stands.
+/// The state of the stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
     /// A ZDATA frame is open.
     open: bool,
-    /// The stream was cut in the middle of something.
+    /// The stream was cut in the middle of a subpacket.
     cut: bool,
     /// The receiver is known to have everything before this.
     acked: u64,
-    /// Where the receiver asked to go on from last.
+    /// The last position requested by the receiver.
     sync: u64,
-    /// The furthest that it asked for.
+    /// The furthest position requested.
     good: u64,
-    /// The next subpacket asks for an acknowledgement before anything follows.
+    /// The next subpacket requests an acknowledgement before anything follows.
     cautious: bool,
     /// An acknowledgement of this position is awaited.
     waiting: Option<u64>,
-    /// Position behind the last acknowledged pause, for receivers with a buffer.
+    /// Position after the last acknowledged pause, for receivers with a buffer.
     segment: u64,
-    /// Position at which an acknowledgement was asked for last.
+    /// Position of the last acknowledgement request.
     asked: u64,
     /// The furthest position that was ever sent.
     high: u64,
@@ -45,13 +45,13 @@ pub(super) struct Flow {
     restart: Option<(u64, Option<Instant>)>,
     /// Why what comes next was sent before.
     why: Option<Again>,
-    /// The window is full, and nothing of it was acknowledged: how far we are with finding out why.
-    nudge: Nudge,
+    /// The window is full without an acknowledgement: the progress of finding out why.
+    nudge: WindowProbe,
 }
 
 /// A ZCRCW beyond a full window, for receivers that answer nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Nudge {
+enum WindowProbe {
     #[default]
     NotYet,
     /// The next subpacket is it.
@@ -62,27 +62,27 @@ enum Nudge {
 /// Which requests for an acknowledgement the receiver answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Answers {
-    /// It has acknowledged something.
+    /// It has sent an acknowledgement.
     any: bool,
     /// It has acknowledged a ZCRCQ.
     query: bool,
-    /// ZCRCQs that were sent on an unbroken stream, while none had been answered.
+    /// ZCRCQs sent on an unbroken stream, none answered.
     queries: u32,
-    /// It passes over ZCRCQ.
+    /// It ignores ZCRCQ.
     no_queries: bool,
-    /// ZCRCWs that it has passed over, as far as can be seen, while it had acknowledged nothing.
+    /// ZCRCWs that it apparently ignored, without any acknowledgement so far.
     missed: u32,
-    /// It passes over ZCRCW too.
+    /// It ignores ZCRCW too.
     none: bool,
 }
 
-/// So many ZCRCQs without an answer, before a ZCRCW with one, were passed over and not lost.
+/// Unanswered ZCRCQs before an answered ZCRCW that were ignored and not lost.
 const TOO_QUIET: u32 = 3;
-/// Bytes in a subpacket that only asks.
+/// Bytes in a subpacket that only requests an acknowledgement.
 const SHORTEST: usize = 32;
 
 impl Flow {
-    /// The port has taken so much of the stream.
+    /// Bytes of the stream that the port has taken.
     pub(super) fn left(&mut self, taken: u64, now: Instant) {
         if let Some((ends_at, left @ None)) = &mut self.restart
             && *ends_at <= taken
@@ -93,11 +93,11 @@ impl Flow {
 }
 
 impl Core {
-    /// Something was said in the middle of the stream, and it was damaged. Receivers only speak up
-    /// there to change the position, and are looking for a header by then: asked with one, they
-    /// say it again. It saves the wait until they do by themselves.
+    /// A damaged header in the middle of the stream. Receivers only send there to change the
+    /// position, and are looking for a header by then: when they get one, they
+    /// retransmit theirs. This saves their timeout.
     pub(super) fn ask_again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        // With acknowledgements under way it was more likely one of those, and the next one tells
+        // With acknowledgements in flight it was more likely one of those, and the next one tells
         // as much.
         if self.is_stale(cx) || self.window() > 0 {
             return;
@@ -105,12 +105,12 @@ impl Core {
         self.link.output.drop_unsent();
         self.link.say_bytes(cx, mem.out, AFTER_CUT);
         self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
-        // Whatever the receiver makes of it, the frame is broken now: nothing follows in it.
+        // The frame is broken now: nothing follows in it.
         self.flow.waiting = self.flow.waiting.or(Some(self.flow.high));
         self.link.expect_answer(cx.now, false);
     }
 
-    /// The receiver says where to start, or to go on.
+    /// The receiver's position to start or continue from.
     pub(super) fn position(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, position: u64) {
         if self.state == Sending::File {
             if self.file.info.size.is_some_and(|size| position > size) {
@@ -131,10 +131,10 @@ impl Core {
             return;
         }
         if self.flow.waiting.is_some_and(|waiting| waiting <= position) {
-            // It has what the ZCRCW was about, and has not said so.
+            // It has what the ZCRCW covers, but has not acknowledged it.
             self.stream_on();
         }
-        // Only beyond all that was good before it is progress: to and fro is none.
+        // Only a position beyond all earlier ones is progress.
         let progress = position > self.flow.good;
         self.flow.good = self.flow.good.max(position);
         self.faults = if progress { 0 } else { self.faults + 1 };
@@ -148,8 +148,8 @@ impl Core {
         self.restart_at(cx, position, Again::Nak);
     }
 
-    /// ZNAK: a header of ours was damaged, most likely that of the data. The receiver is told where
-    /// we are sure that it stands, and says so if it stands elsewhere.
+    /// ZNAK: a header of ours was damaged, most likely that of the data. The receiver is sent its last
+    /// known position, and objects if it is elsewhere.
     pub(super) fn garbled(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.is_stale(cx) {
             return;
@@ -165,7 +165,7 @@ impl Core {
         self.go_back(cx, Again::Nak);
     }
 
-    /// The line has lost something, whatever was said of it.
+    /// A loss on the line, whatever was configured.
     fn distrust(&mut self) {
         let config = &self.link.config;
         if config.adapt_length {
@@ -179,17 +179,17 @@ impl Core {
         }
     }
 
-    /// The person or the receiver bounds what is under way.
+    /// The user or the receiver limits what is in flight.
     fn is_bounded(&self) -> bool {
         self.link.config.window > 0 || self.peer.buffer > 0 || self.peer.one_at_a_time
     }
 
-    /// What is under way follows from the acknowledgements: nobody knows the rate of the line.
+    /// The limit in flight follows from the acknowledgements: the rate of the line is unknown.
     pub(super) fn governs(&self) -> bool {
         self.link.config.line.rate_bps == 0 && !self.is_bounded()
     }
 
-    /// How long what is under way takes to arrive. While nothing is known of the line it may be
+    /// How long what is in flight takes to arrive. An unknown line may be
     /// slow: once or twice `unknown`.
     pub(super) fn time_under_way(&self, unknown: Duration) -> Duration {
         let bytes = self.flow.high.saturating_sub(self.flow.acked);
@@ -202,17 +202,17 @@ impl Core {
         self.flow.high
     }
 
-    /// Whether its end was sent, be it that a part is sent again now.
+    /// Whether its end was sent, even if a part is retransmitted now.
     pub(super) fn end_is_sent(&self) -> bool {
         self.flow.ended
     }
 
-    /// An acknowledgement is asked for so often in a window.
+    /// Acknowledgements requested per window.
     fn parts(&self) -> u64 {
         if self.governs() { self.governor.parts() } else { 4 }
     }
 
-    /// Bytes that may be under way without acknowledgement; 0 is no bound.
+    /// Bytes that may be in flight without acknowledgement; 0 is unlimited.
     fn window(&self) -> u64 {
         if self.answers.none {
             return 0;
@@ -231,8 +231,8 @@ impl Core {
         }
     }
 
-    /// The receiver cannot have seen the last change of position yet, so what it says is about what
-    /// was sent before.
+    /// The receiver cannot have seen the last change of position yet, so its answer is about earlier
+    /// data.
     fn is_stale(&self, cx: &Cx<'_>) -> bool {
         match self.flow.restart {
             None => false,
@@ -258,7 +258,7 @@ impl Core {
         self.answers.queries = 0;
         self.link.stats.current_file_bytes = position;
         self.link.stats.current_acked_bytes = None;
-        self.link.notes.push(Note::Started { offset: position });
+        self.link.notes.push(QueuedEvent::Started { offset: position });
     }
 
     fn restart_at(&mut self, cx: &mut Cx<'_>, position: u64, why: Again) {
@@ -275,7 +275,7 @@ impl Core {
         self.flow.acked = position;
         self.flow.segment = position;
         self.flow.asked = position;
-        self.flow.nudge = Nudge::NotYet;
+        self.flow.nudge = WindowProbe::NotYet;
         self.answers.queries = 0;
         self.flow.restart = Some((u64::MAX, None));
         self.flow.seek = Some(position);
@@ -284,23 +284,23 @@ impl Core {
         }
     }
 
-    /// Changes the position, once no read is under way.
+    /// Changes the position, once no read is pending.
     pub(super) fn seek_now(&mut self) {
         if let Some(position) = self.flow.seek.take() {
             self.source.seek(position);
         }
     }
 
-    /// The acknowledgement, or the header, did not come: goes on from where it is known that all is well.
+    /// Timeout of an acknowledgement or header: continues from the last known good position.
     pub(super) fn go_back(&mut self, cx: &mut Cx<'_>, why: Again) {
         let copies = self.link.question;
         self.flow.cautious = true;
         self.governor.forget();
         let acked = self.flow.acked;
         self.restart_at(cx, acked, why);
-        // Still the same question.
+        // Still the same query.
         self.link.question =
-            copies.map(|question| crate::zmodem::link::Question { left: None, ..question });
+            copies.map(|question| crate::zmodem::link::Query { left: None, ..question });
     }
 
     pub(super) fn acknowledged(&mut self, cx: &mut Cx<'_>, position: u64) {
@@ -318,7 +318,7 @@ impl Core {
         match self.flow.waiting {
             Some(waiting) if waiting == position => {
                 self.answers.no_queries |= self.answers.queries >= TOO_QUIET;
-                self.flow.nudge = Nudge::NotYet;
+                self.flow.nudge = WindowProbe::NotYet;
                 self.flow.waiting = None;
                 self.flow.cautious = false;
                 self.flow.segment = position;
@@ -336,12 +336,13 @@ impl Core {
         (self.answers.query, self.answers.queries) = (true, 0);
     }
 
-    /// When a full window is asked about in another way. The standard has ZCRCQ answered, and some
+    /// When a full window is probed in another way. The standard requires an answer to ZCRCQ, but some
     /// receivers answer only ZCRCW.
     pub(super) fn nudge_at(&self) -> Option<Instant> {
         let Flow { waiting, nudge, .. } = self.flow;
         let asked = self.answers.queries >= TOO_QUIET && !self.answers.query;
-        let stalls = self.state == Sending::Data && waiting.is_none() && nudge == Nudge::NotYet;
+        let stalls =
+            self.state == Sending::Data && waiting.is_none() && nudge == WindowProbe::NotYet;
         if !stalls || !asked {
             return None;
         }
@@ -349,12 +350,12 @@ impl Core {
     }
 
     pub(super) fn nudge(&mut self) {
-        self.flow.nudge = Nudge::Now;
+        self.flow.nudge = WindowProbe::Now;
         self.link.question = None;
     }
 
-    /// A ZCRCW was passed over by a receiver that has never acknowledged anything. True if it gets
-    /// a stream from now on: it may know only ZRPOS, which says where it misses something.
+    /// A ZCRCW was ignored by a receiver that has never acknowledged anything. True if it gets
+    /// a stream from now on: it may know only ZRPOS, which reports losses.
     pub(super) fn stream_on(&mut self) -> bool {
         if self.flow.waiting.is_none() || self.answers.any || self.answers.none {
             return false;
@@ -371,13 +372,13 @@ impl Core {
         true
     }
 
-    /// How much may be in the next subpacket; `None`: nothing before an acknowledgement.
+    /// Longest next subpacket; `None`: nothing before an acknowledgement.
     fn allowed(&mut self, cx: &Cx<'_>) -> Option<usize> {
         let position = self.source.position();
         let since = position.saturating_sub(self.flow.sync);
         let mut len = self.lengths.length(since, self.peer.longest);
         let window = self.window();
-        if self.flow.nudge == Nudge::Now {
+        if self.flow.nudge == WindowProbe::Now {
             len = len.min(SHORTEST);
         } else if window > 0 {
             if position.saturating_sub(self.flow.acked) >= window {
@@ -405,7 +406,7 @@ impl Core {
         let fills = window > 0 && position.saturating_sub(self.flow.acked) >= window;
         if last {
             end::ZCRCE
-        } else if must_wait || cautious || self.flow.nudge == Nudge::Now {
+        } else if must_wait || cautious || self.flow.nudge == WindowProbe::Now {
             end::ZCRCW
         } else if self.answers.no_queries {
             if fills { end::ZCRCW } else { end::ZCRCG }
@@ -427,7 +428,7 @@ impl Core {
             return false;
         }
         let Some(allowed) = self.allowed(cx) else { return false };
-        // One byte more than is sent tells whether it is the last.
+        // One additional byte tells whether it is the last.
         if self.source.ready() <= allowed && !self.source.ended {
             if self.ask.is_idle() {
                 self.ask = Ask::Read;
@@ -435,7 +436,7 @@ impl Core {
             return false;
         }
         if self.fell_short() {
-            // What was announced cannot be kept, and the receiver must not take it for whole.
+            // The announced length cannot be met, and the receiver must not take it for complete.
             let kind = FailureKind::Store(StoreError::Changed);
             self.fail(cx, mem, Blame::Store, kind);
             return false;
@@ -486,11 +487,11 @@ impl Core {
         true
     }
 
-    /// A subpacket that ends so, at this position, is queued.
+    /// A subpacket with this end, at this position, is queued.
     fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, after: u64) {
         self.flow.open = matches!(end, end::ZCRCG | end::ZCRCQ);
-        if self.flow.nudge == Nudge::Now {
-            self.flow.nudge = Nudge::Done;
+        if self.flow.nudge == WindowProbe::Now {
+            self.flow.nudge = WindowProbe::Done;
         }
         match end {
             end::ZCRCW => {
@@ -523,7 +524,7 @@ impl Core {
         core::mem::take(&mut self.flow.cut)
     }
 
-    /// The file is given up: no position matters any more.
+    /// The file is cancelled: positions no longer matter.
     pub(super) fn flow_seek_is_void(&mut self) {
         self.flow.seek = None;
         self.flow.waiting = None;
@@ -554,7 +555,7 @@ impl Core {
         stats.longest_packet_bytes = stats.longest_packet_bytes.max(len as u64);
         stats.file_bytes += fresh;
         stats.current_file_bytes = stats.current_file_bytes.max(after);
-        // A subpacket that is only partly new counts for that part.
+        // A partly new subpacket counts for that part.
         let fresh_coded = (coded as u64 * fresh).checked_div(used as u64).unwrap_or(0);
         stats.encoded_bytes += fresh_coded;
         if fresh < used as u64 {
@@ -581,10 +582,10 @@ impl Core {
     }
 }
 
-/// What a ZEOF that was not answered has in front. Noise may have hit the end of the last
-/// subpacket: then the receiver takes every ZEOF for data and is silent until its own timer ends
-/// (lrzsz 0.12.21: 39 s, of a transfer of 36 s). This ends the subpacket with a check that cannot be right,
-/// since its bytes are escapes that do not exist: such a receiver says at once where it is, and one
-/// that waits for a header passes over them.
+/// The prefix of an unanswered ZEOF. Noise may have hit the end of the last
+/// subpacket: then the receiver takes every ZEOF for data and is silent until its own timeout
+/// (lrzsz 0.12.21: 39 s, of a transfer of 36 s). This ends the subpacket with an invalid check,
+/// since its bytes are undefined escapes: such a receiver sends its position at once, and one
+/// that waits for a header ignores them.
 const OUT_OF_DATA: &[u8] =
     &[ZDLE, end::ZCRCE, ZDLE, b'!', ZDLE, b'!', ZDLE, b'!', ZDLE, b'!', b'!'];

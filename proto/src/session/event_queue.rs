@@ -1,11 +1,11 @@
-//! Events that wait for the user.
+//! The queue of events for the user.
 
 use crate::engine::Event;
 use crate::file::{FileInfo, Refusal};
 
-/// Something to tell. Names and words stand elsewhere: see [`Words`].
+/// A queued event. Names and texts are stored elsewhere: see [`Words`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Note {
+pub(crate) enum QueuedEvent {
     Negotiated,
     Started {
         offset: u64,
@@ -39,18 +39,18 @@ pub(crate) enum Note {
     Replied,
 }
 
-/// The words that notes refer to.
+/// The texts that queued events refer to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Words<'a> {
-    /// What was agreed.
+    /// The negotiated parameters.
     pub(crate) agreement: &'a str,
-    /// What the peer said last.
+    /// The peer's last message.
     pub(crate) message: &'a [u8],
     /// A server's short reply.
     pub(crate) reply: &'a [u8],
 }
 
-impl Note {
+impl QueuedEvent {
     /// The event as the user gets it; `info` is the current file.
     pub(crate) fn event<'a>(self, info: FileInfo<'a>, words: Words<'a>) -> Event<'a> {
         match self {
@@ -60,7 +60,7 @@ impl Note {
             Self::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
             Self::Cancelled { by_peer } => Event::FileCancelled { by_peer },
             Self::Completed { status } => Event::Completed { status },
-            Self::Turned { receives } => Event::Turned { receives },
+            Self::Turned { receives } => Event::RolesReversed { receives },
             Self::Declined { what, kept } => Event::Declined { what, kept },
             Self::Message => Event::Message(words.message),
             Self::Replied => Event::Replied(words.reply),
@@ -68,27 +68,27 @@ impl Note {
     }
 }
 
-/// A bounded queue of `N`. A host that never looks loses the newest.
+/// A bounded queue of `N`. When it is full the newest event is dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct Notes<const N: usize = 8> {
-    ring: [Note; N],
+pub(crate) struct EventQueue<const N: usize = 8> {
+    ring: [QueuedEvent; N],
     first: u8,
     count: u8,
 }
 
-impl<const N: usize> Notes<N> {
+impl<const N: usize> EventQueue<N> {
     pub(crate) const fn new() -> Self {
-        Self { ring: [Note::Message; N], first: 0, count: 0 }
+        Self { ring: [QueuedEvent::Message; N], first: 0, count: 0 }
     }
 
-    pub(crate) fn push(&mut self, note: Note) {
+    pub(crate) fn push(&mut self, note: QueuedEvent) {
         if self.len() < N {
             self.ring[(usize::from(self.first) + self.len()) % N] = note;
             self.count += 1;
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Note> {
+    pub(crate) fn pop(&mut self) -> Option<QueuedEvent> {
         let first = usize::from(self.first);
         let note = (self.count > 0).then(|| self.ring[first])?;
         self.first = ((first + 1) % N) as u8;

@@ -1,7 +1,7 @@
 //! Receivers that agree to a window and cannot hold one. They ask for the same packet at every other
 //! one that comes, and if each of those NAKs is answered by a copy, the copies make the next NAKs.
 //!
-//! So NAKs for one packet within a round trip are one. Where a receiver goes on repeating them, a copy
+//! So NAKs for one packet within a round trip are one. Where a receiver continues repeating them, a copy
 //! waits until the line has been quiet for a while, and the window shrinks, down to one packet.
 
 use super::Core;
@@ -15,7 +15,7 @@ use crate::trace::Again;
 /// noisy line allows, every third does.
 const REPEATED: u32 = 4;
 const PASSED: u32 = 3;
-/// From this on the receiver is taken for one of those.
+/// The threshold from which the receiver counts as one of those.
 const CROWDED: u32 = 16;
 /// Packets that come through with their first copy before a larger window is tried again: at first, and
 /// at most, after it has failed often.
@@ -23,7 +23,7 @@ const TRIAL: u32 = 32;
 const LONGEST_TRIAL: u32 = 1024;
 /// How long after a copy the next one leaves at the earliest, at a receiver that repeats NAKs.
 pub(super) const QUIET: Duration = Duration::from_millis(200);
-/// A packet is not given up before it was tried for so long, however often it was refused.
+/// A packet is retried for at least this long, regardless of the number of NAKs.
 pub(super) const LONG_ENOUGH: Duration = Duration::from_secs(10);
 
 /// Times the retry limit that a packet may be sent on a line that carries others: one of 250 bytes
@@ -48,10 +48,10 @@ impl Core {
     }
 }
 
-/// What repeated NAKs have told of the receiver.
+/// State learned from repeated NAKs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Crowd {
-    /// Packets that may be under way, whatever was agreed.
+pub(super) struct Congestion {
+    /// Packets that may be in flight, regardless of the negotiated window.
     window: usize,
     score: u32,
     /// The receiver repeats NAKs.
@@ -64,12 +64,12 @@ pub(super) struct Crowd {
     tried: bool,
 }
 
-impl Crowd {
+impl Congestion {
     pub(super) fn new() -> Self {
         Self { window: usize::MAX, score: 0, repeats: false, calm: 0, trial: TRIAL, tried: false }
     }
 
-    /// Packets that may be under way where so many were agreed on.
+    /// Packets that may be in flight in a window of this size.
     pub(super) fn window(&self, agreed: u8) -> usize {
         usize::from(agreed).min(self.window)
     }
@@ -78,7 +78,7 @@ impl Crowd {
         self.repeats
     }
 
-    /// A NAK for a packet of which a copy was on its way, with so many packets in flight.
+    /// A NAK for a packet of which a copy was in flight, with `in_flight` packets in flight.
     pub(super) fn asked_again(&mut self, agreed: u8, in_flight: usize) {
         self.count(REPEATED, agreed, in_flight);
     }

@@ -1,13 +1,13 @@
 //! The client: its doors and its memory.
 
-use super::{Asking, BadRequest, ClientInput, Core, DRAIN};
+use super::{BadRequest, ClientInput, Core, DRAIN, Requesting};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{FileInfo, Reply, Request};
 use crate::kermit::command::ServerCommand;
+use crate::kermit::command_memory::{self, Lengths, Mem, WORDS};
 use crate::kermit::config::Config;
-use crate::kermit::dialogue::{self, Lengths, Mem, WORDS};
 use crate::kermit::frame::Found;
-use crate::machine::{Housed, Machine, engine};
+use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::Memory;
 use crate::session::Words;
 use crate::session::{Ending, Timer};
@@ -17,19 +17,19 @@ use crate::trace::TraceEvent;
 
 /// Asks a Kermit server for one thing. See [`Engine`](crate::Engine) for how to turn it.
 #[derive(Debug)]
-pub struct Client<M>(Housed<Core, M>);
+pub struct Client<M>(WithMemory<Core, M>);
 
 engine!(Client);
 
 impl<M: Memory> Client<M> {
     /// A client in `memory`, which takes at least [`Config::client_memory`] bytes.
     pub fn new(config: Config, command: &ServerCommand<'_>, memory: M) -> Result<Self, BadRequest> {
-        let lengths = config.dialogue_lengths(false);
+        let lengths = config.command_lengths(false);
         let core = Core::new(config, command.kind(), 0);
-        let mut housed = Housed::new(core, lengths, memory).map_err(BadRequest::Memory)?;
-        let (core, mem) = housed.parts();
+        let mut machine = WithMemory::new(core, lengths, memory).map_err(BadRequest::Memory)?;
+        let (core, mem) = machine.parts();
         core.words_len = command.emit(&mut mem.words[..WORDS]).ok_or(BadRequest::TooLong)?;
-        Ok(Self(housed))
+        Ok(Self(machine))
     }
 }
 
@@ -70,11 +70,11 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: Lengths, memory: &mut [u8]) -> Mem<'_> {
-        dialogue::divide(lengths, memory)
+        command_memory::divide(lengths, memory)
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.state == Asking::Start && self.link.ending.is_running() {
+        if self.state == Requesting::Start && self.link.ending.is_running() {
             self.link.port.moved = cx.now;
             self.link.spoke = cx.now;
             self.enter(cx, ClientInput::Opened);
@@ -203,14 +203,14 @@ impl Machine for Core {
             return receiver.wants();
         }
         let link = &self.link;
-        let fresh = self.state == Asking::Start && link.ending.is_running();
+        let fresh = self.state == Requesting::Start && link.ending.is_running();
         Wants::NONE
             .with(Wants::INPUT, !matches!(link.ending, Ending::Over(_)))
             .with(
                 Wants::OUTPUT,
                 fresh || (link.output.pending() > 0 && !link.timers.is_running(Timer::Turn)),
             )
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

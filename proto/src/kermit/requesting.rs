@@ -1,22 +1,22 @@
-//! The client: asks a server for one thing, and takes what comes of it (kermit.md §16.1).
+//! The client: sends a server one command, and receives the result (kermit.md §16.1).
 //!
-//! A short reply is told to the person ([`Event::Replied`](crate::Event::Replied)); files, and text
+//! A short reply is reported to the user ([`Event::Replied`](crate::Event::Replied)); files, and text
 //! for the screen ([`FileInfo::screen`](crate::FileInfo::screen)), go to the store like any others.
 //! To send files to a server takes no client: a [`Sender`](super::Sender) does it.
 
 use super::check::{Check, crc16};
+use super::command_memory::{ANSWER, Mem};
 use super::config::Config;
-use super::dialogue::{ANSWER, Mem};
 use super::encode::Shift;
 use super::link::{Link, trace_got};
 use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{Params, agree};
 use super::receiving;
-use super::states::{Asking, ClientInput};
+use super::states::{ClientInput, Requesting};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::line::line_time;
 use crate::machine::Machine;
-use crate::session::{self, Ending, Note};
+use crate::session::{self, Ending, QueuedEvent};
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
 use core::fmt;
@@ -25,7 +25,7 @@ mod client;
 
 pub use client::Client;
 
-/// Quiet that lets the rest of what the server says run out.
+/// Silence in which the rest of the server's output drains.
 const DRAIN: Duration = Duration::from_millis(400);
 
 /// Why a client could not be made.
@@ -52,7 +52,7 @@ impl core::error::Error for BadRequest {}
 struct Core {
     /// While the transfer has the line, this is its placeholder.
     link: Link,
-    state: Asking,
+    state: Requesting,
     receiver: Option<receiving::Core>,
     ours: Params,
     kind: u8,
@@ -71,7 +71,7 @@ impl Core {
         let ours = config.params(config.receive_kind);
         Self {
             link: Link::new(config),
-            state: Asking::Start,
+            state: Requesting::Start,
             receiver: None,
             ours,
             kind,
@@ -104,13 +104,13 @@ impl Core {
             self.link.stats.retransmissions += 1;
         }
         match self.state {
-            Asking::Info => {
+            Requesting::Info => {
                 let mut text = [0; 40];
                 let len = self.ours.emit(&mut text, usize::from(self.link.config.init_length));
                 let check = self.link.check_for(kind::INFO);
                 self.link.say(cx, mem.out, kind::INFO, 0, &text[..len], check);
             }
-            Asking::Command => {
+            Requesting::Command => {
                 let check = self.link.check_for(self.kind);
                 let words = &mem.words[..self.words_len];
                 if !self.link.say_text(cx, mem.out, self.kind, 0, words, check) {
@@ -118,7 +118,7 @@ impl Core {
                     self.fail(cx, mem, Blame::Local, kind, Some("Command too long"));
                 }
             }
-            Asking::Start | Asking::Done => {}
+            Requesting::Start | Requesting::Done => {}
         }
     }
 
@@ -167,7 +167,7 @@ impl Core {
             Err(why) => return self.on_damaged(cx, mem, why, body.len()),
         };
         let parameters = packet.kind == kind::SEND_INIT
-            || (packet.kind == kind::ACK && self.state == Asking::Info);
+            || (packet.kind == kind::ACK && self.state == Requesting::Info);
         if parameters && let Some(why) = self.link.doubts(packet.data) {
             return self.on_damaged(cx, mem, why, body.len());
         }
@@ -177,21 +177,21 @@ impl Core {
         self.link.sense_parity();
         self.link.turn_begins(cx.now);
         match (self.state, packet.kind) {
-            // A server that does not know I says so; it may know the command.
-            (Asking::Info, kind::ERROR) => {
+            // A server that does not know I replies with an error; it may know the command.
+            (Requesting::Info, kind::ERROR) => {
                 self.link.take_message(packet.data);
                 self.introduced(cx, mem, &[]);
             }
-            (Asking::Info, kind::ACK) => self.introduced(cx, mem, packet.data),
-            (Asking::Command, kind::ERROR) => {
+            (Requesting::Info, kind::ACK) => self.introduced(cx, mem, packet.data),
+            (Requesting::Command, kind::ERROR) => {
                 self.link.take_message(packet.data);
                 self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None);
             }
-            (Asking::Command, kind::ACK) => self.on_reply(cx, mem, &packet),
-            (Asking::Command, kind::SEND_INIT) => self.receive_files(cx, mem, body),
-            (Asking::Info | Asking::Command, kind::NAK) => {
+            (Requesting::Command, kind::ACK) => self.on_reply(cx, mem, &packet),
+            (Requesting::Command, kind::SEND_INIT) => self.receive_files(cx, mem, body),
+            (Requesting::Info | Requesting::Command, kind::NAK) => {
                 self.link.stats.naks_in += 1;
-                // An idle server's NAKs may cross the question; it is not asked twice for each.
+                // An idle server's NAKs may cross the command; it is not retransmitted for each.
                 if cx.now - self.asked >= Duration::from_millis(200) {
                     self.again(cx, mem);
                 }
@@ -212,7 +212,7 @@ impl Core {
     fn on_reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         let again = self.introduced == (packet.data.len(), crc16(packet.data));
         if again && !packet.data.is_empty() {
-            // The answer to I once more: it was asked for twice.
+            // A duplicate answer to I: it was sent twice.
             self.link.stats.duplicates += 1;
             return;
         }
@@ -221,7 +221,7 @@ impl Core {
         }
         let (_, len) = self.link.read_text(packet.data, &mut mem.answer[..ANSWER]);
         self.answer_len = len;
-        self.link.notes.push(Note::Replied);
+        self.link.notes.push(QueuedEvent::Replied);
         self.enter(cx, ClientInput::Replied);
         self.link.end(cx, Outcome::Done);
     }
@@ -240,7 +240,7 @@ impl Core {
         self.receiver = Some(core);
     }
 
-    /// What was asked was not heard, or not answered.
+    /// The command or its answer was lost.
     fn again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.attempts > u32::from(self.link.config.retries) {
             let silent = self.link.stats.packets_in == 0;
@@ -257,13 +257,13 @@ impl Core {
     }
 
     fn overdue(&self) -> Option<Instant> {
-        let asking = matches!(self.state, Asking::Info | Asking::Command);
-        asking.then(|| self.asked.max(self.link.port.moved) + self.wait)
+        let requesting = matches!(self.state, Requesting::Info | Requesting::Command);
+        requesting.then(|| self.asked.max(self.link.port.moved) + self.wait)
     }
 
     fn waits_for(&self) -> Wait {
         match (self.link.ending, self.state) {
-            (Ending::No, Asking::Info | Asking::Command) => Wait::Answer,
+            (Ending::No, Requesting::Info | Requesting::Command) => Wait::Answer,
             _ => Wait::Nothing,
         }
     }

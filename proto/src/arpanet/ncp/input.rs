@@ -101,7 +101,7 @@ impl Core {
                     (opcode, Some(bad.code()))
                 }
             };
-            // An error in an error is not told: that could go on for ever.
+            // An error in an error is not reported: two hosts could loop indefinitely.
             if let Some(code) = bad
                 && text[0] != (Control::Err { code: 0, data: [0; 10] }).opcode()
             {
@@ -201,7 +201,7 @@ impl Core {
         })
     }
 
-    /// A link that the other end may send to us by, the lowest that is free.
+    /// A link that the peer may send to us by, the lowest that is free.
     pub(super) fn free_link(&self, peer: usize) -> Option<u8> {
         LINKS.into_iter().find(|link| {
             !self
@@ -247,7 +247,7 @@ impl Core {
         }
     }
 
-    /// The other end's request and ours belong together.
+    /// The peer's request and ours belong together.
     pub(super) fn matched(&mut self, slot: usize, foreign: u32, number: u8) {
         let c = &mut self.connections[slot];
         c.got_rfc = true;
@@ -275,10 +275,10 @@ impl Core {
                 usize::from(c.peer) == peer && c.local == local && c.foreign == Some(foreign);
             c.used && same && !c.got_cls
         };
-        // One that is not there was refused by us, or its CLS was waited for too long.
+        // One that is not there was refused by us, or its CLS was awaited too long.
         let Some(slot) = self.connections.iter().position(here) else { return };
         let c = &mut self.connections[slot];
-        // What is under way may be there already: a RFNM can be later than the CLS that follows from it.
+        // What is in flight may be there already: a RFNM can be later than the CLS that follows from it.
         let gone = |f: &&Flight| matches!(f.stage, Stage::Flying(_) | Stage::Done);
         let gone: usize =
             c.flights[..c.flying].iter().filter(gone).map(|f| usize::from(f.bits)).sum();
@@ -438,15 +438,15 @@ impl Core {
         let alone = c.flying == 1;
         let flight = &mut c.flights[index];
         if let Some(bits) = shorter.filter(|_| alone && c.trouble.is_none()) {
-            // What it does not take any more was not sent, and is still allowed.
+            // What it does not take any longer was not sent, and is still allowed.
             c.bits = c.bits.saturating_add(u32::from(flight.bits - bits));
             (flight.bits, flight.stage) = (bits, Stage::Made);
             return;
         }
         flight.stage = Stage::Again(again(flight.tries));
         flight.tries = flight.tries.saturating_add(1);
-        // What came behind it may have been taken: the order is lost.
-        // Nor does anybody take it any more who has closed.
+        // What came after it may have been taken: the order is lost.
+        // Nor does anybody take it any longer who has closed.
         if !alone || flight.tries > most || c.trouble.is_some() || c.got_cls {
             c.fail(Trouble::Lost);
         }
@@ -494,7 +494,7 @@ impl Core {
         }
     }
 
-    /// A connection comes to nothing; if the other end has asked for it, it is refused.
+    /// A connection is abandoned; if the peer has requested it, it is refused.
     pub(super) fn fail(&mut self, slot: usize, trouble: Trouble) {
         let c = &mut self.connections[slot];
         let unanswered = c.got_rfc && !c.said_rfc && c.trouble.is_none();

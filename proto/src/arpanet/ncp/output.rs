@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::connection::{Allowance, Class, Connection, Flight, Stage};
-use super::hearing::letter;
+use super::input::letter;
 use super::peer::{Echo, Life, Talk};
 use super::{Core, Mem, Out};
 use crate::arpanet::control::{self, CONTROL, Control, Header};
@@ -317,7 +317,7 @@ impl Connection {
         if self.is_open() && !self.said_cls && !self.got_cls {
             self.compose_open(config, memory, text);
         }
-        // A sender has nothing under way, and nothing left unless it has given up.
+        // A sender has nothing in flight, and nothing left unless it has given up.
         let done = !self.sends() || self.trouble.is_some() || self.got_cls || self.queue.len() == 0;
         if self.closing
             && done

@@ -1,9 +1,9 @@
-//! What the user's process says, and what it makes of the replies.
+//! The commands of the user's process, and its handling of replies.
 
 use super::super::reply::{Line, octets};
 use super::{
-    Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Note, Outcome,
-    Outgoing, Refusal, Stage, Structure, Type, User, Wanted,
+    Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Outcome, Outgoing,
+    QueuedEvent, Refusal, Stage, Structure, Type, User, Wanted,
 };
 use crate::arpanet::ftp::text::Writer;
 use crate::arpanet::ncp::Id;
@@ -12,7 +12,7 @@ use crate::trace::TraceEvent;
 use core::fmt::Write as _;
 
 impl User {
-    /// Says a command.
+    /// Sends a command.
     fn command_line(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, words: &[&[u8]]) {
         for (index, word) in words.iter().enumerate() {
             if index > 0 {
@@ -21,7 +21,7 @@ impl User {
             self.say.put(mem.say, word);
         }
         self.say.put(mem.say, b"\r\n");
-        // A password is for nobody's trace.
+        // Passwords are never traced.
         if cx.trace.enabled() && words.first() != Some(&&b"PASS"[..]) {
             for text in words {
                 cx.trace.record(cx.now, &TraceEvent::Text { name: "say", text });
@@ -59,7 +59,7 @@ impl User {
         if bad {
             let len = said.len().min(mem.message.len());
             mem.message[..len].copy_from_slice(&said[..len]);
-            self.note(Note::Message(len));
+            self.note(QueuedEvent::Message(len));
         }
         match number {
             0..100 | 100..200 | 251 | 301 => {}
@@ -140,7 +140,7 @@ impl User {
             host.release(id);
         }
         let why = (number == 453).then_some(Refusal::NoSpace);
-        self.note(Note::Refused { why, by_peer: true });
+        self.note(QueuedEvent::Refused { why, by_peer: true });
         self.stats.files_skipped += 1;
         if self.puts {
             self.ask = Ask::Close { complete: false };
@@ -167,7 +167,7 @@ impl User {
             return;
         }
         if !self.puts && self.wanted > 0 {
-            // The names stand behind each other, each with a zero.
+            // The names are after each other, each with a zero.
             let names = &mut mem.names[..self.wanted];
             let len = names.iter().position(|octet| *octet == 0).unwrap_or(0);
             let kept = len.min(mem.name.len());
@@ -194,7 +194,7 @@ impl User {
         let name = info.name;
         let good = !name.is_empty() && name.iter().all(|o| !matches!(o, b'\r' | b'\n' | 0 | 128..));
         let Some(room) = mem.name.get_mut(..name.len()).filter(|_| good) else {
-            self.note(Note::Refused { why: Some(Refusal::Name), by_peer: false });
+            self.note(QueuedEvent::Refused { why: Some(Refusal::Name), by_peer: false });
             self.stats.files_skipped += 1;
             self.ask = Ask::Close { complete: false };
             self.enter(cx, Input::Refused);
@@ -211,7 +211,7 @@ impl User {
         }
     }
 
-    /// Says which file is to go or to come. The data connection is waited for before.
+    /// Sends the transfer command. The data connection is awaited before.
     fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         (self.result, self.broken) = (None, None);
         self.data_socket = None;
@@ -237,7 +237,7 @@ impl User {
         self.enter(cx, Input::Start);
     }
 
-    /// Waits for the server's request for the data connection.
+    /// WaitTrace for the server's request for the data connection.
     pub(super) fn await_data(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) -> Option<Id> {
         let pair = self.pair?;
         let wanted = if self.puts {
@@ -256,7 +256,7 @@ impl User {
         self.stats.current_acked_bytes = self.puts.then_some(0);
         if self.puts {
             self.outgoing = Outgoing::new(self.form(), 0);
-            self.note(Note::Started);
+            self.note(QueuedEvent::Started);
             self.enter(cx, Input::Begun);
         } else {
             self.file.size = size;

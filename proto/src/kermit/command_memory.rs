@@ -3,7 +3,7 @@
 //!
 //! The [`Link`](super::link::Link) goes over to the engine of the transfer and comes back, with its
 //! queue, its reader and its counters; so the queue and the unfinished packet stay where they are,
-//! and only the working memory is divided anew.
+//! and only the working memory is divided again.
 
 use super::config::{Config, MAX_NAME};
 use super::{receiving, sending};
@@ -37,7 +37,7 @@ pub(super) fn divide(lengths: Lengths, memory: &mut [u8]) -> Mem<'_> {
 
 impl Config {
     /// The parts of the memory of a server; a client only receives.
-    pub(super) fn dialogue_lengths(&self, sends: bool) -> Lengths {
+    pub(super) fn command_lengths(&self, sends: bool) -> Lengths {
         let [source, queue, slots, _, _] = self.sender_lengths();
         let [file, out, kept, frame, hold, _] = self.receiver_lengths();
         let own = 2 * Self::queued_len(usize::from(self.send_length));
@@ -48,12 +48,12 @@ impl Config {
 
     /// Bytes of memory that a server needs with this configuration.
     pub fn server_memory(&self) -> usize {
-        self.dialogue_lengths(true).iter().sum()
+        self.command_lengths(true).iter().sum()
     }
 
     /// Bytes of memory that a client needs with this configuration.
     pub fn client_memory(&self) -> usize {
-        self.dialogue_lengths(false).iter().sum()
+        self.command_lengths(false).iter().sum()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a receiver does with bytes and with silence: blocks, damage, EOT, and when to ask again.
+//! A receiver's input and timeouts: blocks, damage, EOT, and when to send a NAK.
 
 use super::{Core, Mem, ReceiverInput, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
@@ -10,30 +10,30 @@ use crate::xymodem::frame::{
     ACK, BS, BadBlock, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
 };
 
-/// What the receiver listens for.
+/// What the receiver expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Hearing {
+pub(super) enum InputMode {
     /// A block, or a character between blocks.
     Blocks,
-    /// EOT came: it is one only if nothing follows before [`Timer::Settle`].
+    /// EOT came: it counts only if nothing follows before [`Timer::Settle`].
     Eot,
-    /// Silence until [`Timer::Settle`], or [`Timer::Noise`] at the latest: what comes is the rest of something
-    /// damaged.
+    /// Silence until [`Timer::Settle`], or [`Timer::Noise`] at the latest: the input is the rest of
+    /// a damaged block.
     Purge { len: usize, cans: u8 },
 }
 
-/// Quiet that shows that a byte stands alone: USB adapters hold bytes back for 16 ms.
+/// Silence after which a byte is single: USB adapters hold bytes back for 16 ms.
 const ALONE: Duration = Duration::from_millis(30);
-/// More damaged bytes than these, half of the shortest block, are a block that must come again;
-/// fewer are a damaged EOT, or what noise made on an idle line.
+/// More damaged bytes than these, half of the shortest block, are a block that must be retransmitted;
+/// fewer are a damaged EOT, or noise on an idle line.
 const MOST_NOISE: usize = SHORT / 2;
-/// Quiet after which lrzsz takes an EOT.
+/// Silence after which lrzsz accepts an EOT.
 const ALONE_LONG: Duration = Duration::from_secs(1);
 
 impl Core {
     pub(super) fn listen(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        match &mut self.hearing {
-            Hearing::Blocks => {
+        match &mut self.input {
+            InputMode::Blocks => {
                 if !self.reader.mid_block() {
                     self.sink.make_room(mem.file, self.reader.longest());
                 }
@@ -51,7 +51,7 @@ impl Core {
                 }
                 used
             }
-            Hearing::Eot => {
+            InputMode::Eot => {
                 self.link.stats.wire_in_bytes += 1;
                 if bytes[0] == EOT {
                     self.eots = self.eots.saturating_add(1);
@@ -62,7 +62,7 @@ impl Core {
                 }
                 1
             }
-            Hearing::Purge { len, cans } => {
+            InputMode::Purge { len, cans } => {
                 for byte in bytes {
                     *cans = match *byte {
                         CAN => cans.saturating_add(1),
@@ -94,10 +94,10 @@ impl Core {
                     (_, Some(true)) => Duration::ZERO,
                     _ => ALONE + config.line.time(4),
                 };
-                self.hearing = Hearing::Eot;
+                self.input = InputMode::Eot;
                 self.link.timers.set(Timer::Settle, cx.now + quiet);
             }
-            // What terminals and flow control put in; before the first block also words.
+            // Inserted by terminals and flow control; before the first block also text.
             0 | b'\r' | b'\n' | 0x11 | 0x13 => self.link.stats.noise_bytes += 1,
             b' '..=b'~' | BS | 0x1b | b'\t' if fresh => self.link.stats.noise_bytes += 1,
             _ if fresh && self.state == Receiving::Header && !self.begun => {
@@ -113,23 +113,23 @@ impl Core {
     fn on_damaged(&mut self, cx: &mut Cx<'_>, why: BadBlock, len: usize) {
         self.link.stats.damaged += 1;
         self.link.cans = 0;
-        // What has got beyond a right header was a block, however little of it came.
+        // With a valid header it was a block, however little of it came.
         self.owed |= len > HEADER;
         cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
     }
 
-    /// Passes over what comes until the line is silent. `cans` have come already.
+    /// Discards input until the line is silent. `cans` have come already.
     fn purge(&mut self, cx: &mut Cx<'_>, len: usize, cans: usize) {
         if cans == 0 && self.is_lost() {
-            // A stream does not fall silent, and nothing can be had again.
+            // A stream is never silent, and nothing can be retransmitted.
             return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
         }
         self.await_quiet(cx);
-        // A line that never falls silent is asked all the same, once in a while.
+        // On a line that is never silent a NAK is sent anyway, once in a while.
         let long = self.link.config.line.time(3 * 1029);
         let most = if long.is_zero() { Duration::from_secs(60) } else { long };
         self.link.timers.set(Timer::Noise, cx.now + most.max(Duration::from_secs(10)));
-        self.hearing = Hearing::Purge { len, cans: cans.min(255) as u8 };
+        self.input = InputMode::Purge { len, cans: cans.min(255) as u8 };
     }
 
     /// From now on the line has to be quiet for as long as a purge takes.
@@ -138,7 +138,7 @@ impl Core {
         self.link.timers.set(Timer::Settle, cx.now + quiet);
     }
 
-    /// After the end: only a repetition of the last thing is ours, and what has the looks of it.
+    /// After the end: only a duplicate of the last packet, or its start, is ours.
     pub(super) fn linger_input(
         &mut self,
         cx: &mut Cx<'_>,
@@ -147,7 +147,7 @@ impl Core {
     ) -> usize {
         let expected = if self.is_batch() { SOH } else { EOT };
         if !self.reader.mid_block() && bytes[0] != expected {
-            // The prompt, or the next protocol: none of ours.
+            // The prompt, or the next protocol: not ours.
             if let Ending::Linger { outcome, .. } = self.link.ending {
                 self.link.ending = Ending::Over(outcome);
             }
@@ -173,12 +173,12 @@ impl Core {
         }
     }
 
-    /// How long to wait for something to begin.
+    /// How long to wait for the start of a block.
     fn wait(&self) -> Duration {
         let config = &self.link.config;
         let longest = config.timeout.get();
         if self.streaming && self.state == Receiving::Data && !self.first {
-            // Nothing is asked for in a stream, but a dead line must not hold us forever.
+            // A stream is not answered, but a dead line must not block us indefinitely.
             return longest * 3;
         }
         if self.first || self.state == Receiving::Header {
@@ -187,7 +187,7 @@ impl Core {
             let usual = start.max(self.gap * 2);
             return match (patient, self.streaming) {
                 (true, _) => longest.max(start),
-                // A `G` that was lost has made the gap long.
+                // A lost `G` made the gap long.
                 (false, true) => usual.min(longest.max(start)),
                 (false, false) => usual,
             };
@@ -197,23 +197,23 @@ impl Core {
         (usual * (1 << self.tries.min(3))).min(longest.max(self.gap * 3))
     }
 
-    /// When silence means something.
+    /// When silence is a timeout.
     pub(super) fn due(&self, memory_len: usize) -> Option<Instant> {
         if self.began.is_none() || !self.takes_input(memory_len) {
             return None;
         }
         let timers = &self.link.timers;
-        Some(match self.hearing {
-            Hearing::Eot => timers.get(Timer::Settle)?,
-            Hearing::Purge { .. } => timers.get(Timer::Settle)?.min(timers.get(Timer::Noise)?),
-            Hearing::Blocks if self.reader.mid_block() => {
+        Some(match self.input {
+            InputMode::Eot => timers.get(Timer::Settle)?,
+            InputMode::Purge { .. } => timers.get(Timer::Settle)?.min(timers.get(Timer::Noise)?),
+            InputMode::Blocks if self.reader.mid_block() => {
                 let quiet = self.link.config.char_timeout.get();
                 self.heard + quiet
             }
-            // Our question has not left yet.
-            Hearing::Blocks if self.link.answers.pending() > 0 => return None,
-            // Noise does not put off the timer.
-            Hearing::Blocks => self.base + self.wait(),
+            // Our request has not left yet.
+            InputMode::Blocks if self.link.answers.pending() > 0 => return None,
+            // Noise does not restart the timer.
+            InputMode::Blocks => self.base + self.wait(),
         })
     }
 
@@ -222,22 +222,22 @@ impl Core {
             return;
         }
         let is_quiet = self.link.timers.expire(Timer::Settle, cx.now);
-        match core::mem::replace(&mut self.hearing, Hearing::Blocks) {
-            Hearing::Eot => self.ended(cx, mem),
-            Hearing::Purge { len, cans } => {
+        match core::mem::replace(&mut self.input, InputMode::Blocks) {
+            InputMode::Eot => self.ended(cx, mem),
+            InputMode::Purge { len, cans } => {
                 self.owed |= len > MOST_NOISE;
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
                 }
                 let patience = self.link.config.patience.get();
                 if !is_quiet && cx.now - self.good >= patience {
-                    // Never silent, and never a block: whatever that is, it will not stop for us.
+                    // Never silent, and never a block: it will not stop for us.
                     return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
                 }
                 self.ask_for_more(cx);
             }
-            Hearing::Blocks if self.reader.mid_block() => self.broke_off(cx, mem),
-            Hearing::Blocks => self.nothing_came(cx),
+            InputMode::Blocks if self.reader.mid_block() => self.broke_off(cx, mem),
+            InputMode::Blocks => self.nothing_came(cx),
         }
     }
 
@@ -252,7 +252,7 @@ impl Core {
         self.ask_for_more(cx);
     }
 
-    /// A damaged block is over.
+    /// The end of a damaged block.
     fn ask_for_more(&mut self, cx: &mut Cx<'_>) {
         if self.is_lost() {
             return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
@@ -260,7 +260,7 @@ impl Core {
         self.ask_again(cx, true);
     }
 
-    /// Something of a stream was damaged, block 0 included: `G` said again would mean to go on.
+    /// A stream was damaged, block 0 included: another `G` would mean to continue.
     fn is_lost(&self) -> bool {
         self.streaming && (self.owed || self.state == Receiving::Data)
     }
@@ -280,7 +280,7 @@ impl Core {
         };
         let last = self.file.left.is_some_and(|left| left.files <= 1);
         if last && self.state == Receiving::Header && self.tries >= 3 {
-            // Some senders leave out the empty block 0; this one had announced its last file.
+            // Some senders omit the empty block 0; this one had announced its last file.
             self.enter(cx, ReceiverInput::Done);
             return self.link.end(cx, Outcome::Done, false);
         }
@@ -291,7 +291,7 @@ impl Core {
         if unheard && !self.is_batch() && self.start == WANT_CRC {
             let starts = self.link.config.starts;
             if starts > 0 && self.starts >= starts {
-                // Nobody knows CRCs, it seems.
+                // The sender seems not to know CRCs.
                 self.start = NAK;
                 self.reader = BlockReader::new(Check::Sum, self.reader.longest());
                 self.reader.either = true;

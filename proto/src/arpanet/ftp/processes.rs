@@ -1,4 +1,4 @@
-//! Processes with their memory, for programs that keep several on one host.
+//! Processes with their memory, for programs that run several on one host.
 
 use super::{Asked, Granted, Mem, Options, Session, User, lengths};
 use crate::arpanet::leader::Address;
@@ -54,32 +54,32 @@ impl<M: Memory> Client<M> {
         user.want(name, mem.names)
     }
 
-    /// Goes on as far as it can. To be called after anything has moved.
+    /// Makes all possible progress. Call it after any change.
     pub fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (user, mut mem) = self.parts();
         user.pump(cx, host, &mut mem);
     }
 
-    /// What it wants of the store; the same until answered.
+    /// The current store request; the same until answered.
     pub fn request(&mut self) -> Option<Request<'_>> {
         let (user, mem) = self.parts();
         user.request(mem.file, mem.name)
     }
 
-    /// The store's answer.
+    /// The store's reply.
     pub fn reply(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, reply: Reply<'_>) {
         let (user, mut mem) = self.parts();
         user.reply(cx, host, &mut mem, reply);
         user.pump(cx, host, &mut mem);
     }
 
-    /// The next thing to tell the person.
+    /// The next event for the user.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let (user, mem) = self.parts();
         user.event(mem.name, mem.message)
     }
 
-    /// The person's wish.
+    /// A command of the user.
     pub fn command(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, command: Command) {
         let (user, mut mem) = self.parts();
         user.command(cx, host, command);
@@ -91,19 +91,19 @@ impl<M: Memory> Client<M> {
         self.user.deadline()
     }
 
-    /// Lets timers run out.
+    /// Handles expired timers.
     pub fn tick(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (user, mut mem) = self.parts();
         user.tick(cx, host);
         user.pump(cx, host, &mut mem);
     }
 
-    /// Where it stands. It is over when its host has nothing more to say to anybody.
+    /// Its status. It is over when its host has no more output.
     pub fn status(&self) -> Status {
         self.user.status()
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn stats(&self) -> &Stats {
         self.user.counters()
     }
@@ -134,13 +134,13 @@ impl<M: Memory> Service<M> {
         (&mut self.session, Mem::divide(self.buffer_len, self.memory.as_mut()))
     }
 
-    /// Goes on as far as it can. To be called after anything has moved.
+    /// Makes all possible progress. Call it after any change.
     pub fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (session, mut mem) = self.parts();
         session.pump(cx, host, &mut mem);
     }
 
-    /// What it wants of its program; the same until answered.
+    /// The current request to its program; the same until answered.
     pub fn asked(&mut self) -> Option<Asked<'_>> {
         let (session, mem) = self.parts();
         session.asked(mem.line)
@@ -153,20 +153,20 @@ impl<M: Memory> Service<M> {
         session.pump(cx, host, &mut mem);
     }
 
-    /// What it wants of the store; the same until answered.
+    /// The current store request; the same until answered.
     pub fn request(&mut self) -> Option<Request<'_>> {
         let (session, mem) = self.parts();
         session.request(mem.file, mem.name)
     }
 
-    /// The store's answer.
+    /// The store's reply.
     pub fn reply(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, reply: Reply<'_>) {
         let (session, mut mem) = self.parts();
         session.reply(cx, host, &mut mem, reply);
         session.pump(cx, host, &mut mem);
     }
 
-    /// The next thing to tell the person.
+    /// The next event for the user.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let (session, mem) = self.parts();
         session.event(mem.name)
@@ -177,14 +177,14 @@ impl<M: Memory> Service<M> {
         self.session.deadline()
     }
 
-    /// Lets timers run out.
+    /// Handles expired timers.
     pub fn tick(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (session, mut mem) = self.parts();
         session.tick(cx, host);
         session.pump(cx, host, &mut mem);
     }
 
-    /// Whether the user has gone, and nothing is left to do.
+    /// Whether the user has disconnected, and nothing is left to do.
     pub fn is_over(&self) -> bool {
         self.session.is_over()
     }
@@ -194,7 +194,7 @@ impl<M: Memory> Service<M> {
         self.session.with()
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn stats(&self) -> &Stats {
         self.session.stats()
     }
