@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use wetstring_drive::datagram::secure::{
-    Answer, Frame, GOOD_FOR, GUESSES, Gate, HALVES, Heard, Initiator, OVERHEAD, Proved, SHORTEST,
+    Answer, Frame, GOOD_FOR, GUESSES, Gate, HALVES, GateOutput, Initiator, OVERHEAD, Proved, SHORTEST,
     Session, Why,
 };
 use wetstring_drive::datagram::{Credentials, Phrase};
@@ -41,16 +41,16 @@ impl Door {
     fn hear(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
         let frame = Frame::parse(bytes)?;
         match self.gate.hear(self.now, from, frame, bytes.len(), &mut self.open) {
-            Heard::Nothing => None,
-            Heard::Answer(answer) => {
+            GateOutput::Nothing => None,
+            GateOutput::Answer(answer) => {
                 assert!(answer.len() <= bytes.len(), "{} for {}", answer.len(), bytes.len());
                 Some(answer)
             }
-            Heard::Refused(answer, why) => {
+            GateOutput::Refused(answer, why) => {
                 self.refused = Some(why);
                 Some(answer)
             }
-            Heard::Proved(proved) => {
+            GateOutput::Proved(proved) => {
                 self.proved = Some(*proved);
                 None
             }
@@ -58,7 +58,7 @@ impl Door {
     }
 }
 
-/// One who dials, as far as he has come.
+/// One who dials, as far as he has arrived.
 struct Caller<'c> {
     asking: Initiator<'c>,
     session: Option<Session>,
@@ -144,7 +144,7 @@ fn three_wrong_phrases_and_it_is_over() {
         assert!(door.proved.is_none() && caller.session.is_none());
         assert_eq!(door.refused, Some(Why::Code));
         assert!(caller.refused.is_some_and(|why| why.contains("ours is another")));
-        // However long he goes on, he has had his guess.
+        // However long he continues, he has had his guess.
         for _ in 0..50 {
             door.now = door.now + Duration::from_secs(1);
             talk(&mut door, &mut caller, 1, &mut |_, _, _| {});

@@ -1,4 +1,4 @@
-//! Datagrams over the loopback interface: sessions, partners that are not what they say, floods.
+//! Datagrams over the loopback interface: sessions, peers that are not what they say, floods.
 
 use crate::pump;
 
@@ -43,12 +43,12 @@ fn packets_of_every_size_pass_sealed_and_plain() {
             let house = House::new(credentials.clone(), 300).open();
             let sent = pump(Below::Udp, house.at, &ours, (300, len)).unwrap();
             assert_eq!(sent.outcome, Outcome::Done, "{len}");
-            let (knocks, finished) = house.end();
+            let (stats, finished) = house.end();
             assert_eq!(finished[0].outcome, Outcome::Done);
             assert_eq!(finished[0].twice, 0);
             // Whatever the interface takes, a session begins with what Ethernet does.
-            assert_eq!(finished[0].partner.packet_max, 1452 - 32);
-            assert!(knocks.bytes_to_unproved <= knocks.bytes_of_unproved, "{knocks:?}");
+            assert_eq!(finished[0].peer.packet_max, 1452 - 32);
+            assert!(stats.bytes_to_unproved <= stats.bytes_of_unproved, "{stats:?}");
         }
     }
 }
@@ -59,8 +59,8 @@ fn each_end_learns_the_key_of_the_other() {
     let house = House::new(Credentials::Keys(theirs.clone()), 10).open();
     let sent = pump(Below::Udp, house.at, &Credentials::Keys(ours.clone()), (10, 100)).unwrap();
     let (_, finished) = house.end();
-    assert_eq!(sent.partner.key, Some(theirs.public));
-    assert_eq!(finished[0].partner.key, Some(ours.public));
+    assert_eq!(sent.peer.key, Some(theirs.public));
+    assert_eq!(finished[0].peer.key, Some(ours.public));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn where_nobody_listens_it_is_said_at_once() {
     let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let began = Instant::now();
     let said = pump(Below::Udp, free, &keys(), (1, 100));
-    assert!(matches!(said, Err(DialError::NobodyListens)), "{said:?}");
+    assert!(matches!(said, Err(DialError::NotListening)), "{said:?}");
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 
@@ -115,8 +115,8 @@ fn a_listener_that_encrypts_refuses_what_is_plain() {
     assert!(len <= open.len());
     assert!(answer[..len].windows(7).any(|text| text == b"--plain"));
     pump(Below::Udp, house.at, &keys(), (10, 100)).unwrap();
-    let (knocks, finished) = house.end();
-    assert_eq!((knocks.refused_plain, finished.len()), (1, 1));
+    let (stats, finished) = house.end();
+    assert_eq!((stats.refused_plain, finished.len()), (1, 1));
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -190,7 +190,7 @@ fn a_path_that_takes_no_long_datagrams_is_found_out() {
         );
     let sent = pump(Below::Udp, relay.at, &keys(), (20, 100_000)).unwrap();
     assert_eq!(sent.outcome, Outcome::Done);
-    assert_eq!(sent.partner.packet_max, 1200 - 32);
+    assert_eq!(sent.peer.packet_max, 1200 - 32);
     house.end();
     relay.end();
 }
@@ -231,12 +231,12 @@ fn through(count: u32, bad: bool, most: impl Fn(usize) -> usize + Send + 'static
     });
     let sent = pump(Below::Udp, relay.at, &secret(SECRET), (count, 1400)).unwrap();
     assert_eq!(sent.outcome, Outcome::Done);
-    let (knocks, finished) = house.end();
+    let (stats, finished) = house.end();
     relay.end();
     assert_eq!((finished[0].outcome, finished[0].twice), (Outcome::Done, 0));
-    assert!(knocks.bytes_to_unproved <= knocks.bytes_of_unproved, "{knocks:?}");
+    assert!(stats.bytes_to_unproved <= stats.bytes_of_unproved, "{stats:?}");
     let seen = *seen.lock().unwrap();
-    (seen, sent.partner.packet_max)
+    (seen, sent.peer.packet_max)
 }
 
 #[test]
@@ -311,11 +311,11 @@ fn a_flood_of_strangers_is_small_change() {
     // Somebody who means it gets in all the same.
     let sent = pump(Below::Udp, house.at, &keys(), (50, 500)).unwrap();
     assert_eq!(sent.outcome, Outcome::Done);
-    let (knocks, finished) = house.end();
+    let (stats, finished) = house.end();
     assert_eq!(finished.len(), 1);
-    assert!(knocks.most_waiting <= 64, "{knocks:?}");
-    assert!(knocks.bytes_of_unproved > 5_000_000, "the flood came: {knocks:?}");
-    assert!(knocks.bytes_to_unproved < knocks.bytes_of_unproved / 4, "{knocks:?}");
+    assert!(stats.most_waiting <= 64, "{stats:?}");
+    assert!(stats.bytes_of_unproved > 5_000_000, "the flood came: {stats:?}");
+    assert!(stats.bytes_to_unproved < stats.bytes_of_unproved / 4, "{stats:?}");
 }
 
 #[test]

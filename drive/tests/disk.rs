@@ -413,7 +413,7 @@ fn a_part_of_another_file_makes_room() {
     assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
     assert_eq!(parts.offer(afresh), TAKEN);
     assert!(parts.write(0, b"abc") && parts.close(false));
-    // Interrupted, it can be gone on with.
+    // Interrupted, it can be continued with.
     assert_eq!((parts.text("f.part"), parts.store.files().len()), ("abc".into(), 2));
     assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
     assert!(parts.write(3, b"def") && parts.close(true));

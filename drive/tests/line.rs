@@ -86,7 +86,7 @@ fn unknown_forms_say_what_is_expected() {
     for text in ["", "ttyUSB0", "http://host:80", "COM", "COM0", "COMX", "readme.txt", "tcp:host"] {
         let said = error(text);
         assert!(said.starts_with("expected a line") && !said.contains('\n'), "{said}");
-        // Of what a person has typed only a line comes back, not a page.
+        // Of what a user has typed only a line comes back, not a page.
         assert!(said.len() < 150, "{said}");
         assert!(!LineSpec::looks_like(text));
     }

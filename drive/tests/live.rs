@@ -44,7 +44,7 @@ impl Running {
     }
 }
 
-/// Opens an end, and gives the last word that a person is told.
+/// Opens an end, and gives the last word that a user is told.
 fn open(spec: &str) -> (Box<dyn Port>, String) {
     let spec: LineSpec = spec.parse().expect("a good line");
     let mut name = String::new();

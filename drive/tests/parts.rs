@@ -107,7 +107,7 @@ fn a_part_received_in_the_same_batch_stays() {
     }
 }
 
-/// A leftover of ours that was given another name is a person's file.
+/// A leftover of ours that was given another name is a user's file.
 #[test]
 fn a_leftover_that_was_renamed_is_no_leftover() {
     let directory = directory();
@@ -174,8 +174,8 @@ fn unlock(directory: &TempDir) {
     }
 }
 
-/// An earlier version left no marks. What the partner has found to be the beginning of its file is
-/// taken over as a copy; the file itself stays, for it may be a person's all the same.
+/// An earlier version left no marks. What the peer has found to be the beginning of its file is
+/// taken over as a copy; the file itself stays, for it may be a user's all the same.
 #[test]
 fn an_unmarked_part_is_continued_as_a_copy_where_it_is_compared() {
     let directory = directory();
@@ -202,7 +202,7 @@ fn an_unmarked_part_is_continued_as_a_copy_where_it_is_compared() {
     assert_eq!(store.files().last().unwrap().resumed_from, 5);
     fs::remove_file(path(&directory, "f")).unwrap();
 
-    // A person who says that what is here is the beginning is believed, and keeps it.
+    // A user who says that what is here is the beginning is believed, and keeps it.
     let options = ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() };
     let mut told = DiskStore::receiving(directory.path(), options).unwrap();
     assert_eq!(offer(&mut told, resumed), Some(5));

@@ -60,7 +60,7 @@ fn write_all(port: &mut dyn Port, mut bytes: &[u8]) {
     }
 }
 
-/// Reads until so many bytes have come or the other end has closed.
+/// Reads until so many bytes have arrived or the peer has closed.
 fn read_up_to(port: &mut dyn Port, len: usize) -> Vec<u8> {
     let mut all = Vec::new();
     let mut buffer = vec![0; 100_000];
@@ -231,7 +231,7 @@ fn an_end_takes_twice_its_patience_at_most() {
     {
         for patience in [0, 400].map(Duration::from_millis) {
             let (mut port, _) = open_noting(spec);
-            // The partner reads nothing of this.
+            // The peer reads nothing of this.
             while port.write(&[0; 4096]).unwrap().is_some() {}
             let start = Instant::now();
             port.finish(patience).unwrap();
@@ -299,15 +299,15 @@ fn a_pty_can_be_linked_and_outlives_its_partners() {
     assert_eq!(notes, [format!("pty {} -> {device}", link.display())]);
     assert_eq!(std::fs::read_link(&link).unwrap(), Path::new(&device));
     for _ in 0..2 {
-        let mut partner = std::fs::OpenOptions::new().read(true).write(true).open(&link).unwrap();
-        partner.write_all(b"\x00\x11\x13\xffhello").unwrap();
+        let mut peer = std::fs::OpenOptions::new().read(true).write(true).open(&link).unwrap();
+        peer.write_all(b"\x00\x11\x13\xffhello").unwrap();
         assert_eq!(read_up_to(&mut *port, 9), b"\x00\x11\x13\xffhello");
         write_all(&mut *port, b"\x03\x04\r\n");
         let mut got = [0; 4];
-        partner.read_exact(&mut got).unwrap();
+        peer.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"\x03\x04\r\n");
     }
-    assert_eq!(port.read(&mut [0; 10]).unwrap(), None, "gone partners do not close it");
+    assert_eq!(port.read(&mut [0; 10]).unwrap(), None, "gone peers do not close it");
     drop(port);
     assert!(std::fs::symlink_metadata(&link).is_err(), "the link goes with the pty");
 

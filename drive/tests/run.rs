@@ -205,7 +205,7 @@ fn a_line_that_closes_is_a_failure_of_the_line_and_the_part_is_kept() {
     assert_eq!(store.files()[0].outcome, FileOutcome::Partial);
     assert_eq!(std::fs::read(directory.path().join("f.part")).unwrap(), b"only this");
 
-    // The sender's side: what the partner said last is still heard.
+    // The sender's side: what the peer said last is still heard.
     let (mut near, far) = pair();
     io::Write::write_all(&mut &far.stream, b"!").unwrap();
     drop(far);
@@ -250,9 +250,9 @@ fn the_first_signal_tells_the_partner_and_the_second_ends_at_once() {
     let mut told = Vec::new();
     drop(near);
     io::Read::read_to_end(&mut far.stream, &mut told).unwrap();
-    assert_eq!(told.last(), Some(&b'!'), "the partner was not told");
+    assert_eq!(told.last(), Some(&b'!'), "the peer was not told");
 
-    // A partner that reads nothing cannot be told; that takes the grace, a second signal nothing.
+    // A peer that reads nothing cannot be told; that takes the grace, a second signal nothing.
     for (count, least, most) in [(1, 300, 2000), (2, 0, 250)] {
         let signals = Signals::detached().unwrap();
         let (mut near, _far) = pair();

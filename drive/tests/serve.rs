@@ -405,7 +405,7 @@ fn only_users_come_in_and_guessing_is_slow_and_ends() {
     }
     assert_eq!(said[..3], [no("Access denied"), no("Access denied"), no("Access denied")]);
     assert_eq!(said[5], no("Too many wrong passwords, try again in 1 s"));
-    // Who has come in from there before does not wait for that.
+    // Who has arrived from there before does not wait for that.
     let began = std::time::Instant::now();
     let login = ask(&mut s, &C::Login([b"anna", b"right", b""]));
     assert_eq!(login, Said::Text("You are logged in".into()));

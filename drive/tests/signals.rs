@@ -93,7 +93,7 @@ fn a_signal_shortens_the_patience_to_what_is_left_of_a_second() {
     assert_eq!((signals.since_first(), signals.patience(usual)), (None, usual));
     signals.raise(2);
     std::thread::sleep(Duration::from_millis(100));
-    // The second does not begin the second anew.
+    // The second does not begin the second again.
     signals.raise(2);
     assert!(signals.since_first().unwrap() >= Duration::from_millis(100));
     let left = signals.patience(usual);
@@ -115,7 +115,7 @@ fn a_source_that_stays_silent_does_not_hold_up_the_end() {
         assert!(matches!(store.answer(Request::Next), Reply::File(_)));
         let mut byte = [0];
         for _ in 0..2 {
-            // The second is asked for when the signal has come already.
+            // The second is asked for when the signal has arrived already.
             eprintln!("waits");
             let read = store.answer(Request::Read { offset: 0, into: &mut byte });
             assert!(matches!(read, Reply::Failed(_)), "{read:?}");

@@ -95,7 +95,7 @@ fn run(stacks: &mut [Stack; 2], stop: &AtomicBool, ping: bool) -> Ended {
                 longest_packet = longest_packet.max(packet.len());
                 stacks[1 - from].came(now, &packet);
                 moved = true;
-                // Queues are short; what has come is worked off at once.
+                // Queues are short; what has arrived is worked off at once.
                 stacks[1 - from].turn(now);
             }
         }
@@ -397,7 +397,7 @@ fn packet(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), numbers: [u32; 2], flags: 
     [ip, tcp].concat()
 }
 
-/// A partner that sends whatever it likes: ports that were not forwarded stay shut, whatever address is
+/// A peer that sends whatever it likes: ports that were not forwarded stay shut, whatever address is
 /// called and whoever says that he calls, and memory is what was agreed.
 #[test]
 fn a_hostile_partner_reaches_no_more_than_the_forward() {

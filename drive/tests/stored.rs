@@ -114,7 +114,7 @@ fn a_part_that_others_lay_hands_on_is_not_whole() {
     for collision in [Collision::Rename, Collision::Replace, Collision::Backup, Collision::Append] {
         for hand in Hand::ALL {
             for late in [false, true] {
-                // What changes after it was compared would have to be looked at for ever.
+                // What changes after it was compared would have to be looked at indefinitely.
                 if late && hand == Hand::Changes {
                     continue;
                 }

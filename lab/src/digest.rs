@@ -97,7 +97,7 @@ impl Wire {
     }
 }
 
-/// An outcome in a word of this module, so that nothing depends on what a person is told.
+/// An outcome in a word of this module, so that nothing depends on what a user is told.
 fn code(outcome: Outcome) -> String {
     let Outcome::Failed(Failure { blame, kind }) = outcome else { return "done;".to_owned() };
     let blame = match blame {

@@ -83,7 +83,7 @@ impl Usage {
 /// not go back in time.
 pub trait Element {
     /// Offers bytes at `end`, and says how many were taken. A short take is back pressure: offer
-    /// the rest again at [`Element::room`], or after something was emitted at the other end.
+    /// the rest again at [`Element::room`], or after something was emitted at the peer.
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize;
 
     /// When [`Element::emit`] at `end` wants to be called next, because output is due there or
@@ -134,7 +134,7 @@ pub(crate) trait Inside {
             let at = last.map_or(at, |last: Instant| last.max(at));
             let moved = self.settle(&mut Cx { now: at, trace: &mut *cx.trace });
             if !moved && last == Some(at) {
-                // Nothing moved twice at one time: a refusal stands until the time has gone on.
+                // Nothing moved twice at one time: a refusal stands until the time has continued.
                 break;
             }
             last = Some(at);

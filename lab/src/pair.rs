@@ -29,9 +29,9 @@ use wetstring_proto::{Duration, Instant};
 
 /// Bytes that a port takes from an engine, or gives to it, at a time.
 const PORT_BYTES: usize = 64;
-/// So many calls at one moment without the time going on are a storm.
+/// So many calls at one moment without the time continuing are a storm.
 const CALLS_AT_ONE_TIME: u64 = 200_000;
-/// So many turns of the loop without the time going on, too.
+/// So many turns of the loop without the time continuing, too.
 const TURNS_AT_ONE_TIME: u32 = 1000;
 /// So many timers that run out at one moment, too.
 const TIMERS_AT_ONE_TIME: u32 = 100;
@@ -83,7 +83,7 @@ impl std::fmt::Display for Stop {
 /// Something that is done to a run at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// The person at this end wishes something.
+    /// The user at this end wishes something.
     Command(End, Command),
     /// The faults of the element stop.
     Calm,

@@ -1,6 +1,6 @@
 //! Files that are too long to be kept: their content follows from the place.
 //!
-//! A scenario that moves half a gigabyte, or goes on until it has been measured, needs no memory for
+//! A scenario that moves half a gigabyte, or continues until it has been measured, needs no memory for
 //! it: the source makes what is read, the sink compares what is written, and both know the digests.
 
 use std::collections::BTreeMap;
@@ -117,14 +117,14 @@ impl Store for PatternSource {
 #[derive(Clone, Debug, Default)]
 pub struct PatternSink {
     pattern: Pattern,
-    /// What has come, as ranges that do not touch: ends by beginnings.
+    /// What has arrived, as ranges that do not touch: ends by beginnings.
     ranges: BTreeMap<u64, u64>,
     complete: bool,
     wrong: bool,
 }
 
 impl PatternSink {
-    /// Nothing has come.
+    /// Nothing has arrived.
     pub fn new() -> Self {
         Self::default()
     }

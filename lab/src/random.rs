@@ -1,7 +1,7 @@
 //! Chance, by seed: one stream per (seed, element, purpose).
 //!
 //! A stream's state is derived from the text `element`, a zero byte and `purpose`, hashed with
-//! XXH3 under the seed; the generator is xoshiro256**. Both are fixed for ever: a seed that failed
+//! XXH3 under the seed; the generator is xoshiro256**. Both are fixed indefinitely: a seed that failed
 //! once fails again. Because each purpose has its own stream, a new element or a new kind of noise
 //! disturbs none of the others.
 

@@ -54,7 +54,7 @@ pub struct Sharing {
 const ENDLESS: u64 = 1 << 50;
 /// Bytes that are offered to a connection at a time.
 const CHUNK: usize = 1 << 15;
-/// Calls at one moment beyond which the time does not go on.
+/// Calls at one moment beyond which the time does not continue.
 const CALLS_AT_ONE_TIME: u32 = 1000;
 
 /// Both ends of NETBLT, and their stores.
@@ -150,7 +150,7 @@ impl Sharing {
     ///
     /// # Panics
     ///
-    /// If other bytes come than were sent, or if something does not let the time go on.
+    /// If other bytes come than were sent, or if something does not let the time continue.
     pub fn run(&self, period: Duration, count: usize) -> Vec<Vec<u64>> {
         let shared = Shared::flows(&self.path, self.flows.len().min(255) as u8);
         let mut engines: Vec<Option<Engines>> = self.flows.iter().map(Flow::engines).collect();

@@ -7,7 +7,7 @@ use wetstring_proto::file::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Content that is made, not kept: the same kind, seed and length give the same bytes for ever.
+/// Content that is made, not kept: the same kind, seed and length give the same bytes indefinitely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// All bytes equally likely; cannot be compressed.
@@ -331,7 +331,7 @@ impl MemorySink {
         self
     }
 
-    /// What has come, in order, whole or not.
+    /// What has arrived, in order, whole or not.
     pub fn received(&self) -> &[Received] {
         &self.received
     }

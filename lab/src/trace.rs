@@ -76,8 +76,8 @@ impl Recorder {
     }
 
     /// The trace that `who` writes into. A word without spaces.
-    pub fn of<'a>(&'a mut self, who: &'static str) -> Voice<'a> {
-        Voice { recorder: self, who }
+    pub fn of<'a>(&'a mut self, who: &'static str) -> NamedTrace<'a> {
+        NamedTrace { recorder: self, who }
     }
 
     /// Writes one line of `who`.
@@ -99,12 +99,12 @@ impl Recorder {
 
 /// One of those who write into a [`Recorder`].
 #[derive(Debug)]
-pub struct Voice<'a> {
+pub struct NamedTrace<'a> {
     recorder: &'a mut Recorder,
     who: &'static str,
 }
 
-impl Trace for Voice<'_> {
+impl Trace for NamedTrace<'_> {
     fn record(&mut self, at: Instant, event: &TraceEvent<'_>) {
         self.recorder.note(at, self.who, event);
     }

@@ -3,7 +3,7 @@
 //! A transfer's mean rate has its beginning in it (a connection is made, a rate is found) and its end
 //! (late repairs). "The steady-state throughput is the rate at which data is transmitted as the
 //! transfer size approaches infinity" [RFC 1030 §3]; here: bytes that the far end's store, or its
-//! program, was given in order between two moments of a transfer that goes on.
+//! program, was given in order between two moments of a transfer that continues.
 
 use wetstring_proto::{Duration, Instant};
 
@@ -28,7 +28,7 @@ impl Window {
     }
 }
 
-/// Counts what arrives in a window, while time goes on in steps.
+/// Counts what arrives in a window, while time continues in steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter {
     window: Window,

@@ -333,7 +333,7 @@ fn the_prediction_is_what_happens() {
         assert_eq!(advice.before_ns, ns(&outcome));
         let (change, predicted) = advice.best.clone().unwrap_or_else(|| panic!("{advice:?}"));
         assert!(change.setting.starts_with(setting), "{change:?} of\n{text}");
-        // A person takes the advice, in the scenario's own notation.
+        // A user takes the advice, in the scenario's own notation.
         let mut sets = Vec::new();
         let text = if change.setting == "protocol" {
             sets.push(format!("protocol={}", change.to));

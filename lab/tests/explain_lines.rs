@@ -25,7 +25,7 @@ fn account(lines: &[String]) -> Account {
 }
 
 /// The sender's own trace, as `wst send` writes it: what the port says and what was set, and nothing
-/// of the other end.
+/// of the peer.
 fn of_sender(lines: &[String], said: &[&str]) -> Account {
     let head = said.iter().map(|said| format!("0.000000000 run {said}"));
     let own = lines.iter().filter(|line| line.split(' ').nth(1) == Some("A")).cloned();

@@ -16,7 +16,7 @@ fn subnet(words: &str) -> Subnet {
     Subnet::new(&words.parse::<SubnetModel>().unwrap())
 }
 
-/// A message to the host of the other end, with so many bits behind its leader.
+/// A message to the host of the peer, with so many bits behind its leader.
 fn message(from: End, link: u8, bits: usize) -> Vec<u8> {
     let mut octets = vec![0; 4 + bits.div_ceil(8)];
     let leader = Leader::regular(SubnetModel::HOSTS[from.other().index()], link);

@@ -121,7 +121,7 @@ fn the_same_scenario_gives_the_same_trace() {
     }
 }
 
-/// The receiver does not ask for a packet that cannot have come yet, however long the way. (The
+/// The receiver does not ask for a packet that cannot have arrived yet, however long the way. (The
 /// sender's first two may be sent twice: nobody has measured anything then.)
 #[test]
 fn a_long_way_packet_by_packet_is_no_reason_to_ask_again() {

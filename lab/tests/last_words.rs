@@ -1,5 +1,5 @@
 //! The last word leaves before an engine ends, in every protocol, whichever end gives up, and however slowly
-//! the port takes it: the other end is told, and does not have to find out by its timers.
+//! the port takes it: the peer is told, and does not have to find out by its timers.
 
 use wetstring_lab::element::End;
 use wetstring_lab::pair::{Act, Pair};

@@ -179,7 +179,7 @@ fn without_flow_control_a_slow_reader_loses_what_does_not_fit() {
 
 #[test]
 fn xon_and_xoff_in_the_data_disappear_and_act() {
-    // End B sends an XOFF as data: A stops, and goes on at the XON half a second later.
+    // End B sends an XOFF as data: A stops, and continues at the XON half a second later.
     let mut element = line("10000,xonxoff");
     let mut cx = Cx { now: Instant(0), trace: &mut NoTrace };
     element.offer(&mut cx, End::B, b"a\x13b");

@@ -135,7 +135,7 @@ fn every_character_comes_when_the_bits_of_its_frame_say() {
         let mut pair = ModemPair::new(&model);
         let mut hosts = [host(&sent), host(&[])];
         run(&mut pair, &mut hosts, u64::MAX);
-        // The first frame is full when 128 characters have come; then the flag under way ends.
+        // The first frame is full when 128 characters have arrived; then the flag under way ends.
         let full = 128 * 10 * SECOND / 115_200;
         let mut bit = (full * line / SECOND + 1).next_multiple_of(8);
         for (number, octets) in sent.chunks(128).enumerate() {

@@ -10,7 +10,7 @@ fn pair(text: &str) -> PepPair {
     PepPair::new(&model)
 }
 
-/// Runs a pair for so long. `each` is told what has come out at both ends, and says what is offered.
+/// Runs a pair for so long. `each` is told what has arrived out at both ends, and says what is offered.
 fn run(
     pair: &mut PepPair,
     seconds: u64,

@@ -7,12 +7,12 @@ use wetstring_proto::{Cx, Instant, NoTrace};
 const MS: u64 = 1_000_000;
 
 /// An element and its time.
-struct Desk<E> {
+struct Rig<E> {
     element: E,
     now: u64,
 }
 
-impl<E: Element> Desk<E> {
+impl<E: Element> Rig<E> {
     /// Offers everything at once.
     fn send(&mut self, end: End, bytes: &[u8]) {
         let mut cx = Cx { now: Instant(self.now), trace: &mut NoTrace };
@@ -47,14 +47,14 @@ fn bytes(out: &[(u64, u8)]) -> Vec<u8> {
     out.iter().map(|(_, byte)| *byte).collect()
 }
 
-fn host(text: &str) -> Desk<Ibm7171> {
+fn host(text: &str) -> Rig<Ibm7171> {
     let model: Ibm7171Model = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-    Desk { element: Ibm7171::new(&model), now: 0 }
+    Rig { element: Ibm7171::new(&model), now: 0 }
 }
 
-fn server(text: &str) -> Desk<TelnetPath> {
+fn server(text: &str) -> Rig<TelnetPath> {
     let model: TelnetModel = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-    Desk { element: TelnetPath::new(&model), now: 0 }
+    Rig { element: TelnetPath::new(&model), now: 0 }
 }
 
 /// When so many characters at 19200 are over.

@@ -198,7 +198,7 @@ fn one(seed: u64, show: bool) -> (bool, bool) {
     assert!(told <= sink.complete().count(), "{}", say());
     // Liveness: it ends, and well if nobody meddled.
     let (active, passive) = if write { (&report.a, &report.b) } else { (&report.b, &report.a) };
-    // A passive end that nobody has opened waits for ever.
+    // A passive end that nobody has opened waits indefinitely.
     let unopened = passive.stats.file_bytes + passive.stats.timeouts + passive.done == 0;
     assert!(active.outcome.is_some() && (passive.outcome.is_some() || unopened), "{}", say());
     let whole = report.is_done() && sink.complete().count() == count;

@@ -48,8 +48,8 @@ fn complaints_name_file_and_line() {
         ),
         ("if = 1 1 {\n echo a\n", "?t.ksc:1: expected } before the end of the file\n"),
         ("set window 99\n", "?t.ksc:1: expected 1 to 32 for WINDOW-SIZE, got 99\n"),
-        ("goto nowhere\n", "?t.ksc:1: there is no label nowhere\n"),
-        ("ftp open x\n", "?t.ksc:1: this command of C-Kermit is not there in this program\n"),
+        ("goto nowhere\n", "?t.ksc:1: no such label: nowhere\n"),
+        ("ftp open x\n", "?t.ksc:1: this command of C-Kermit is not supported\n"),
     ] {
         assert_eq!(complaint(script), expected, "{script}");
     }
@@ -58,18 +58,18 @@ fn complaints_name_file_and_line() {
 #[test]
 fn recursion_without_end_is_a_clear_error() {
     let (_, errors, end) = run("define mac do mac\nmac\n");
-    assert!(errors.contains("macros and files inside each other"), "{errors}");
+    assert!(errors.contains("nested macros and files"), "{errors}");
     assert_eq!(end, End::Stopped { status: 1 });
     let (_, errors, _) = run("define mac return \\fexec(mac)\necho \\fexec(mac)\n");
-    assert!(errors.contains("macros and files inside each other"), "{errors}");
+    assert!(errors.contains("nested macros and files"), "{errors}");
     let (_, errors, _) = run("take t.ksc\n");
-    assert!(errors.contains("macros and files inside each other"), "{errors}");
+    assert!(errors.contains("nested macros and files"), "{errors}");
     let (_, errors, _) =
         run("define mac { if 1 { if 1 { if 1 { if 1 { if 1 { do mac } } } } } }\nmac\n");
-    assert!(errors.contains("inside each other"), "{errors}");
+    assert!(errors.contains("nested"), "{errors}");
     let deep = "if 1 { ".repeat(5000) + &"}".repeat(5000);
     let (_, errors, _) = run(&format!("{deep}\n"));
-    assert!(errors.contains("blocks inside each other"), "{errors}");
+    assert!(errors.contains("nested blocks"), "{errors}");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn others_become_tasks_too() {
         ("connect\n", Call::Perform(Task::Terminal)),
         (
             "disable delete\n",
-            Call::Perform(Task::Allow { what: "delete".into(), scope: Scope::Nobody }),
+            Call::Perform(Task::Allow { what: "delete".into(), scope: Scope::Disabled }),
         ),
         (
             "enable cd local\n",

@@ -34,14 +34,14 @@ pub enum Part {
     OtherSide,
     /// The modem's packets were not full.
     Unfilled,
-    /// What a person typed meanwhile, and its echo.
+    /// What a user typed meanwhile, and its echo.
     Typing,
     /// There were bytes to send, and the line or the port did not take them.
     FlowControl,
     /// Bytes were ready or under way, and the network did not move them at the rate of its slowest
     /// link: TCP waited for its own acknowledgements or repeated, or others had the link.
     Network,
-    /// Pauses that the protocol makes for the partner's sake.
+    /// Pauses that the protocol makes for the peer's sake.
     Pause,
     /// A computer at one of the ends was busy.
     ThinkTime,
@@ -112,7 +112,7 @@ impl Part {
         }
     }
 
-    /// Its name for a person; at most 26 characters.
+    /// Its name for a user; at most 26 characters.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Payload => "file data on the line",

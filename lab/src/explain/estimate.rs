@@ -65,7 +65,7 @@ fn exchanges(side: &Side) -> Vec<Exchange> {
         let Some(got) = side.got.get(answer).filter(|got| got.time <= next) else { continue };
         let before = answer.checked_sub(1).map_or(0, |index| side.got[index].at);
         // An answer to something earlier, or one that was lost and said again, tells nothing; nor
-        // does the first, which waits for the partner to start.
+        // does the first, which waits for the peer to start.
         let alone = from == 0
             || side.left.get(first.wrapping_sub(1)).is_some_and(|left| {
                 let heard = side.got.partition_point(|got| got.time <= *begun);
@@ -173,7 +173,7 @@ fn by_answers(side: &Side) -> Option<u64> {
 }
 
 /// The rate of everything from the first data to the answer to what follows the last: that the
-/// file is over, which is answered when everything has come.
+/// file is over, which is answered when everything has arrived.
 fn by_stream(side: &Side, round_trip: u64) -> Option<u64> {
     let first = side.sent.iter().find(|sent| sent.file > 0)?;
     let last = side.sent.iter().rposition(|sent| sent.file > 0)?;

@@ -21,7 +21,7 @@
 //! | value | meaning |
 //! |---|---|
 //! | `turn_fwd=NS` | a half duplex line is being turned to this direction, which takes so long |
-//! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it goes on |
+//! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it continues |
 //! | `think_a=NS` | the computer at end A has something to do, and is at it, or asleep, for so long |
 //! | `take_fwd=N` | the IMP at A begins to take a message of so many octets from its host |
 //! | `wire_fwd=NS`, `bits_fwd=NS`, `vain_fwd=NS` | the ARPANET's line from the IMP at A carries a packet for so long; of that a message's bits, or all of it in vain |

@@ -1,7 +1,7 @@
 //! The account of a transfer by what its receiver did, when nothing is known of the sender.
 //!
 //! Bytes that came were on the line just before. What remains is time in which nothing came, and
-//! from here nobody can say whether the line or the partner is to blame.
+//! from here nobody can say whether the line or the peer is to blame.
 
 use super::budget::{Budget, Part};
 use super::clock::Rate;

@@ -219,7 +219,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Bytes up to which a file is replayed whole when the scenario was inferred; of longer ones the
-/// rest is taken to go on as the second half of so many went.
+/// rest is taken to continue as the second half of so many went.
 const WHOLE_BYTES: u64 = 256 * 1024;
 
 impl Account {

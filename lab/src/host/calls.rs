@@ -51,7 +51,7 @@ impl Outlet {
                 }
             };
             let len = cut.map_or(most, |cut| cut + 1);
-            // Not before the time has gone on: at one time, nobody knows whether more will come.
+            // Not before the time has continued: at one time, nobody knows whether more will come.
             let end = host.call(since, Work::Write, len).max(since + 1);
             self.calls.push_back((end, len));
             from += len;

@@ -38,7 +38,7 @@ struct Side {
     /// Bytes.
     outlet: Outlet,
     inlet: Inlet,
-    /// Bytes that have come up to the driver, and when the last of them is there.
+    /// Bytes that have arrived up to the driver, and when the last of them is there.
     driver: VecDeque<u8>,
     driver_ready: u64,
     /// Datagrams down, in the driver and up.

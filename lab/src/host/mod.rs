@@ -29,10 +29,10 @@
 //!
 //! An engine takes no time: it answers at the moment at which it is told. What a real program needs
 //! to encode, decode and look after its packets is in the costs of `write` and `read`: `write` is
-//! paid between the engine's offer and the first byte below, `read` between the byte that has come
+//! paid between the engine's offer and the first byte below, `read` between the byte that has arrived
 //! and the engine that is told, and in both cases the process does nothing else meanwhile. What is
 //! offered at one time is one batch, however it is cut into calls of [`Element::offer`]: it is cut
-//! anew, at each `mark` and after each `block`, and each piece is one write call. [`HostUsage`] has
+//! again, at each `mark` and after each `block`, and each piece is one write call. [`HostUsage`] has
 //! the nanoseconds by cause.
 //!
 //! [`Element::offer`]: crate::element::Element::offer

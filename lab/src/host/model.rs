@@ -1,6 +1,6 @@
 //! A host, described.
 
-use crate::net::words::{BadNet, Cost, Shown, ShownSize, Word, time, words};
+use crate::net::parse::{BadNet, Cost, Shown, ShownSize, Param, time, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
@@ -71,7 +71,7 @@ impl FromStr for HostModel {
 }
 
 impl HostModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "send" => self.send = word.cost()?,
             "load" => self.load = word.cost()?,

@@ -179,7 +179,7 @@ fn next(
 ) -> Option<Instant> {
     let of = |side: &Side| {
         let lies = element.next(side.end).into_iter().chain(element.room(side.end));
-        // Of what is past already nothing came: the time goes on.
+        // Of what is past already nothing came: the time continues.
         lies.filter(|at| *at > now).chain(side.deadline()).min()
     };
     sides.iter().filter_map(of).chain(typist.map(Typist::next)).min()

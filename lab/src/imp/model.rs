@@ -1,6 +1,6 @@
 //! A subnet of IMPs between two hosts, described.
 
-use crate::net::words::{BadNet, Shown, ShownRate, Word, words};
+use crate::net::parse::{BadNet, Shown, ShownRate, Param, words};
 use crate::serial::Probability;
 use std::fmt;
 use std::str::FromStr;
@@ -97,7 +97,7 @@ impl SubnetModel {
         line.filter(|_| self.line_bps > 0 && self.hops > 0).into_iter().chain(host).min()
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "hops" => self.hops = word.number("0 to 16 lines", 0, 16)?,
             "line" => self.line_bps = word.rate()?,

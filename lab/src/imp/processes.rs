@@ -142,7 +142,7 @@ impl Side {
         self.ncp.deadline().into_iter().chain(clients).chain(services).min()
     }
 
-    /// Lets its timers run out and its processes go on; whether any of them asked its store something.
+    /// Lets its timers run out and its processes continue; whether any of them asked its store something.
     pub(super) fn turn(
         &mut self,
         now: Instant,

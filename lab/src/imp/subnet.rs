@@ -133,7 +133,7 @@ impl Subnet {
         self.note(at, names[1], of(data_bits));
     }
 
-    /// The IMP at this end takes no more from its host, or goes on.
+    /// The IMP at this end takes no more from its host, or continues.
     fn hold(&mut self, at: Instant, end: End, held: bool) {
         if std::mem::replace(&mut self.held[end.index()], held) != held {
             self.note(at, ["held_fwd", "held_rev"][end.index()], u64::from(held));
@@ -203,7 +203,7 @@ impl Subnet {
         self.admit(now, end);
     }
 
-    /// Lets the message that the interface holds go on, if not too many are under way.
+    /// Lets the message that the interface holds continue, if not too many are under way.
     fn admit(&mut self, now: Instant, end: End) {
         let source = &mut self.sources[end.index()];
         if source.sent.len() as u64 >= self.model.window {
@@ -259,7 +259,7 @@ impl Subnet {
         self.process(now, Packet { from: end, what, data_bits, urgent }, 0);
     }
 
-    /// An IMP says something of its own to the one of the other end.
+    /// An IMP says something of its own to the one of the peer.
     fn say(&mut self, now: Instant, from: End, what: What) {
         self.process(now, Packet { from, what, data_bits: 0, urgent: true }, 0);
     }

@@ -8,10 +8,10 @@ use wetstring_proto::arpanet::icp::{Icp, Pair, TELNET};
 use wetstring_proto::arpanet::ncp::Host;
 use wetstring_proto::{Cx, Instant};
 
-/// The first socket of the person's process, and of the program's.
+/// The first socket of the user's process, and of the program's.
 const SOCKETS: [u32; 2] = [0x800, 0x900];
 
-/// The person: when the next key is hit, keys that wait for their echo, and how long echoes took.
+/// The user: when the next key is hit, keys that wait for their echo, and how long echoes took.
 #[derive(Debug)]
 pub(super) struct Typist {
     model: TypingModel,
@@ -79,7 +79,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// One end of it; `calls`: the person's.
+    /// One end of it; `calls`: the user's.
     ///
     /// # Panics
     ///

@@ -89,7 +89,7 @@ impl Direct {
         self.sent.bits += len as u64 * self.bits;
     }
 
-    /// Moves what has arrived at the other end into the other modem. What its buffer has no room
+    /// Moves what has arrived at the peer into the other modem. What its buffer has no room
     /// for is lost: there is nothing on the line that says stop.
     pub(super) fn arrive(&mut self, cx: &mut Cx<'_>, now: u64, other: &mut Self) {
         let count = self.arriving.pass(now, u64::MAX) as usize;
@@ -117,7 +117,7 @@ impl Direct {
         }
     }
 
-    /// When the next character arrives at the other end.
+    /// When the next character arrives at the peer.
     pub(super) fn arrives_at(&self) -> u64 {
         self.arriving.next().unwrap_or(u64::MAX)
     }

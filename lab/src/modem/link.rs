@@ -215,7 +215,7 @@ impl ErrorControl {
             };
             if decoder.decode(&octets, &mut self.out).is_err() {
                 // Only a frame with a wrong check that looked right can do that. The
-                // recommendation wants the link to be established anew; here it is the end.
+                // recommendation wants the link to be established again; here it is the end.
                 self.station.give_up();
                 self.arrived.clear();
                 return;

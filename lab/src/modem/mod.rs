@@ -50,8 +50,8 @@ pub mod modulation;
 mod pair;
 pub mod pep;
 pub mod v42bis;
-pub(crate) mod words;
+pub(crate) mod parse;
 
 pub use model::ModemModel;
 pub use pair::{ModemPair, ModemStats};
-pub use words::BadWord;
+pub use parse::BadWord;

@@ -3,7 +3,7 @@
 use super::lapm::Params;
 use super::modulation::{Modulation, SymbolRate};
 use super::v42bis::Size;
-use super::words::{BadWord, Word};
+use super::parse::{BadWord, Param};
 use crate::element::End;
 use crate::serial::flow::{FlowControl, FlowModel, nanos};
 use crate::serial::spec::{Spec, burst, chance, time};
@@ -176,7 +176,7 @@ impl FromStr for ModemModel {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        let words = Word::split(WHAT, text)?;
+        let words = Param::split(WHAT, text)?;
         for word in &words {
             model.set(word)?;
         }
@@ -195,7 +195,7 @@ impl FromStr for ModemModel {
 }
 
 impl ModemModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadWord> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadWord> {
         match word.key {
             "dte" => self.dte_bps = word.pair(DTE, 300, 921_600)?,
             "line" => self.line_bps = word.pair(LINE, 300, 33_600)?,
@@ -250,7 +250,7 @@ impl ModemModel {
     }
 
     /// What only the whole description can tell.
-    fn check(&self, words: &[Word<'_>]) -> Result<(), BadWord> {
+    fn check(&self, words: &[Param<'_>]) -> Result<(), BadWord> {
         let shown = |key| words.iter().find(|word| word.key == key).map_or("", |word| word.all);
         let bad = |key, expected| Err(BadWord::new(WHAT, key, expected, shown(key)));
         if !self.line_bps.iter().all(|rate| self.modulation.has(*rate)) {

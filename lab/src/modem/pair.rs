@@ -173,7 +173,7 @@ impl ModemPair {
     }
 }
 
-/// Lets arrive what has come from `from` at `to`.
+/// Lets arrive what has arrived from `from` at `to`.
 fn cross(cx: &mut Cx<'_>, at: u64, from: &mut Modem, to: &mut Modem) {
     match (&mut from.body, &mut to.body) {
         (Body::Frames(_, flights), Body::Frames(body, _)) => {
@@ -217,7 +217,7 @@ impl Element for ModemPair {
         let choked = host.ways[1].is_choked();
         let len = host.take(now, 1, into);
         if choked {
-            // It may have told the modem to go on.
+            // It may have told the modem to continue.
             self.plan(end, now);
         }
         len

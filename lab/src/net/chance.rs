@@ -2,7 +2,7 @@
 //!
 //! All of it is whole numbers. A logarithm, where one is needed, is made by squaring.
 
-use super::words::{Shown, chance, time};
+use super::parse::{Shown, chance, time};
 use crate::random::Random;
 use crate::serial::Probability;
 use std::fmt;
@@ -121,7 +121,7 @@ pub(super) fn exponential(random: &mut Random, mean_ns: u64) -> u64 {
     u64::try_from((log * u128::from(mean_ns)) >> 64).unwrap_or(u64::MAX)
 }
 
-/// How much of a medium the traffic of others takes: a share that stays, or one that is drawn anew
+/// How much of a medium the traffic of others takes: a share that stays, or one that is drawn again
 /// every so often between two limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {

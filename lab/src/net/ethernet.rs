@@ -20,7 +20,7 @@
 //! | word | meaning | unless given |
 //! |---|---|---|
 //! | `rate=10M` (or first, alone) | bit/s | 10M |
-//! | `load=30%` | share of the cable that others ask for; `10%-50%@5s`: drawn anew every 5 s | 0 |
+//! | `load=30%` | share of the cable that others ask for; `10%-50%@5s`: drawn again every 5 s | 0 |
 //! | `span=5us` | time from one end of the cable to the other, repeaters included | 5 us |
 //! | `queue=50` | frames that the sending side of a station takes ahead | 50 |
 //! | `mtu=1500` | longer packets are lost | 1500 |
@@ -29,7 +29,7 @@
 use super::chance::{Load, Traffic};
 use super::flight::Wire;
 use super::station::Station;
-use super::words::{BadNet, Shown, ShownRate, Word, words};
+use super::parse::{BadNet, Shown, ShownRate, Param, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use std::fmt;
@@ -95,7 +95,7 @@ impl FromStr for EthernetModel {
 }
 
 impl EthernetModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "rate" => {
                 self.rate_bps = word.rate()?;

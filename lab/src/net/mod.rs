@@ -32,7 +32,7 @@ pub mod slotted;
 mod spec;
 mod station;
 pub mod wideband;
-pub(crate) mod words;
+pub(crate) mod parse;
 
 pub use chain::{DATAGRAM_MAX, NetChain};
 pub use chance::Load;
@@ -44,4 +44,4 @@ pub use ring::{Ring, RingModel};
 pub use shared::Shared;
 pub use slotted::{Slotted, SlottedModel};
 pub use spec::{BadNetwork, Link, Network};
-pub use words::{BadNet, Cost};
+pub use parse::{BadNet, Cost};

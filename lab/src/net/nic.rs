@@ -31,7 +31,7 @@
 //! | `flip` | the host is at end B | no | no | no |
 
 use super::flight::{Flight, Wire};
-use super::words::{BadNet, Cost, Shown, ShownRate, Word, words};
+use super::parse::{BadNet, Cost, Shown, ShownRate, Param, words};
 use crate::element::{Element, End, Unit, Usage};
 use std::fmt;
 use std::str::FromStr;
@@ -113,7 +113,7 @@ impl NicModel {
         Self { send: cost, receive: cost, rearm: Duration::from_micros(100), ..Self::default() }
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "send" => self.send = word.cost()?,
             "receive" => self.receive = word.cost()?,
@@ -201,7 +201,7 @@ impl Nic {
         }
         let ends = now.saturating_add(self.model.send.of_ns(bytes.len()));
         if self.model.held && self.model.shared && self.into.len() > 0 {
-            // What nobody has come for is overwritten.
+            // What nobody has arrived for is overwritten.
             let lost = self.into.cut(0);
             self.usage[self.host().other().index()].dropped_bytes += lost;
             self.receiving.1 = now;
@@ -219,7 +219,7 @@ impl Nic {
         if self.model.shared { sent.max(self.receiving.1) } else { sent }
     }
 
-    /// A packet has come in from the cable.
+    /// A packet has arrived from the cable.
     fn come(&mut self, cx: &mut Cx<'_>, bytes: &[u8]) -> usize {
         let now = cx.now.as_nanos();
         let frame = self.wire.time_of(super::EthernetModel::frame_bits(bytes.len() as u64));

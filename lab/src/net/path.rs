@@ -22,7 +22,7 @@
 //! | `jitter=5ms` | up to so much more delay, drawn for each packet; their order stays | 0 |
 //! | `reorder=1%@5ms` | chance of a packet to be held back for so long, and overtaken; `1%@rtt/4`: for a part of twice the delay | none |
 //! | `dup=0.01%` | chance of a packet to come twice | 0 |
-//! | `cross=60%` | share of the bottleneck that others' traffic asks for; `40%-90%@5s`: drawn anew every 5 s | 0 |
+//! | `cross=60%` | share of the bottleneck that others' traffic asks for; `40%-90%@5s`: drawn again every 5 s | 0 |
 //! | `overhead=20` | bytes of framing per packet on the bottleneck | 0 |
 //! | `mtu=1500` | longer packets are lost | 65535 |
 //! | `dir=fwd` | which directions `loss`, `reorder`, `dup`, `cross` harm | `both` |
@@ -33,7 +33,7 @@
 
 use super::chance::{Coin, Load, Loss, Traffic};
 use super::flight::{Flight, Wire};
-use super::words::{BadNet, Shown, ShownRate, ShownSize, Word, time, words};
+use super::parse::{BadNet, Shown, ShownRate, ShownSize, Param, time, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use crate::serial::{Direction, Probability};
@@ -140,7 +140,7 @@ impl FromStr for PathModel {
         let mut model = Self::default();
         let words = words(NAME, text, Some("rate"))?;
         // What is said in round trips waits until the delay is known.
-        let in_round_trips = |word: &&Word<'_>| {
+        let in_round_trips = |word: &&Param<'_>| {
             matches!(word.key, "queue" | "reorder")
                 && word.value().rsplit('@').next().is_some_and(|value| value.starts_with(RTT))
         };
@@ -160,7 +160,7 @@ impl FromStr for PathModel {
 }
 
 impl PathModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "rate" => (self.rate_bps, self.reverse_rate_bps) = word.rates()?,
             "delay" => self.delay = word.time()?,
@@ -188,7 +188,7 @@ impl PathModel {
             "reorder" => {
                 const REORDER: &str = "CHANCE@TIME such as 1%@5ms";
                 let parts = word.value().split_once('@').and_then(|(chance, by)| {
-                    Some(Reorder { chance: super::words::chance(chance)?, by: time(by)? })
+                    Some(Reorder { chance: super::parse::chance(chance)?, by: time(by)? })
                 });
                 self.reorder = parts.ok_or_else(|| word.bad(REORDER))?;
             }
@@ -223,7 +223,7 @@ impl PathModel {
         u64::try_from(bits / 8).unwrap_or(u64::MAX)
     }
 
-    fn set_in_round_trips(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set_in_round_trips(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         const QUEUE: &str = "packets such as 20p, bytes such as 32K, or rtt";
         const REORDER: &str = "CHANCE@TIME such as 1%@5ms, or a part of a round trip: 1%@rtt/4";
         if word.key == "queue" {
@@ -235,7 +235,7 @@ impl PathModel {
         }
         let parts = word.value().split_once('@').and_then(|(chance, by)| {
             let part: u32 = by.strip_prefix("rtt/")?.parse().ok().filter(|part| *part > 0)?;
-            Some(Reorder { chance: super::words::chance(chance)?, by: self.round_trip() / part })
+            Some(Reorder { chance: super::parse::chance(chance)?, by: self.round_trip() / part })
         });
         self.reorder = parts.ok_or_else(|| word.bad(REORDER))?;
         Ok(())
@@ -311,7 +311,7 @@ impl fmt::Display for PathModel {
 #[derive(Clone, Debug)]
 pub struct Path {
     model: PathModel,
-    ways: [Way; 2],
+    ways: [DirectionState; 2],
     /// Bytes of each packet that are no part of it: whose it is.
     tag: usize,
 }
@@ -349,7 +349,7 @@ impl Policer {
 }
 
 #[derive(Clone, Debug)]
-struct Way {
+struct DirectionState {
     policer: Option<Policer>,
     wire: Wire,
     /// When those that wait or are under way leave the bottleneck, and their bytes on it.
@@ -367,7 +367,7 @@ struct Way {
     usage: Usage,
 }
 
-impl Way {
+impl DirectionState {
     fn new(model: &PathModel, name: &str, end: End) -> Self {
         let way = if end == End::A { "fwd" } else { "rev" };
         let stream = |what: &str| Random::stream(model.seed, name, &format!("{what} {way}"));
@@ -443,7 +443,7 @@ impl Path {
 
     /// A path of this model with a name of its own, so that two paths of one seed differ.
     pub fn named(model: &PathModel, name: &str) -> Self {
-        Self { model: model.clone(), ways: End::BOTH.map(|end| Way::new(model, name, end)), tag: 0 }
+        Self { model: model.clone(), ways: End::BOTH.map(|end| DirectionState::new(model, name, end)), tag: 0 }
     }
 
     /// The last byte of each packet says whose it is, and takes no room.

@@ -8,7 +8,7 @@
 //!
 //! Two stations of ours stand opposite each other, so that what one sends passes half of the hosts
 //! before the other has it. An idle ring's token goes round and round; a station that has a frame
-//! takes it when it comes by, sends one frame, takes the frame off the ring when it has come round,
+//! takes it when it comes by, sends one frame, takes the frame off the ring when it has arrived round,
 //! and passes the token on. Nothing collides, nothing is lost, and nobody sends twice in a row
 //! while the other has something.
 //!
@@ -28,7 +28,7 @@
 
 use super::flight::Wire;
 use super::station::Station;
-use super::words::{BadNet, Shown, ShownRate, Word, words};
+use super::parse::{BadNet, Shown, ShownRate, Param, words};
 use crate::element::{Element, End, Unit, Usage};
 use std::fmt;
 use std::str::FromStr;
@@ -81,7 +81,7 @@ impl FromStr for RingModel {
 }
 
 impl RingModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "rate" => {
                 self.rate_bps = word.rate()?;
@@ -144,7 +144,7 @@ impl Ring {
     /// When station `end` can take the token, having had a frame since `since`.
     fn takes(&self, end: End, since: u64) -> u64 {
         let (left, from) = self.token;
-        // Half a round to the other one, a whole one back to itself; it goes on while nobody wants it.
+        // Half a round to the other one, a whole one back to itself; it continues while nobody wants it.
         let first = left + if from == end { self.round } else { self.round / 2 };
         if since <= first {
             return first;
@@ -169,7 +169,7 @@ impl Ring {
             let bits = (len as u64 + self.model.overhead_bytes) * 8;
             let sent = self.wire.carry(at, bits);
             station.sent(&self.wire, bits, sent.saturating_add(self.round / 2));
-            // The frame comes round before the token goes on.
+            // The frame comes round before the token continues.
             self.token = (sent.saturating_add(self.round), end);
         }
     }

@@ -29,20 +29,20 @@
 //! | `queue=64K` | bytes that may wait in a direction; what is more is lost | 1024M | 1024M |
 //! | `collapse=10s` | a full queue brings the station down: all that waits and all that comes in this time is lost | no | no |
 //! | `overhead=0` | bytes of framing per packet | 0 | 0 |
-//! | `fragment=1476@25%` | a longer packet is cut in two before the channel; with this chance its second part asks anew, `reserve` later | no | no |
+//! | `fragment=1476@25%` | a longer packet is cut in two before the channel; with this chance its second part asks again, `reserve` later | no | no |
 //! | `loss=0.5%` | chance of each packet to be lost | 0 | 0 |
 //! | `seed=7` | where all chance comes from | 1 | 1 |
 //!
 //! Nine tenths of a second for each way: 600 ms, half a frame on average and one for itself, and
 //! 270 ms for the hop. Where the numbers come from: [`super::wideband`].
 //!
-//! A fragmented packet is whole when its last part has come, and lost if one part is.
+//! A fragmented packet is whole when its last part has arrived, and lost if one part is.
 
 use super::chance::Coin;
 use super::flight::Flight;
 use super::headers::IP_BYTES;
 use super::wideband;
-use super::words::{BadNet, Shown, ShownSize, Word, chance, words};
+use super::parse::{BadNet, Shown, ShownSize, Param, chance, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use crate::serial::Probability;
@@ -70,7 +70,7 @@ pub struct SlottedModel {
     pub collapse: Option<Duration>,
     /// Bytes of framing per packet.
     pub overhead_bytes: u64,
-    /// Longer packets are cut in two, and the chance of the second part to ask anew.
+    /// Longer packets are cut in two, and the chance of the second part to ask again.
     pub fragment: Option<(u64, Probability)>,
     /// Chance that a packet is lost.
     pub loss: Probability,
@@ -129,7 +129,7 @@ impl SlottedModel {
         }
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "frame" => {
                 self.frame = word.time()?;
@@ -208,16 +208,16 @@ pub struct Slotted {
     frame: u64,
     reserve: u64,
     delay: u64,
-    ways: [Way; 2],
+    ways: [Direction; 2],
 }
 
 #[derive(Clone, Debug)]
-struct Way {
+struct Direction {
     /// The frame in which the current request grows, and by how many steps it will be late.
     request: (u64, u64),
     miss: Coin,
     loss: Coin,
-    /// The second part of a fragmented packet asks anew.
+    /// The second part of a fragmented packet asks again.
     anew: Coin,
     /// Frames with something in them: (number, bytes), in order.
     frames: VecDeque<(u64, u64)>,
@@ -242,7 +242,7 @@ impl Slotted {
     pub fn named(model: &SlottedModel, name: &str) -> Self {
         let way = |way: &str| {
             let stream = |what: &str| Random::stream(model.seed, name, &format!("{what} {way}"));
-            Way {
+            Direction {
                 request: (u64::MAX, 0),
                 miss: Coin::new(model.miss, stream("miss")),
                 loss: Coin::new(model.loss, stream("loss")),
@@ -268,7 +268,7 @@ impl Slotted {
     }
 }
 
-impl Way {
+impl Direction {
     /// Forgets the frames that have ended by `now`.
     fn pass(&mut self, frame: u64, now: u64) {
         while let Some((number, bytes)) = self.frames.front().copied() {
@@ -362,7 +362,7 @@ impl Element for Slotted {
         if why.is_none() {
             let frame = self.frame;
             let capacity = self.model.capacity_bytes;
-            let carry = |way: &mut Way, late: u64, size: u64| {
+            let carry = |way: &mut Direction, late: u64, size: u64| {
                 let wait = self.reserve.saturating_mul(late + 1);
                 let first = (number + 1).saturating_mul(frame).saturating_add(wait);
                 let place = way.place(first.div_ceil(frame), size, capacity);

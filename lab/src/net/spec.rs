@@ -1,7 +1,7 @@
 //! A whole network as text.
 
 use super::headers::{Headers, IP_BYTES, UDP_BYTES};
-use super::words::BadNet;
+use super::parse::BadNet;
 use super::{Ethernet, EthernetModel, NetChain, Nic, NicModel, Path, PathModel};
 use super::{Ring, RingModel, Slotted, SlottedModel};
 use crate::element::{Element, End};

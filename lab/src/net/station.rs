@@ -103,7 +103,7 @@ impl Station {
         self.flight.emit(now, &mut self.usage, into)
     }
 
-    /// When one that was refused may be taken: at once, or when the network has gone on.
+    /// When one that was refused may be taken: at once, or when the network has continued.
     pub(crate) fn room(&self, goes_on: Option<u64>) -> Option<Instant> {
         match (self.refused, self.queue.len() < self.most) {
             (false, _) => None,

@@ -9,7 +9,7 @@ use wetstring_proto::file::Store;
 use wetstring_proto::stats::Stats;
 use wetstring_proto::{Duration, Instant};
 
-/// A line with an engine that stays at end B. Time goes on from visit to visit, and what a visitor
+/// A line with an engine that stays at end B. Time continues from visit to visit, and what a visitor
 /// has left on the line is still on it when the next one comes.
 pub struct Standing {
     element: Box<dyn Element>,
@@ -17,7 +17,7 @@ pub struct Standing {
     store: Box<dyn Store>,
     now: Instant,
     port_buffer: usize,
-    /// What has come to end B and was not taken yet.
+    /// What has arrived to end B and was not taken yet.
     inbox: Vec<u8>,
     held: usize,
 }

@@ -1,6 +1,6 @@
 //! A QUIC connection, described.
 
-use crate::net::words::{BadNet, ShownSize, Word, words};
+use crate::net::parse::{BadNet, ShownSize, Param, words};
 use std::fmt;
 use std::str::FromStr;
 
@@ -56,7 +56,7 @@ impl FromStr for QuicModel {
 }
 
 impl QuicModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             // What the library can do, and what an IP packet holds.
             "payload" => self.payload_bytes = word.size(1200, 65_507)? as u16,

@@ -220,7 +220,7 @@ impl Peer {
             self.queue(transmit.size);
         }
         let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
-        // One that has run out has been looked at: it wants its turn when the time has gone on.
+        // One that has run out has been looked at: it wants its turn when the time has continued.
         self.timer = timer.map_or(u64::MAX, |at| self.clock.ns(at).max(now + 1));
     }
 
@@ -237,7 +237,7 @@ impl Peer {
         connection.send_stream(id).write(bytes).unwrap_or(0)
     }
 
-    /// Reads what has come, in order; how many bytes that was. Nothing: no more for now.
+    /// Reads what has arrived, in order; how many bytes that was. Nothing: no more for now.
     pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
         let Some(((_, connection), id)) = self.connection.as_mut().zip(self.reads) else {
             self.ready = None;

@@ -27,7 +27,7 @@
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
-//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before (of `ncp`, from when a file's connection is there to when the file is), and the run goes on to its end | the whole transfer |
+//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before (of `ncp`, from when a file's connection is there to when the file is), and the run continues to its end | the whole transfer |
 //! | `typing.every`, `typing.from` | somebody types at this end (`sender`, `receiver`) while the file moves, a character so often, and each is echoed: of `ftp` over `slip:` and of `ncp`, see [`crate::slip::typing`] | nobody types; `1s`, `sender` |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!

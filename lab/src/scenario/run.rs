@@ -18,7 +18,7 @@ use wetstring_proto::file::FileKind;
 pub enum Ending {
     /// Both ends are done, and the receiver has what the sender had.
     Done,
-    /// What was to be measured is; the transfer was still going on.
+    /// What was to be measured is; the transfer was still continuing.
     Measured,
     /// An end failed: the first to do so, and why.
     Failed(End, Failure),

@@ -61,7 +61,7 @@ const UNDER_WAY_MAX: usize = 1 << 20;
 pub struct Serial {
     model: LineModel,
     /// By the end at which they begin.
-    ways: [Way; 2],
+    ways: [DirectionState; 2],
     /// Who has the wire of a half duplex line.
     owner: Option<End>,
     /// The latest time that was told.
@@ -69,7 +69,7 @@ pub struct Serial {
 }
 
 #[derive(Clone, Debug)]
-struct Way {
+struct DirectionState {
     time: CharTime,
     leaving: Timeline,
     arriving: Timeline,
@@ -90,7 +90,7 @@ struct Way {
     usage: Usage,
 }
 
-impl Way {
+impl DirectionState {
     fn new(model: &LineModel, name: &str, end: End) -> Self {
         let rate_bps = model.rate_from(end);
         let time = CharTime::new(rate_bps, model.bits);
@@ -238,7 +238,7 @@ impl Serial {
     pub fn named(model: &LineModel, name: &str) -> Self {
         Self {
             model: model.clone(),
-            ways: End::BOTH.map(|end| Way::new(model, name, end)),
+            ways: End::BOTH.map(|end| DirectionState::new(model, name, end)),
             owner: None,
             now: 0,
         }

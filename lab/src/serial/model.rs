@@ -208,7 +208,7 @@ impl LineModel {
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// Whether the eighth bit of a character can be seen at the other end, as data or as parity.
+    /// Whether the eighth bit of a character can be seen at the peer, as data or as parity.
     pub const fn shows_bit_8(&self) -> bool {
         !self.seven_bit || !matches!(self.parity, Parity::None | Parity::Space)
     }

@@ -20,7 +20,7 @@
 
 use wetstring_proto::slip::packet::protocol;
 
-/// The port of TELNET: what a person types, and its echo.
+/// The port of TELNET: what a user types, and its echo.
 pub const TELNET: u16 = 23;
 
 /// The names of one direction's counters, in the order of [`Ledger::counters`].
@@ -62,7 +62,7 @@ fn tcp(packet: &[u8]) -> Option<([u16; 2], usize)> {
     Some(([port(0), port(2)], body.len().saturating_sub(usize::from(body[12] >> 4) * 4)))
 }
 
-/// Whether this packet belongs to what a person types.
+/// Whether this packet belongs to what a user types.
 pub(super) fn is_typing(packet: &[u8]) -> bool {
     tcp(packet).is_some_and(|(ports, _)| ports.contains(&TELNET))
 }

@@ -26,7 +26,7 @@
 //! The hosts number their packets one after the other, as BSD and KA9Q did (smoltcp, which makes them,
 //! leaves the identification 0, and that would cost three bytes in each compressed header).
 //!
-//! [`session`] runs a file and a person who types over one such line; [`ledger`] has what the line's bytes
+//! [`session`] runs a file and a user who types over one such line; [`ledger`] has what the line's bytes
 //! were. docs/decisions/063 says what is assumed.
 
 pub mod ledger;
@@ -57,11 +57,11 @@ struct Side {
     refused: bool,
     /// The number of the next packet.
     number: u16,
-    /// Packets that have come and that nobody has taken, and when.
+    /// Packets that have arrived and that nobody has taken, and when.
     came: VecDeque<(Instant, Vec<u8>)>,
     /// Bytes of the line since the last packet.
     since_packet: usize,
-    /// What came from the other end.
+    /// What came from the peer.
     ledger: Ledger,
     taken_bytes: u64,
     given_bytes: u64,
@@ -106,7 +106,7 @@ impl SlipLine {
         Self { line, sides: rates_bps.map(side) }
     }
 
-    /// What the bytes of the line from this end were, as far as they have come out at the other.
+    /// What the bytes of the line from this end were, as far as they have arrived out at the other.
     pub fn ledger(&self, from: End) -> Ledger {
         let all = self.sides[from.index()].link.stats().line_bytes;
         Ledger { line_bytes: all, ..self.sides[from.other().index()].ledger }
@@ -137,7 +137,7 @@ impl SlipLine {
         }
     }
 
-    /// Takes what has come out of the line.
+    /// Takes what has arrived out of the line.
     fn receive(&mut self, cx: &mut Cx<'_>, end: End) -> bool {
         let side = &mut self.sides[end.index()];
         let mut piece = [0; PIECE];

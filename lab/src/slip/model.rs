@@ -1,7 +1,7 @@
 //! A SLIP line, described.
 
 use crate::element::End;
-use crate::net::words::{BadNet, Word, words};
+use crate::net::parse::{BadNet, Param, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::slip::mtu::{CUSTOMARY_MTU, SHORTEST_MTU};
@@ -103,7 +103,7 @@ impl SlipModel {
         }
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         if let Some(headers) = Headers::ALL.into_iter().find(|of| of.as_str() == word.key) {
             word.flag()?;
             self.headers = headers;

@@ -1,4 +1,4 @@
-//! A file over TCP over a SLIP line, and a person who types over the same line meanwhile.
+//! A file over TCP over a SLIP line, and a user who types over the same line meanwhile.
 //!
 //! The file goes from A to B on a connection of its own (FTP's data connection, port 20); keys and echoes go
 //! on another (TELNET, port 23) between the same hosts. Each connection pays the hosts' costs with a
@@ -31,7 +31,7 @@ pub struct Session {
     pub time_limit: Duration,
     /// When to measure; the run ends with it.
     pub window: Option<Window>,
-    /// Chance of the person.
+    /// Chance of the user.
     pub seed: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Session {
 pub struct SessionReport {
     /// The file.
     pub bulk: BulkReport,
-    /// The person, if there was one.
+    /// The user, if there was one.
     pub echoes: Option<EchoTimes>,
     /// What the bytes of the line were, from A and from B.
     pub ledgers: [Ledger; 2],
@@ -52,7 +52,7 @@ pub struct SessionReport {
 const CHUNK: usize = 1 << 12;
 /// FTP's data connection.
 const FTP_DATA: u16 = 20;
-/// So many turns at one moment without the time going on are too many.
+/// So many turns at one moment without the time continuing are too many.
 const TURNS_AT_ONE_TIME: u32 = 100_000;
 
 struct Run<'a> {
@@ -66,7 +66,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// All that happens at one time; false if a wrong byte came or the time does not go on.
+    /// All that happens at one time; false if a wrong byte came or the time does not continue.
     fn turn(&mut self, now: Instant, recorder: &mut Recorder) -> bool {
         for _ in 0..TURNS_AT_ONE_TIME {
             let Some(mut moved) = self.exchange(&mut Cx { now, trace: &mut recorder.of("line") })

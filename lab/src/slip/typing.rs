@@ -1,4 +1,4 @@
-//! A person who types while a file moves, and how long each character's echo takes.
+//! A user who types while a file moves, and how long each character's echo takes.
 //!
 //! ```text
 //! person -> key -> [TCP, port 23] -> line -> far host, which says it again
@@ -6,12 +6,12 @@
 //! ```
 //!
 //! One character at a time, `every` so long on average: each gap is between half and one and a half of it,
-//! by chance, so that keys fall on every moment of what else goes on. The person does not wait for the
+//! by chance, so that keys fall on every moment of what else continues. The user does not wait for the
 //! echo. The far host echoes at once what it reads; its `read` and `write` cost what its machine says.
 
 use super::model::end_of;
 use crate::element::{Element, End};
-use crate::net::words;
+use crate::net::parse;
 use crate::random::Random;
 use crate::tcp::Tcp;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use wetstring_proto::{Cx, Duration, Instant};
 pub struct TypingModel {
     /// Mean time from key to key.
     pub every: Duration,
-    /// At which end the person sits.
+    /// At which end the user sits.
     pub from: End,
 }
 
@@ -33,7 +33,7 @@ impl TypingModel {
     ///
     /// What was expected, and what came.
     pub fn of(every: &str, from: &str) -> Result<Self, String> {
-        let time = words::time(every).filter(|time| *time >= Duration::from_millis(10));
+        let time = parse::time(every).filter(|time| *time >= Duration::from_millis(10));
         let every = time.ok_or_else(|| {
             format!("expected every = a time from 10ms such as \"1s\", got {every}")
         })?;
@@ -58,7 +58,7 @@ pub struct EchoTimes {
     pub longest_ns: u64,
 }
 
-/// The person, and the program at the far end.
+/// The user, and the program at the far end.
 pub(super) struct Typist {
     model: TypingModel,
     random: Random,

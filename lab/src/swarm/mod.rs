@@ -4,7 +4,7 @@
 //! closure of the protocol; those of our protocols are in [`protocols`]. Then two things are checked.
 //!
 //! * **Safety**, whatever happens: nobody reports success unless the receiver's files equal the
-//!   source, the store is written in order, no engine panics, none keeps the time from going on,
+//!   source, the store is written in order, no engine panics, none keeps the time from continuing,
 //!   and the number of events is bounded.
 //! * **Liveness**: at some moment the faults stop; from then on the run must come to an end, well
 //!   or with a clear failure.
@@ -248,7 +248,7 @@ impl<'a> Swarm<'a> {
         self
     }
 
-    /// Picks what the persons do, and when, in this way.
+    /// Picks what the users do, and when, in this way.
     #[must_use]
     pub fn acts(mut self, acts: &'a dyn Fn(&mut Random) -> Vec<(Duration, Act)>) -> Self {
         self.acts = acts;

@@ -30,7 +30,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(20_000);
 
 /// What an IMP does to messages, each with so many in 10,000.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Manners {
+struct Faults {
     /// It does not take it, and says why.
     incomplete: u64,
     /// It says that the destination is dead.
@@ -41,8 +41,8 @@ struct Manners {
     twice: u64,
 }
 
-impl Manners {
-    /// Whether hosts can make good all that it does.
+impl Faults {
+    /// Whether hosts can recover from all that it does.
     fn is_mild(self) -> bool {
         self.dead + self.lost + self.twice == 0
     }
@@ -51,7 +51,7 @@ impl Manners {
 /// A subnet with such IMPs.
 struct Unruly {
     subnet: Subnet,
-    manners: Manners,
+    faults: Faults,
     random: Random,
     /// What the IMP says to the host at each end.
     says: [VecDeque<Vec<u8>>; 2],
@@ -76,10 +76,10 @@ impl Element for Unruly {
             self.spared[end.index()] &= taken == 0;
             return taken;
         };
-        let answer = if self.falls(self.manners.incomplete) {
+        let answer = if self.falls(self.faults.incomplete) {
             let why = [Incomplete::Slow, Incomplete::Lost, Incomplete::Resources];
             (Kind::Incomplete, self.random.pick(&why).subtype())
-        } else if self.falls(self.manners.dead) {
+        } else if self.falls(self.faults.dead) {
             (Kind::Dead, self.random.pick(&[Dead::Imp, Dead::Host]).subtype())
         } else {
             let taken = self.subnet.offer(cx, end, bytes);
@@ -108,10 +108,10 @@ impl Element for Unruly {
             if len == 0 || !came.is_ok_and(|leader| leader.kind == Kind::Rfnm) {
                 return len;
             }
-            if self.falls(self.manners.twice) {
+            if self.falls(self.faults.twice) {
                 self.says[end.index()].push_back(into[..len].to_vec());
             }
-            if !self.falls(self.manners.lost) {
+            if !self.falls(self.faults.lost) {
                 return len;
             }
         }
@@ -130,12 +130,12 @@ impl Element for Unruly {
     }
 
     fn calm(&mut self) {
-        self.manners = Manners::default();
+        self.faults = Faults::default();
         self.subnet.calm();
     }
 }
 
-/// The faults stop when the time has come, whoever asks.
+/// The faults stop when the time has arrived, whoever asks.
 struct Until<'a>(&'a mut Unruly);
 
 impl Until<'_> {
@@ -177,7 +177,7 @@ impl Element for Until<'_> {
 /// What a seed picks.
 struct Plan {
     subnet: SubnetModel,
-    manners: Manners,
+    faults: Faults,
     hosts: [Processes; 2],
     settings: String,
     transfers: u8,
@@ -199,11 +199,11 @@ fn plan(seed: u64) -> Plan {
         seed: random.bits(),
         ..SubnetModel::default()
     };
-    let mut manners = Manners { incomplete: random.pick(&[0, 0, 50, 500]), ..Manners::default() };
+    let mut faults = Faults { incomplete: random.pick(&[0, 0, 50, 500]), ..Faults::default() };
     if random.one_in(3) {
-        manners.dead = random.pick(&[0, 0, 30]);
-        manners.lost = random.pick(&[0, 30, 200]);
-        manners.twice = random.pick(&[0, 30, 500]);
+        faults.dead = random.pick(&[0, 0, 30]);
+        faults.lost = random.pick(&[0, 30, 200]);
+        faults.twice = random.pick(&[0, 30, 500]);
     }
     let mut settings = String::new();
     let hosts = [(), ()].map(|()| {
@@ -213,7 +213,7 @@ fn plan(seed: u64) -> Plan {
             // Of several under way none can be sent again: the order would be lost.
             (
                 "ncp.window",
-                if manners.incomplete > 0 { "1" } else { random.pick(&["1", "2", "4"]) },
+                if faults.incomplete > 0 { "1" } else { random.pick(&["1", "2", "4"]) },
             ),
             ("ncp.buffer", random.pick(&["2048", "8192", "32768"])),
             ("ncp.mode", "stream"),
@@ -230,7 +230,7 @@ fn plan(seed: u64) -> Plan {
     let transfers = random.pick(&[1, 1, 2, 4]);
     let len = random.pick(&[0, 1, 100, 5000, 20_000]);
     let file = MemoryFile::made("file", Made::Random(random.bits()), len);
-    Plan { subnet, manners, hosts, settings, transfers, file }
+    Plan { subnet, faults, hosts, settings, transfers, file }
 }
 
 fn run(plan: &Plan, recorder: &mut Recorder) -> (Report, u64) {
@@ -248,7 +248,7 @@ fn run(plan: &Plan, recorder: &mut Recorder) -> (Report, u64) {
     };
     let mut unruly = Unruly {
         subnet: Subnet::new(&plan.subnet),
-        manners: plan.manners,
+        faults: plan.faults,
         random: Random::stream(plan.subnet.seed, "swarm", "imp"),
         says: Default::default(),
         spared: [false; 2],
@@ -281,7 +281,7 @@ fn check(plan: &Plan, report: &Report) -> Result<(), Fault> {
     if report.outcomes.iter().any(Option::is_none) || report.stop == Stop::Storm {
         return Err(Fault::NoEnd(report.stop));
     }
-    if plan.manners.is_mild() && !(all_done && report.stop == Stop::Over) {
+    if plan.faults.is_mild() && !(all_done && report.stop == Stop::Over) {
         let outcomes = &report.outcomes;
         return Err(Fault::Lost(format!("nothing that hosts cannot make good: {outcomes:?}")));
     }
@@ -292,10 +292,10 @@ fn check(plan: &Plan, report: &Report) -> Result<(), Fault> {
 pub fn one(seed: u64, recorder: &mut Recorder) -> Result<Run, Box<Failed>> {
     let plan = plan(seed);
     let fail = |fault| {
-        let Plan { subnet, manners, settings, transfers, file, .. } = &plan;
+        let Plan { subnet, faults, settings, transfers, file, .. } = &plan;
         let len = file.bytes.len();
         let description =
-            format!("{subnet}; {manners:?}; {transfers} files of {len} octets; {settings}");
+            format!("{subnet}; {faults:?}; {transfers} files of {len} octets; {settings}");
         let replay = REPLAY.replace("{seed}", &seed.to_string());
         Box::new(Failed { seed, fault, description, replay })
     };

@@ -168,7 +168,7 @@ fn check(plan: &Plan, report: &PairReport, sink: &MemorySink) -> Result<(), Faul
     let same = |source: &[u8], here: &[u8]| source == here;
     check_files(&plan.files, sink, same)?;
     check_ends(plan.files.len(), report, sink)?;
-    // An end that waits to be opened waits for ever if nothing of the other ever comes.
+    // An end that waits to be opened waits indefinitely if nothing of the other ever comes.
     let unopened = |config: &Config, side: usize| {
         let stats = &report.sides[side].stats;
         config.role == Role::Passive && stats.packets_in == 0

@@ -27,7 +27,7 @@ pub struct Bulk {
 /// Why a bulk transfer ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StopBulk {
-    /// All bytes have come.
+    /// All bytes have arrived.
     Done,
     /// Nothing is under way and bytes are missing.
     Stalled,
@@ -35,7 +35,7 @@ pub enum StopBulk {
     TimeLimit,
     /// What was to be measured is.
     Measured,
-    /// Other bytes have come than were sent.
+    /// Other bytes have arrived than were sent.
     Damaged,
 }
 

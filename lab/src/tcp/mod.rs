@@ -130,7 +130,7 @@ impl Side {
     fn next(&self) -> u64 {
         let coming = self.coming.front().map(|(at, _)| *at);
         let going = self.going.front().filter(|_| !self.refused).map(|(at, _)| *at);
-        // A full send buffer takes more when an acknowledgement has come, not before.
+        // A full send buffer takes more when an acknowledgement has arrived, not before.
         let writes = self.outlet.next().filter(|_| !self.cut_short);
         let reads = self.inlet.next(&self.host).filter(|_| self.inlet.ready().is_none());
         let all = [coming, going, writes, reads, Some(self.timer)];
@@ -152,7 +152,7 @@ impl Side {
     }
 
     /// How many of these bytes the process takes into its hands. A program whose packets have marks
-    /// writes one of them, and before the next it looks whether something has come.
+    /// writes one of them, and before the next it looks whether something has arrived.
     fn one_call(&self, bytes: &[u8], room: usize) -> usize {
         let most = bytes.len().min(room);
         let Some(mark) = self.host.model.mark else { return most };

@@ -1,7 +1,7 @@
 //! A TCP connection, described.
 
 use crate::element::End;
-use crate::net::words::{BadNet, Shown, ShownSize, Word, size, time, words};
+use crate::net::parse::{BadNet, Shown, ShownSize, Param, size, time, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
@@ -94,7 +94,7 @@ fn pair<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[T; 2]>
 }
 
 impl TcpModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         const SIZES: &str = "64 bytes to 1024M such as 32K, or 32K/8K (at A and at B)";
         const TIMES: &str = "a time such as 200ms, off, or 200ms/50ms (at A and at B)";
         let sizes = || {

@@ -35,7 +35,7 @@
 
 use crate::element::{Element, End, Usage};
 use crate::modem::BadWord;
-use crate::modem::words::Word;
+use crate::modem::parse::Param;
 use crate::serial::Parity;
 use crate::serial::flow::{FlowControl, FlowModel, Link, nanos};
 use crate::serial::spec::{Spec, time};
@@ -98,7 +98,7 @@ impl FromStr for Ibm7171Model {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        for word in Word::split(WHAT, text)? {
+        for word in Param::split(WHAT, text)? {
             match word.key {
                 "rate" => model.rate_bps = word.number("bit/s from 50 to 921600", 50, 921_600)?,
                 "parity" => {

@@ -39,7 +39,7 @@
 
 use crate::element::{Element, End, Usage};
 use crate::modem::BadWord;
-use crate::modem::words::Word;
+use crate::modem::parse::Param;
 use crate::serial::flow::nanos;
 use crate::serial::spec::{Spec, time};
 use std::collections::VecDeque;
@@ -143,7 +143,7 @@ impl FromStr for TelnetModel {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        for word in Word::split(WHAT, text)? {
+        for word in Param::split(WHAT, text)? {
             let who = || {
                 let all = Who::ALL.into_iter().find(|who| who.name() == word.value);
                 all.ok_or_else(|| word.bad("both, none, sender or receiver"))
@@ -227,7 +227,7 @@ enum Heard {
 
 /// One direction.
 #[derive(Clone, Debug)]
-struct Way {
+struct Direction {
     /// What is collected, and since when.
     gathered: Vec<u8>,
     since: u64,
@@ -240,7 +240,7 @@ struct Way {
     usage: Usage,
 }
 
-impl Way {
+impl Direction {
     fn new() -> Self {
         Self {
             gathered: Vec::new(),
@@ -322,7 +322,7 @@ impl Way {
 #[derive(Clone, Debug)]
 pub struct TelnetPath {
     model: TelnetModel,
-    ways: [Way; 2],
+    ways: [Direction; 2],
     /// The last character from the line was the escape.
     escaped: bool,
     suspended: bool,
@@ -334,7 +334,7 @@ impl TelnetPath {
     pub fn new(model: &TelnetModel) -> Self {
         Self {
             model: model.clone(),
-            ways: [Way::new(), Way::new()],
+            ways: [Direction::new(), Direction::new()],
             escaped: false,
             suspended: false,
             now: 0,
@@ -426,7 +426,7 @@ impl Element for TelnetPath {
     }
 
     fn room(&self, _end: End) -> Option<Instant> {
-        // Room comes when something is taken at the other end.
+        // Room comes when something is taken at the peer.
         None
     }
 

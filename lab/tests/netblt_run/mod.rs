@@ -86,7 +86,7 @@ impl Trace for Shown {
 }
 
 /// A direction of the path.
-struct Way {
+struct Direction {
     path: Path,
     random: Random,
     /// The bottleneck is busy until then, in nanoseconds.
@@ -101,7 +101,7 @@ struct Way {
     back: bool,
 }
 
-impl Way {
+impl Direction {
     fn new(path: &Path, name: &str, from_a: bool) -> Self {
         Self {
             random: Random::stream(path.seed, name, "path"),
@@ -245,7 +245,7 @@ pub(crate) struct Plan {
     pub(crate) every: Option<Duration>,
 }
 
-fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Way, storm: &mut u64) {
+fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Direction, storm: &mut u64) {
     let mut trace = Shown(shown(), usize::from(way.back));
     loop {
         let mut moved = false;
@@ -295,7 +295,7 @@ fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Way, sto
     }
 }
 
-/// Calls at one moment beyond which the time does not go on.
+/// Calls at one moment beyond which the time does not continue.
 const STORM: u64 = 2_000_000;
 
 /// A run.
@@ -303,7 +303,7 @@ struct Run<'a, 'p> {
     plan: &'p Plan,
     sides: [Side<'a>; 2],
     seen: [Seen; 2],
-    ways: [Way; 2],
+    ways: [Direction; 2],
     acts: Vec<Act>,
     forged: Vec<Forged>,
     now: u64,
@@ -366,7 +366,7 @@ impl Run<'_, '_> {
         let timers = self.sides.iter().filter_map(|side| side.engine.deadline());
         timers
             .map(|time| time.as_nanos().max(self.now + 1))
-            .chain(self.ways.iter().filter_map(Way::next))
+            .chain(self.ways.iter().filter_map(Direction::next))
             .chain(self.acts.iter().map(|act| nanos(act.0)))
             .chain(self.forged.iter().map(|act| nanos(act.0)))
             .min()
@@ -379,7 +379,7 @@ pub(crate) fn run<'a>(path: &Path, plan: &Plan, a: Side<'a>, b: Side<'a>) -> Rep
         plan,
         sides: [a, b],
         seen: [Seen::default(), Seen::default()],
-        ways: [Way::new(path, "forward", true), Way::new(path, "back", false)],
+        ways: [Direction::new(path, "forward", true), Direction::new(path, "back", false)],
         acts: plan.acts.clone(),
         forged: plan.forged.clone(),
         now: 0,

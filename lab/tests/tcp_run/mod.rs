@@ -131,7 +131,7 @@ pub(crate) fn talk(
     came
 }
 
-/// Rounds of a dialogue: A sends so many bytes, B answers when it has all of them, A goes on when it
+/// Rounds of a dialogue: A sends so many bytes, B answers when it has all of them, A continues when it
 /// has the whole answer. Gives the time of each round.
 pub(crate) fn rounds(element: &mut dyn Element, ask: usize, answer: usize, n: usize) -> Vec<u64> {
     let mut times = Vec::new();

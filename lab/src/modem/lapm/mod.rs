@@ -20,7 +20,7 @@
 //! The link is established when a run begins: detection phase, XID and SABME lie before it. A
 //! station that has asked N400 times without an answer gives up, and the link is down for good.
 //!
-//! Not here: UI and BRK frames, TEST, the 32 bit check, and a link that is established anew.
+//! Not here: UI and BRK frames, TEST, the 32 bit check, and a link that is established again.
 
 mod frame;
 mod station;

@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::element::End;
 use crate::modem::BadWord;
-use crate::modem::words::Word;
+use crate::modem::parse::Param;
 use crate::serial::flow::{FlowControl, FlowModel, nanos};
 use crate::serial::spec::{Spec, chance, time};
 use crate::serial::{Direction, Probability};
@@ -118,7 +118,7 @@ impl PepModel {
         [line(self.buffer_bytes), line(self.rx_buffer_bytes)]
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadWord> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadWord> {
         match word.key {
             "dte" => self.dte_bps = word.pair(DTE, 300, 38_400)?,
             "s120" => {
@@ -170,7 +170,7 @@ impl FromStr for PepModel {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        let words = Word::split(WHAT, text)?;
+        let words = Param::split(WHAT, text)?;
         for word in &words {
             model.set(word)?;
         }

@@ -32,7 +32,7 @@ const RECORD: usize = 255;
 /// Without an acknowledgement for so long, the host's packets are sent again.
 const AGAIN_NS: u64 = 10_000_000_000;
 
-/// How far the packets have come at this host.
+/// How far the packets have arrived at this host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
     /// There are none: bytes go through as they are.

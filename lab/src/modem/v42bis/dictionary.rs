@@ -183,11 +183,11 @@ impl Dictionary {
 pub(super) struct Matching {
     /// Its entry.
     pub(super) string: Option<u16>,
-    /// The entry that the last step made. It may not be used at once: the other end learns of it
+    /// The entry that the last step made. It may not be used at once: the peer learns of it
     /// one step later.
     fresh: Option<u16>,
     /// The string was sent already (a flush, a change of mode): the next character is added to it,
-    /// and begins anew.
+    /// and begins again.
     pub(super) sent: bool,
 }
 

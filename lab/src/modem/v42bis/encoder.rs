@@ -78,7 +78,7 @@ impl Encoder {
         self.mode
     }
 
-    /// Whether something was taken that the other end cannot know yet: [`Encoder::flush`] sends it.
+    /// Whether something was taken that the peer cannot know yet: [`Encoder::flush`] sends it.
     pub fn holds_back(&self) -> bool {
         let string = self.matching.string.is_some() && !self.matching.sent;
         self.mode == Mode::Compressed && (string || self.bit_count > 0)
@@ -165,7 +165,7 @@ impl Encoder {
         }
     }
 
-    /// Begins anew, and tells the other end to do so.
+    /// Begins again, and tells the peer to do so.
     pub fn reset(&mut self, wire: &mut Vec<u8>) {
         self.transparent(wire);
         wire.extend([self.escape, RESET]);

@@ -36,22 +36,22 @@
 //!
 //! Sources: the thresholds 3/4 and 1/4 and a buffer of 256 are those of the Linux 8250 and
 //! `n_tty` tradition, assumed here for hosts whose drivers are not known; a FIFO of 16 is the
-//! 16550A's (an 8250 has 1). A sender without automatic CTS goes on with what is in its own FIFO:
+//! 16550A's (an 8250 has 1). A sender without automatic CTS continues with what is in its own FIFO:
 //! 16 characters at `rate` are then a good `reaction`.
 //!
 //! Not here: noise and delay. Put a [`super::Serial`] behind it in a [`crate::chain::Chain`].
 
 mod control;
 mod model;
-mod way;
+mod direction;
 
 pub use control::FlowControl;
 pub use model::FlowModel;
 pub(crate) use model::nanos;
-pub(crate) use way::{Way, WaySpec};
+pub(crate) use direction::{Direction, DirectionSpec};
 
 use crate::element::{Element, End, Usage};
-use way::Word;
+use direction::FlowSignal;
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
 /// How often and how long a sender was told to wait.
@@ -66,14 +66,14 @@ pub struct Stop {
 /// Two directions that stop each other. The first is the one from end A.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    pub(crate) ways: [Way; 2],
+    pub(crate) ways: [Direction; 2],
     /// When something changes by itself next; 0 if that is not known.
     due: u64,
 }
 
 impl Link {
-    pub(crate) fn new(from_a: WaySpec, from_b: WaySpec) -> Self {
-        Self { ways: [Way::new(from_a), Way::new(from_b)], due: 0 }
+    pub(crate) fn new(from_a: DirectionSpec, from_b: DirectionSpec) -> Self {
+        Self { ways: [Direction::new(from_a), Direction::new(from_b)], due: 0 }
     }
 
     /// When something changes by itself, other than that characters arrive; `u64::MAX` is never.
@@ -119,13 +119,13 @@ impl Link {
     }
 
     /// Passes on what happened in the direction `from`.
-    fn tell(&mut self, at: u64, from: usize, word: Word) {
-        match word {
-            Word::Level { go } if self.ways[from].is_xon_xoff() => {
+    fn tell(&mut self, at: u64, from: usize, signal: FlowSignal) {
+        match signal {
+            FlowSignal::Level { go } if self.ways[from].is_xon_xoff() => {
                 self.ways[1 - from].insert(at, go);
             }
-            Word::Level { go } => self.ways[from].signal(at, go),
-            Word::Control { go } => self.ways[1 - from].signal(at, go),
+            FlowSignal::Level { go } => self.ways[from].signal(at, go),
+            FlowSignal::Control { go } => self.ways[1 - from].signal(at, go),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A line with flow control as text.
 
 use super::control::FlowControl;
-use super::way::{Way, WaySpec};
+use super::direction::{Direction, DirectionSpec};
 use crate::element::Usage;
 use crate::serial::model::{LineModel, Parity};
 use crate::serial::spec::{BadLine, Spec, bad, number, time};
@@ -82,8 +82,8 @@ impl FlowModel {
     }
 
     /// One of its directions.
-    pub(crate) fn way(&self) -> WaySpec {
-        WaySpec {
+    pub(crate) fn way(&self) -> DirectionSpec {
+        DirectionSpec {
             rate_bps: self.rate_bps,
             dress: self.dress(),
             flow: self.flow,
@@ -98,7 +98,7 @@ impl FlowModel {
     }
 
     /// What a direction has carried.
-    pub(crate) fn usage(&self, way: &Way) -> Usage {
+    pub(crate) fn usage(&self, way: &Direction) -> Usage {
         let bits = u64::from(self.bits);
         Usage {
             bytes_in: way.taken,

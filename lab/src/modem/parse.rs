@@ -34,14 +34,14 @@ impl BadWord {
 
 /// A word: its key, its value (empty without `=`), and all of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Word<'a> {
+pub(crate) struct Param<'a> {
     pub(crate) what: &'static str,
     pub(crate) key: &'a str,
     pub(crate) value: &'a str,
     pub(crate) all: &'a str,
 }
 
-impl<'a> Word<'a> {
+impl<'a> Param<'a> {
     /// The words of a description, which may begin with `what:`. Empty words are left out, so that
     /// `what:` alone describes the usual.
     pub(crate) fn split(what: &'static str, text: &'a str) -> Result<Vec<Self>, BadWord> {

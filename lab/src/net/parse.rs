@@ -52,7 +52,7 @@ const LONGEST_PS: u128 = 1_000_000_000_000_000_000_000;
 
 /// One word of a description.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Word<'a> {
+pub(crate) struct Param<'a> {
     element: &'static str,
     /// The key; that of the first word if it was given alone.
     pub(crate) key: &'a str,
@@ -66,8 +66,8 @@ pub(crate) fn words<'a>(
     element: &'static str,
     text: &'a str,
     first: Option<&'static str>,
-) -> Result<Vec<Word<'a>>, BadNet> {
-    let mut words: Vec<Word<'a>> = Vec::new();
+) -> Result<Vec<Param<'a>>, BadNet> {
+    let mut words: Vec<Param<'a>> = Vec::new();
     if text.trim().is_empty() {
         return Ok(words);
     }
@@ -80,12 +80,12 @@ pub(crate) fn words<'a>(
         if words.iter().any(|earlier| earlier.key == key) {
             return Err(BadNet::new(element, key, "it once", word));
         }
-        words.push(Word { element, key, value, whole: word });
+        words.push(Param { element, key, value, whole: word });
     }
     Ok(words)
 }
 
-impl<'a> Word<'a> {
+impl<'a> Param<'a> {
     /// The value; empty for a flag.
     pub(crate) fn value(&self) -> &'a str {
         self.value.unwrap_or("")

@@ -12,7 +12,7 @@ pub(crate) const XOFF: u8 = 0x13;
 
 /// What a direction is made of. Times in ns, lengths in characters.
 #[derive(Clone, Debug)]
-pub(crate) struct WaySpec {
+pub(crate) struct DirectionSpec {
     pub(crate) rate_bps: u64,
     /// Width, parity and bits of a character; the rest of it does not count.
     pub(crate) dress: LineModel,
@@ -34,8 +34,8 @@ pub(crate) struct WaySpec {
 /// One direction. Characters stand in `bytes` in this order: held by the receiver, in its FIFO,
 /// on the wire, waiting at the sender.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
-    spec: WaySpec,
+pub(crate) struct Direction {
+    spec: DirectionSpec,
     wire: Timeline,
     bytes: VecDeque<u8>,
     held: usize,
@@ -65,7 +65,7 @@ pub(crate) struct Way {
     pub(crate) lost: u64,
     pub(crate) stops: u64,
     pub(crate) stopped_ns: u64,
-    /// What the trace has still to be told: when the sender stopped or went on.
+    /// What the trace has still to be told: when the sender stopped or continued.
     pub(super) obeyed: Vec<(u64, bool)>,
     /// Somebody listens to the trace.
     pub(super) listened: bool,
@@ -73,15 +73,15 @@ pub(crate) struct Way {
 
 /// What the receiver tells the sender, or a character on the line does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Word {
+pub(super) enum FlowSignal {
     /// The receiver holds too much, or enough room again.
     Level { go: bool },
     /// An XON or XOFF arrived.
     Control { go: bool },
 }
 
-impl Way {
-    pub(crate) fn new(spec: WaySpec) -> Self {
+impl Direction {
+    pub(crate) fn new(spec: DirectionSpec) -> Self {
         Self {
             wire: Timeline::new(CharTime::new(spec.rate_bps, spec.dress.bits)),
             spec,
@@ -213,7 +213,7 @@ impl Way {
 
     /// Takes what the receiver holds; says how many characters, and whether it lets the sender go
     /// on.
-    pub(super) fn take(&mut self, into: &mut [u8]) -> (usize, Option<Word>) {
+    pub(super) fn take(&mut self, into: &mut [u8]) -> (usize, Option<FlowSignal>) {
         let len = into.len().min(self.held);
         if len == 0 {
             return (0, None);
@@ -224,7 +224,7 @@ impl Way {
         self.given += len as u64;
         if self.choked && self.held <= self.spec.low {
             self.choked = false;
-            return (len, Some(Word::Level { go: true }));
+            return (len, Some(FlowSignal::Level { go: true }));
         }
         (len, None)
     }
@@ -298,8 +298,8 @@ impl Way {
         }
     }
 
-    /// Does what is due at `at`, the time of [`Way::next_event`].
-    pub(super) fn handle(&mut self, at: u64) -> [Option<Word>; 2] {
+    /// Does what is due at `at`, the time of [`Direction::next_event`].
+    pub(super) fn handle(&mut self, at: u64) -> [Option<FlowSignal>; 2] {
         if let Some((_, go)) = self.signals.front().copied().filter(|(due, _)| *due <= at) {
             self.signals.pop_front();
             self.obey(at, go);
@@ -319,11 +319,11 @@ impl Way {
     }
 
     /// Says stop if the receiver holds too much.
-    fn choke(&mut self) -> Option<Word> {
+    fn choke(&mut self) -> Option<FlowSignal> {
         let too_much = self.held >= self.spec.high && self.spec.flow != FlowControl::None;
         (too_much && !self.choked).then(|| {
             self.choked = true;
-            Word::Level { go: false }
+            FlowSignal::Level { go: false }
         })
     }
 
@@ -346,15 +346,15 @@ impl Way {
     }
 
     /// Takes the XON or XOFF at this place out of the line.
-    fn control_arrived(&mut self, place: usize) -> Option<Word> {
+    fn control_arrived(&mut self, place: usize) -> Option<FlowSignal> {
         let byte = self.bytes.remove(place)?;
         self.controls.pop_front();
         self.controls.iter_mut().for_each(|control| *control -= 1);
-        self.control(byte).map(|go| Word::Control { go })
+        self.control(byte).map(|go| FlowSignal::Control { go })
     }
 
     /// The interrupt is served: the FIFO is emptied into the driver's buffer.
-    fn serve(&mut self, at: u64) -> Option<Word> {
+    fn serve(&mut self, at: u64) -> Option<FlowSignal> {
         self.sync(at);
         let mut word = None;
         let mut moved = std::mem::take(&mut self.fifo);
