@@ -362,7 +362,7 @@ pub struct DiskStore {
 
 /// Records that are kept of received files. A peer may offer names indefinitely.
 const MOST_RECORDS: usize = 10_000;
-/// The same where nobody reads them, at a server.
+/// The same where the names are not read, at a server.
 const FEW_RECORDS: usize = 2;
 
 impl DiskStore {

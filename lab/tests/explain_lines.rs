@@ -76,7 +76,7 @@ fn one_packet_at_a_time_is_no_rate() {
 }
 
 #[test]
-fn what_nothing_tells_of_the_line_is_not_made_up() {
+fn unknown_line_properties_are_not_invented() {
     // All packets are about equally long, and the end was not seen.
     let text = stop_and_wait(1).replace("= 94", "= 31").replace("= 8000", "= 1000");
     let (_, mut lines) = run(&text);
@@ -261,7 +261,7 @@ fn a_run_that_fails_counts_what_arrived() {
 }
 
 #[test]
-fn what_is_sent_twice_was_carried_once() {
+fn retransmitted_bytes_count_once() {
     let text = |faults: &str| {
         format!("line = '9600{faults}'\nprotocol = 'xmodem-crc'\n[file]\nbytes = 20000\n")
     };

@@ -14,7 +14,7 @@ fn line(text: &str) -> FlowLine {
 struct Station {
     send: Vec<u8>,
     chunk: usize,
-    /// Reads this many characters every so many ns; `None` reads at once.
+    /// Reads this many characters per interval in ns; `None` reads at once.
     read: Option<(usize, u64)>,
     got: Vec<(u64, u8)>,
     next_read: u64,
@@ -108,7 +108,7 @@ fn without_flow_control_it_is_a_plain_serial_line() {
 
 #[test]
 fn rts_stops_exactly_after_its_reaction() {
-    // A character takes 1 ms. Nobody reads: the driver says stop when it holds 192 of 256.
+    // A character takes 1 ms. Nothing reads: the driver stops the sender at 192 of 256.
     for (reaction, taken) in [("0s", 192), ("1ns", 193), ("1ms", 193), ("64ms", 256)] {
         let mut element = line(&format!("10000,rtscts,reaction={reaction}"));
         let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NOBODY)];
@@ -132,7 +132,7 @@ fn xoff_is_a_character_that_has_to_get_through() {
     let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NOBODY)];
     run(&mut element, &mut stations, 5_000_000_000);
     assert_eq!(element.usage(End::A).bits / 10, 193);
-    // The other direction carried the XOFF and nothing that anybody reads.
+    // The other direction carried only the XOFF.
     assert_eq!(element.usage(End::B).bits, 10);
     assert!(stations[0].got.is_empty());
     // When the other direction is busy, XOFF waits for the end of the character under way, not

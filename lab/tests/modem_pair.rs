@@ -17,7 +17,7 @@ fn model(text: &str) -> ModemModel {
 struct Host {
     send: Vec<u8>,
     chunk: usize,
-    /// Reads so many characters every so many ns, or everything at once.
+    /// Reads this many characters per interval in ns, or everything at once.
     read: Option<(usize, u64)>,
     got: Vec<u8>,
     times: Vec<u64>,
@@ -361,7 +361,7 @@ fn noise_costs_time_and_nothing_else() {
 }
 
 #[test]
-fn characters_are_damaged_where_nobody_controls_errors() {
+fn characters_are_damaged_without_error_control() {
     let text = "modem:dte=9600,line=9600,mod=v32,flow=none,burst=8@2s,dir=fwd";
     let mut pair = ModemPair::new(&model(text));
     let sent = Content::Random(1).bytes(19_200);
@@ -375,7 +375,7 @@ fn characters_are_damaged_where_nobody_controls_errors() {
 }
 
 #[test]
-fn a_line_that_carries_nothing_ends_the_call() {
+fn a_dead_line_ends_the_connection() {
     let mut pair = ModemPair::new(&model("modem:line=14400,v42,ber=0.5"));
     let mut hosts = [host(&[1; 1000]), host(&[])];
     run(&mut pair, &mut hosts, 1000 * SECOND);
@@ -509,7 +509,7 @@ fn bad_descriptions_are_named() {
             "modem: symbols: expected a symbol rate of the modulation \
                                            that carries the line's rate, got `symbols=3200`",
         ),
-        ("modem:v42=yes", "modem: v42: expected the word alone, got `v42=yes`"),
+        ("modem:v42=yes", "modem: v42: expected a flag without a value, got `v42=yes`"),
         (
             "modem:v42bis=511/6",
             "modem: v42bis: expected 512 to 32768 codewords and strings of 6 to \

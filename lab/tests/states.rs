@@ -199,7 +199,7 @@ fn every_edge_is_taken_or_listed() {
         }
     }
     assert!(wrong.is_empty(), "taken and listed, or neither:\n{wrong}");
-    // What an engine says it did stands in a table of its protocol. How sessions end is said besides.
+    // An engine's traced edges are in a table of its protocol, as are the ends of sessions.
     for (protocol, edges) in taken {
         let of = || tables().filter(|(name, _, _)| *name == protocol);
         for edge in edges.iter().filter(|edge| edge[1] != "running") {

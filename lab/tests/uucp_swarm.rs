@@ -1,4 +1,4 @@
-//! UUCP's `g` in the swarm: whatever the line does, nothing is lost, and nobody reports a success that
+//! UUCP's `g` in the swarm: whatever the line does, nothing is lost, and no end reports a false success
 //! is none, but for what the check cannot see.
 //!
 //! The check of 16 bits is fooled by noise (docs/decisions/061); how often is counted, and how: the

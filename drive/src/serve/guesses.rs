@@ -1,9 +1,10 @@
 //! The cost of guessing a password: counted per source, per account and in total, without locking any user out.
 //!
-//! * Attempts of one **source** queue up: each wrong one doubles the delay before the next. * A source that has
-//!   logged in to an **account** before has a queue of its own for it, in which no one else's attempts count.
-//!   Only that queue is cleared by success. * Strangers to an account with many wrong passwords, or to a server
-//!   with many, wait a bounded extra time, each for itself: whoever knows the password always gets in.
+//! * Attempts of one **source** queue up: each wrong one doubles the delay before the next.
+//! * A source that has logged in to an **account** before has a queue of its own for it, in which no one
+//!   else's attempts count. Only that queue is cleared by success.
+//! * Strangers to an account with many wrong passwords, or to a server with many, wait a bounded extra time,
+//!   each for itself: whoever knows the password always gets in.
 
 use super::places::Source;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a write, a copy, a text, a file read -> Meter --> the session's account, and its quota
-//!                                               '-> the user's, which all his sessions share
+//!                                               '-> the user's, shared by all sessions of the user
 //! ```
 //!
 //! The count is of bytes written to and read from files: a few bytes on the line can be many in a file. An

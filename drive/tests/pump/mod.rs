@@ -1,5 +1,5 @@
 //! Two small engines for datagrams: one sends numbered packets until each has been echoed, the other
-//! echoes the numbers. And a listener and a dialler for them.
+//! echoes the numbers; with a listener and a dialer for them.
 #![allow(dead_code, unreachable_pub)]
 
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ pub struct Pump {
     sends: bool,
     len: usize,
     count: u32,
-    /// Of those who send: not echoed yet. Of those who echo: not come yet.
+    /// Sender: not echoed yet. Echoer: not received yet.
     open: BTreeSet<u32>,
     /// To be sent in this round, or to be echoed.
     queue: Vec<u32>,
@@ -93,7 +93,7 @@ impl Engine for Pump {
             self.stats.file_bytes += bytes.len() as u64;
         }
         if self.open.is_empty() {
-            // Whoever still asks has missed an echo: a busy machine may need several rounds.
+            // A sender that retransmits has missed an echo: a busy machine may need several rounds.
             self.lingers = Some(cx.now + if self.sends { Duration::ZERO } else { LINGER });
             self.deadline = self.lingers;
         }
@@ -211,7 +211,7 @@ impl SessionHandler for Guest {
 pub struct House {
     pub credentials: Credentials,
     pub limits: Limits,
-    /// It ends after so many sessions.
+    /// It ends after this many sessions.
     pub sessions: usize,
     pub count: u32,
     pub allowed: Option<PublicKey>,

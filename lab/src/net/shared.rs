@@ -49,7 +49,7 @@ impl Inner {
 }
 
 impl Shared {
-    /// So many flows over a path of this model.
+    /// This many flows over a path of this model.
     pub fn flows(model: &PathModel, count: u8) -> Vec<Self> {
         let inner = Inner {
             path: Path::new(model).tagged(),

@@ -4,15 +4,14 @@
 //!         |<- frame ->|
 //! offer ->|  request  |... reserve ...| granted frame |... delay ...> emit, all of a frame at once
 //! ```
+//! Time is divided into frames which carry a number of bytes each. What arrives during a frame is requested in
+//! one request at its end. The request is granted `reserve` later: from then on each packet uses the first
+//! frame that has room for it, and it arrives `delay` after the end of that frame. A request can be missed
+//! (`miss`): then all its packets wait another `reserve`, and packets of later requests overtake them. So
+//! delays come in steps of `reserve`, in whole frames worth of packets, and a channel with continuous requests
+//! is used continuously.
 //!
-//! Time is cut into frames which carry a number of bytes each. What arrives during a frame is asked
-//! for in one request at its end. The request is granted `reserve` later: from then on each packet
-//! goes with the first frame that has room for it, and it arrives `delay` after the end of that
-//! frame. A request can be missed (`miss`): then all its packets wait another `reserve`, and
-//! packets of later requests overtake them. So delays come in steps of `reserve`, in whole frames
-//! worth of packets, and a channel that is asked for all the time is used all the time.
-//!
-//! A packet is not cut: it goes whole into a frame, and one that no frame can hold is lost.
+//! A packet is not fragmented: it goes whole into a frame, and one that no frame can hold is lost.
 //!
 //! [RFC 1030 §7 and appendix I: 3006 bytes per 21.22 ms frame, delays in steps of 600 ms, 1.8 s
 //! round trip; overload crashed the stations of the network.]
@@ -31,7 +30,7 @@
 //! | `overhead=0` | bytes of framing per packet | 0 | 0 |
 //! | `fragment=1476@25%` | a longer packet is cut in two before the channel; with this chance its second part asks again, `reserve` later | no | no |
 //! | `loss=0.5%` | chance of each packet to be lost | 0 | 0 |
-//! | `seed=7` | where all chance comes from | 1 | 1 |
+//! | `seed=7` | random seed | 1 | 1 |
 //!
 //! Nine tenths of a second for each way: 600 ms, half a frame on average and one for itself, and
 //! 270 ms for the hop. Where the numbers come from: [`super::wideband`].
@@ -51,7 +50,7 @@ use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 
-/// A slotted channel, described. See the [module](self).
+/// Description of a slotted channel. See the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlottedModel {
     /// Length of a frame.
@@ -74,7 +73,7 @@ pub struct SlottedModel {
     pub fragment: Option<(u64, Probability)>,
     /// Chance that a packet is lost.
     pub loss: Probability,
-    /// All chance comes from it.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -269,7 +268,7 @@ impl Slotted {
 }
 
 impl Direction {
-    /// Forgets the frames that have ended by `now`.
+    /// Drops the frames that have ended by `now`.
     fn pass(&mut self, frame: u64, now: u64) {
         while let Some((number, bytes)) = self.frames.front().copied() {
             if (number + 1).saturating_mul(frame) > now {
@@ -292,7 +291,7 @@ impl Direction {
         self.request.1
     }
 
-    /// The first frame from `first` on with room for so many bytes.
+    /// The first frame from `first` on with room for this many bytes.
     fn place(&mut self, first: u64, bytes: u64, capacity: u64) -> u64 {
         self.waiting_bytes += bytes;
         let mut index = self.frames.partition_point(|(number, _)| *number < first);
@@ -351,7 +350,7 @@ impl Element for Slotted {
             }
         }
         if let Some(time) = self.model.collapse.filter(|_| full && now >= way.down_until) {
-            // What has left the station stays under way.
+            // What has left the station stays in transit.
             way.down_until = now.saturating_add(nanos(time));
             let left = way.frames.front().map_or(now, |(number, _)| number * self.frame);
             let safe = left.saturating_add(self.delay);

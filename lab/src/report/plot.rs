@@ -36,7 +36,7 @@ const KINDS: [RGBColor; 8] = [
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn Error>>;
 
-/// A colour for each of so many series.
+/// A colour for each of this many series.
 pub(super) fn colours(count: usize, ordered: bool) -> Vec<RGBColor> {
     let step = |index: usize| {
         // From a dark violet over blue-green to a yellow that is still seen on white.

@@ -1,4 +1,4 @@
-//! `ftp` over a SLIP line: a file, and somebody who types meanwhile.
+//! `ftp` over a SLIP line: a file, with interactive traffic.
 
 use super::{Outcome, Scenario};
 use crate::element::End;

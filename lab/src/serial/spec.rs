@@ -70,7 +70,7 @@ fn set(model: &mut LineModel, key: &str, value: &str, word: &str) -> Result<(), 
         "bits" => {
             model.bits = number(key, value, "9 to 12 line bits per character", 9, 12)? as u32;
         }
-        "7bit" => model.seven_bit = flag("the word alone")?,
+        "7bit" => model.seven_bit = flag("a flag without a value")?,
         "parity" => {
             model.parity = match value {
                 "none" => Parity::None,
@@ -95,7 +95,7 @@ fn set(model: &mut LineModel, key: &str, value: &str, word: &str) -> Result<(), 
             };
         }
         "half" => model.half_duplex = Some(time(key, value)?),
-        "echo" => model.echo = flag("the word alone")?,
+        "echo" => model.echo = flag("a flag without a value")?,
         "buffer" => {
             let len = number(key, value, "1 to 1048576 characters", 1, 1 << 20)?;
             model.buffer_bytes = len as usize;

@@ -1,4 +1,4 @@
-//! A file over TCP over a SLIP line, and a user who types over the same line meanwhile.
+//! A file over TCP over a SLIP line, with interactive traffic over the same line.
 //!
 //! The file goes from A to B on a connection of its own (FTP's data connection, port 20); keys and echoes go
 //! on another (TELNET, port 23) between the same hosts. Each connection pays the hosts' costs with a
@@ -14,7 +14,7 @@ use crate::trace::Recorder;
 use crate::window::{Meter, Window};
 use wetstring_proto::{Cx, Duration, Instant, Trace, TraceEvent};
 
-/// A file, a line, and perhaps somebody who types.
+/// A file, a line, and optional interactive traffic.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The line.
@@ -35,7 +35,7 @@ pub struct Session {
     pub seed: u64,
 }
 
-/// What came of a session.
+/// The result of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionReport {
     /// The file.
@@ -52,7 +52,7 @@ pub struct SessionReport {
 const CHUNK: usize = 1 << 12;
 /// FTP's data connection.
 const FTP_DATA: u16 = 20;
-/// So many turns at one moment without the time continuing are too many.
+/// Livelock limit: turns at one time.
 const TURNS_AT_ONE_TIME: u32 = 100_000;
 
 struct Run<'a> {
@@ -66,7 +66,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// All that happens at one time; false if a wrong byte came or the time does not continue.
+    /// Everything that happens at one time; false if a wrong byte was received or virtual time does not
+    /// advance.
     fn turn(&mut self, now: Instant, recorder: &mut Recorder) -> bool {
         for _ in 0..TURNS_AT_ONE_TIME {
             let Some(mut moved) = self.exchange(&mut Cx { now, trace: &mut recorder.of("line") })

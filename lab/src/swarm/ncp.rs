@@ -1,9 +1,9 @@
-//! The ARPANET's hosts in the swarm: files by FTP between two NCPs, over IMPs that do what IMPs may do.
+//! The ARPANET's hosts in the swarm: files by FTP between two NCPs, over misbehaving IMPs.
 //!
-//! The subnet is that of [`crate::imp`], with damage on its lines. Before it stands an IMP that does not take
-//! every message (it says so: incomplete), says that the destination is dead, loses a RFNM or says it twice.
-//! Without the last three every file must arrive; with them a transfer may fail, clearly, for the hosts'
-//! protocol has no second try for what was lost without a word.
+//! The subnet is that of [`crate::imp`], with damage on its lines. Before it is an IMP that refuses some
+//! messages (incomplete), reports the destination dead, loses a RFNM or duplicates it. Without the last three
+//! every file must arrive; with them a transfer may fail, clearly, because the hosts' protocol does not
+//! retransmit what was lost silently.
 
 use super::{Failed, Fault, Run, words};
 use crate::digest::Tap;
@@ -28,21 +28,21 @@ const REPLAY: &str = "wst lab swarm --protocol ncp --seed {seed} --trace FILE";
 const FAULTS_LAST: Duration = Duration::from_secs(120);
 const TIME_LIMIT: Duration = Duration::from_secs(20_000);
 
-/// What an IMP does to messages, each with so many in 10,000.
+/// Faults of an IMP, per 10,000 messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Faults {
-    /// It does not take it, and says why.
+    /// It refuses the message: incomplete.
     incomplete: u64,
-    /// It says that the destination is dead.
+    /// It reports the destination dead.
     dead: u64,
     /// The RFNM is lost.
     lost: u64,
-    /// The RFNM comes twice.
+    /// The RFNM is duplicated.
     twice: u64,
 }
 
 impl Faults {
-    /// Whether hosts can recover from all that it does.
+    /// Whether hosts can recover from all of it.
     fn is_mild(self) -> bool {
         self.dead + self.lost + self.twice == 0
     }
@@ -53,7 +53,7 @@ struct Unruly {
     subnet: Subnet,
     faults: Faults,
     random: Random,
-    /// What the IMP says to the host at each end.
+    /// The IMP's messages to the host at each end.
     says: [VecDeque<Vec<u8>>; 2],
     /// The message that the host at each end offers was spared: it may be offered many times until it is taken.
     spared: [bool; 2],
@@ -135,7 +135,7 @@ impl Element for Unruly {
     }
 }
 
-/// The faults stop when the time has arrived, whoever asks.
+/// The faults stop at this time.
 struct Until<'a>(&'a mut Unruly);
 
 impl Until<'_> {
@@ -174,7 +174,7 @@ impl Element for Until<'_> {
     }
 }
 
-/// What a seed picks.
+/// Picked by a seed.
 struct Plan {
     subnet: SubnetModel,
     faults: Faults,
@@ -277,13 +277,13 @@ fn check(plan: &Plan, report: &Report) -> Result<(), Fault> {
             "{count} users are done with {bytes} octets each, {written} came"
         )));
     }
-    // Every user knows how it ended; a server may wait for one who is gone.
+    // Every user knows its outcome; a server may wait for one that is gone.
     if report.outcomes.iter().any(Option::is_none) || report.stop == Stop::Storm {
         return Err(Fault::NoEnd(report.stop));
     }
     if plan.faults.is_mild() && !(all_done && report.stop == Stop::Over) {
         let outcomes = &report.outcomes;
-        return Err(Fault::Lost(format!("nothing that hosts cannot make good: {outcomes:?}")));
+        return Err(Fault::Lost(format!("only faults that hosts can recover from: {outcomes:?}")));
     }
     Ok(())
 }

@@ -175,7 +175,7 @@ fn xymodem_ends(variant: &str, random: &mut Random, line: &LineModel) -> Ends {
         ..xymodem::Config::default()
     });
     picked.set(&mut configs, "xymodem.variant", variant);
-    // Only the 1K variants know 1024; to insist on it is no business of the others.
+    // Only the 1K variants support 1024; the others cannot insist on it.
     let blocks: &[_] = match variant {
         "xmodem" | "xmodem-crc" => &["auto", "128", "128"],
         _ => &["auto", "128", "128", "1024"],

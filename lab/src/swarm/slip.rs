@@ -1,9 +1,9 @@
 //! SLIP in the swarm: several TCP connections, both ways, over one line with its noise.
 //!
-//! Each connection carries bytes of its own from A, and B's answer to them; other packets come between:
-//! datagrams, fragments, what no compression may touch. Whatever the line does, what a connection gives
-//! must be what was put into it, byte by byte, but for what TCP's checksum misses; on a line that damages
-//! nothing, so must be the other packets. When the faults have stopped, everything must arrive.
+//! Each connection carries its own bytes from A, and B's answer to them; other packets come between: datagrams,
+//! fragments, packets that must not be compressed. Whatever the line does, a connection's output must equal its
+//! input, byte by byte, except for what TCP's checksum misses; on a line without damage, so must the other
+//! packets. When the faults have stopped, everything must arrive.
 
 use super::{Failed, Fault, Run, any_line, words};
 use crate::digest::Tap;
@@ -34,7 +34,7 @@ const TURNS: u32 = 100_000;
 /// The port at B of the first connection.
 const PORT: u16 = 2000;
 
-/// What a seed picks.
+/// Picked by a seed.
 #[derive(Clone, Debug)]
 struct Plan {
     slip: SlipModel,
@@ -112,7 +112,7 @@ fn plan(seed: u64) -> Plan {
     Plan { slip, line, connections, others }
 }
 
-/// The line, and what came out of it for each connection; behind them, what is for nobody.
+/// The line, and its output per connection; after those, the output of no connection.
 struct Shared {
     line: SlipLine,
     came: Vec<[VecDeque<Vec<u8>>; 2]>,
@@ -210,7 +210,7 @@ impl Session<'_> {
         (flow as u64 * 2 + end.index() as u64) * 7919
     }
 
-    /// All that happens at one time.
+    /// Everything that happens at one time.
     fn turn(&mut self, now: Instant, recorder: &mut Recorder) -> Result<(), Fault> {
         for _ in 0..TURNS {
             let mut moved = self.send_others(now, recorder);

@@ -1,4 +1,4 @@
-//! A sweep as it stands in its file, and the values that its ranges make.
+//! A sweep's file, and the values of its ranges.
 
 use crate::scenario::{BadScenario, Partial};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub(super) struct SweepFile {
     pub(super) scenario: Option<Spanned<String>>,
     /// A line with `{name}` where the values of ranges over `line` are put.
     pub(super) line: Option<Spanned<String>>,
-    /// What stands on top of it.
+    /// Overrides on top of it.
     pub(super) base: Option<Partial>,
     #[serde(default)]
     pub(super) range: Vec<Spanned<RangeFile>>,

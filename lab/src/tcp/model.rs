@@ -1,4 +1,4 @@
-//! A TCP connection, described.
+//! Description of a TCP connection.
 
 use crate::element::End;
 use crate::net::parse::{BadNet, Shown, ShownSize, Param, size, time, words};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
 
-/// How the sender guards the network against too much.
+/// Congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Congestion {
     /// Not at all: the receiver's window is the only limit.
@@ -18,7 +18,7 @@ pub enum Congestion {
     Cubic,
 }
 
-/// A TCP connection, described. See the [module](super). Pairs are (end A, end B).
+/// Description of a TCP connection. See the [module](super). Pairs are (end A, end B).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TcpModel {
     /// Most bytes of data in a segment.
@@ -64,7 +64,7 @@ impl Default for TcpModel {
 }
 
 pub(super) const NAME: &str = "tcp";
-/// The laboratory's own port, which is nobody's.
+/// The laboratory's own port.
 const LAB_PORT: u16 = 1649;
 const KEYS: &str = "one of mss, window, sendbuf, nagle, nodelay, delack, cc, handshake, queue, port, \
                     checks, seed";

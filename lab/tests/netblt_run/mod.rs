@@ -172,7 +172,7 @@ fn shown() -> bool {
     std::env::var_os("WETSTRING_TRACE").is_some()
 }
 
-/// What became of a side.
+/// The result of a side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) outcome: Option<Outcome>,
@@ -189,13 +189,13 @@ pub(crate) struct Seen {
     pub(crate) messages: Vec<Vec<u8>>,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) a: Seen,
     pub(crate) b: Seen,
     pub(crate) elapsed: Duration,
-    /// When so many file bytes had come: (time, bytes), about a hundred points in all.
+    /// When this many file bytes had come: (time, bytes), about a hundred points in all.
     pub(crate) curve: Vec<(Duration, u64)>,
     pub(crate) waited_max: Duration,
     pub(crate) waited_mean: Duration,
@@ -241,7 +241,7 @@ pub(crate) struct Plan {
     pub(crate) calm: Option<Duration>,
     /// Write down datagrams: from A, bytes, time.
     pub(crate) record: bool,
-    /// Take the curve every so long.
+    /// Sampling interval of the curve.
     pub(crate) every: Option<Duration>,
 }
 

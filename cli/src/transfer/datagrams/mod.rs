@@ -494,8 +494,8 @@ struct Guest<'a> {
 
 impl SessionHandler for Guest<'_> {
     fn proved(&mut self) {
-        self.session.note(&format!("connected from {}", self.peer.address));
-        self.session.opened(&self.peer);
+        self.session.note(&format!("connected from {}", self.partner.address));
+        self.session.opened(&self.partner);
     }
 
     fn gave_up(&mut self) {
@@ -504,7 +504,7 @@ impl SessionHandler for Guest<'_> {
 
     fn came_back(&mut self) {
         self.observer.finish();
-        let at = self.peer.address;
+        let at = self.partner.address;
         let say = format!("{at} has fallen silent, and its sender goes on in another session");
         self.session.ours.ui.say(Level::Note, &say);
         self.session.ours.ui.event(Event::CameBack { line: at.to_string() });

@@ -22,7 +22,7 @@ pub struct PepModel {
     pub room: [usize; 3],
     /// Packets of one turn.
     pub most: u64,
-    /// With micro packets: none are short, what would be goes in so many micro packets of one turn.
+    /// With micro packets: no packet is short; instead this many micro packets per turn.
     pub micros: Option<u64>,
     /// The modem answers its host's UUCP `g` itself (S111).
     pub spoofs_uucp: bool,
@@ -89,7 +89,7 @@ impl PepModel {
         u64::try_from(channel).unwrap_or(u64::MAX).min(self.dte_bps[0] * 100)
     }
 
-    /// The packet for so many characters.
+    /// The packet for this many characters.
     pub(super) fn kind(&self, len: usize) -> Kind {
         let no_short = self.micros.is_some() && len <= self.room[1];
         if self.has_micro && (len <= self.room[0] || no_short) {

@@ -21,9 +21,9 @@ pub(crate) struct DirectionSpec {
     pub(crate) reaction: u64,
     /// What the sender takes ahead.
     pub(crate) tx_buffer: usize,
-    /// What the receiver holds until somebody takes it.
+    /// Size of the receiver's buffer.
     pub(crate) rx_buffer: usize,
-    /// The receiver says stop when it holds so much, and go when it holds so little again.
+    /// The receiver stops the sender at this level, and restarts it at that one.
     pub(crate) high: usize,
     pub(crate) low: usize,
     /// The receiver's UART, if its interrupt is not served at once.
@@ -31,8 +31,8 @@ pub(crate) struct DirectionSpec {
     pub(crate) latency: u64,
 }
 
-/// One direction. Characters stand in `bytes` in this order: held by the receiver, in its FIFO,
-/// on the wire, waiting at the sender.
+/// One direction. Characters are in `bytes` in this order: held by the receiver, in its FIFO, on the wire,
+/// queued at the sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Direction {
     spec: DirectionSpec,
@@ -52,8 +52,8 @@ pub(crate) struct Direction {
     choked: bool,
     /// Signals on their way to this direction's sender: when, and whether it may send.
     signals: VecDeque<(u64, bool)>,
-    /// Indices, counted since the way was made, of characters that are XON or XOFF; and the index
-    /// of the first in `bytes`.
+    /// Indices, counted since creation, of characters that are XON or XOFF; and the index of the first in
+    /// `bytes`.
     controls: VecDeque<u64>,
     first: u64,
     /// The last offer was cut short.
@@ -65,13 +65,13 @@ pub(crate) struct Direction {
     pub(crate) lost: u64,
     pub(crate) stops: u64,
     pub(crate) stopped_ns: u64,
-    /// What the trace has still to be told: when the sender stopped or continued.
+    /// Not yet traced: when the sender stopped or continued.
     pub(super) obeyed: Vec<(u64, bool)>,
-    /// Somebody listens to the trace.
+    /// The trace is enabled.
     pub(super) listened: bool,
 }
 
-/// What the receiver tells the sender, or a character on the line does.
+/// A signal of the receiver to the sender, or of a character on the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FlowSignal {
     /// The receiver holds too much, or enough room again.
@@ -159,7 +159,7 @@ impl Direction {
         len
     }
 
-    /// Whether the receiver says stop by a character.
+    /// Whether the receiver uses XON/XOFF.
     pub(super) fn is_xon_xoff(&self) -> bool {
         self.spec.flow == FlowControl::XonXoff
     }
@@ -175,7 +175,7 @@ impl Direction {
         }
     }
 
-    /// Puts what waits onto the wire.
+    /// Puts queued characters onto the wire.
     fn commit(&mut self, now: u64) {
         if self.allowed && self.waiting > 0 {
             self.wire.push(now, self.waiting as u64);
@@ -206,7 +206,7 @@ impl Direction {
         self.commit(now);
     }
 
-    /// A signal for the sender is on its way.
+    /// A signal for the sender is in transit.
     pub(super) fn signal(&mut self, now: u64, go: bool) {
         self.signals.push_back((now.saturating_add(self.spec.reaction), go));
     }
@@ -388,7 +388,7 @@ impl Direction {
         self.lose(self.held + self.fifo, count.saturating_sub(room));
     }
 
-    /// The driver's buffer takes so many more, which stand behind those that it holds.
+    /// The driver's buffer takes this many more characters, after those that it holds.
     fn hold(&mut self, since: u64, count: usize) {
         if self.held == 0 {
             self.held_since = since;
@@ -398,7 +398,7 @@ impl Direction {
         self.lose(self.held, count.saturating_sub(room));
     }
 
-    /// Characters that nobody had room for.
+    /// Characters lost because the buffer was full.
     fn lose(&mut self, place: usize, count: usize) {
         if count == 0 {
             return;

@@ -7,28 +7,27 @@
 //!    +---- stop after `reaction` <--- RTS down, or XOFF on the way back
 //! ```
 //!
-//! The receiver holds what nobody has taken yet. When it holds `high` characters it says stop, when
-//! only `low` are left it says go. With `rtscts` the signal is there at once; with `xonxoff` it is a
-//! character on the line's other direction, in front of all that waits there. The sender obeys
-//! after `reaction`; what began before that moment goes out. What finds the buffer full is lost and
-//! counted: a reaction that is too long for the room above `high` loses characters, as in real
-//! life, and so does `none`.
+//! The receiver buffers unread characters. When it holds `high` characters it stops the sender, when only `low`
+//! are left it restarts it. With `rtscts` the signal is immediate; with `xonxoff` it is a character on the
+//! line's other direction, ahead of everything queued there. The sender reacts after `reaction`; characters
+//! that began before are sent. What finds the buffer full is lost and counted: a reaction that is too slow for
+//! the room above `high` loses characters, as on real lines, and so does `none`.
 //!
 //! With `xonxoff` every 0x11 and 0x13 that arrives is taken for XON and XOFF, also one that was
 //! meant as data: it disappears and acts. (The eighth bit does not count on a line of 7 bits.)
 //!
-//! With `latency` the receiver's UART is emptied so long after the first character came into its
-//! empty FIFO; what comes meanwhile and finds `fifo` characters there is lost.
+//! With `latency` the receiver's UART is read this long after the first character entered its empty FIFO;
+//! characters that meanwhile find `fifo` characters there are lost.
 //!
 //! The description as text, [`FlowModel`]: the rate, then in any order
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
-//! | `rtscts`, `xonxoff`, `none` | how the receiver says stop | `none` |
+//! | `rtscts`, `xonxoff`, `none` | flow control | `none` |
 //! | `reaction=1ms` | from the signal to its effect at the sender | 0 |
 //! | `rxbuf=256` | characters that the receiver's driver holds | 256 |
-//! | `high=192` | says stop at | 3/4 of `rxbuf` |
-//! | `low=64` | says go at | 1/4 of `rxbuf` |
+//! | `high=192` | stops the sender at | 3/4 of `rxbuf` |
+//! | `low=64` | restarts it at | 1/4 of `rxbuf` |
 //! | `fifo=16` | characters of the UART's FIFO | 16 |
 //! | `latency=1ms` | from the interrupt to its service | 0: at once |
 //! | `buffer=64` | characters that the sender takes ahead | 64 |
@@ -63,7 +62,7 @@ pub struct Stop {
     pub ns: u64,
 }
 
-/// Two directions that stop each other. The first is the one from end A.
+/// Two directions that control each other. The first is the one from end A.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) ways: [Direction; 2],
@@ -99,7 +98,7 @@ impl Link {
         len
     }
 
-    /// Lets everything happen that is due by `now`.
+    /// Processes all events due by `now`.
     pub(crate) fn advance(&mut self, now: u64) {
         while self.due <= now {
             let times = [self.ways[0].next_event(), self.ways[1].next_event()];
