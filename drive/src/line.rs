@@ -130,7 +130,10 @@ impl fmt::Display for BadLine {
                 write!(f, "expected a line, got {got:?}: did you mean {meant}?")
             }
             Self::Missing(text) => {
-                write!(f, "no such device: {text}; wst ports lists the serial ports of this machine")
+                write!(
+                    f,
+                    "no such device: {text}; wst ports lists the serial ports of this machine"
+                )
             }
             Self::Unknown(text) => write!(
                 f,

@@ -261,7 +261,7 @@ impl Turning<'_, '_> {
             moved |= self.read();
             moved |= self.tick();
             moved |= self.events();
-            moved |= self.person();
+            moved |= self.user_commands();
             if let Some(outcome) = self.over(moved) {
                 return outcome;
             }
@@ -443,7 +443,7 @@ impl Turning<'_, '_> {
     }
 
     /// Signals, progress and commands.
-    fn person(&mut self) -> bool {
+    fn user_commands(&mut self) -> bool {
         let mut moved = false;
         let came = self.options.signals.map_or(0, Signals::count);
         if came > self.signals_seen {

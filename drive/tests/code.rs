@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use wetstring_drive::datagram::secure::{
-    Answer, Frame, GOOD_FOR, GUESSES, Gate, HALVES, GateOutput, Initiator, OVERHEAD, Proved, SHORTEST,
-    Session, RefusalReason,
+    Answer, Frame, GOOD_FOR, GUESSES, Gate, GateOutput, HALVES, Initiator, OVERHEAD, Proved,
+    RefusalReason, SHORTEST, Session,
 };
 use wetstring_drive::datagram::{Credentials, Phrase};
 use wetstring_proto::{Duration, Instant};
@@ -342,7 +342,7 @@ fn strangers_are_cheap_and_cannot_amplify() {
         assert_eq!(door.gate.waiting(), (usize::from(last) * 4).min(16));
     }
     assert!(door.gate.waiting() <= HALVES);
-    assert_eq!(door.gate.guesses(), 0, "nobody has shown a phrase");
+    assert_eq!(door.gate.guesses(), 0, "no phrase was tried");
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn a_phrase_expires() {
 
 #[test]
 fn other_listeners_name_their_mode() {
-    let secret = wetstring_drive::datagram::Secret::new(b"what nobody else knows").unwrap();
+    let secret = wetstring_drive::datagram::Secret::new(b"a long shared secret!!").unwrap();
     let ours = right();
     let mut caller = Caller::new(&ours);
     let mut door = Door::new(Credentials::Secret(secret.clone()));

@@ -226,7 +226,7 @@ fn a_proved_client_keeps_its_slot_while_active() {
     let old = [enter(&places, "10.0.0.1").unwrap(), enter(&places, "10.0.0.1").unwrap()];
     assert!(old.iter().all(Place::prove));
     let late = enter(&places, "10.0.0.2").unwrap();
-    assert!(!late.prove() && late.is_dropped(), "nobody is idle yet");
+    assert!(!late.prove() && late.is_dropped(), "no client is idle yet");
     assert!(old.iter().all(|place| !place.is_dropped()));
     drop(late);
     std::thread::sleep(Duration::from_millis(400));

@@ -77,7 +77,7 @@ fn defaults_are_115200_8n1_without_flow_control_and_with_the_pins_kept() {
 #[test]
 fn planned_forms_are_reported() {
     let text = "lab:wet?seed=1";
-    assert!(error(text).starts_with("not built yet: "), "{text}: {}", error(text));
+    assert!(error(text).starts_with("not supported yet: "), "{text}: {}", error(text));
     assert!(LineSpec::looks_like(text));
 }
 

@@ -133,7 +133,7 @@ fn our_part_is_resumed_or_replaced_beside_a_users_file() {
     let size = Some(bytes.len() as u64);
     let resumed = FileInfo { resume: true, size, modified: Some(1), ..named("f") };
     let mut first = store(directory.path());
-    assert_eq!(offer(&mut first, resumed), Some(0), "nobody compares it");
+    assert_eq!(offer(&mut first, resumed), Some(0), "it is not compared");
     write(&mut first, 0, &bytes[..half]);
     // Killed: nothing is closed.
     std::mem::forget(first);

@@ -137,7 +137,7 @@ fn names_and_files_per_command_are_limited() {
     let mut session = Session::new(tree, Rules::default(), "client", None);
     for (command, wanted) in [
         (get(b"*", false), "More than 100000 files"),
-        (get(b"* *", false), "More than 5000 files by several names: ask for fewer at once"),
+        (get(b"* *", false), "More than 5000 files for several names: request fewer at once"),
         (C::Directory(b"*"), "More than 100000 files"),
         (get(b"none*", false), "Too many names to look through"),
         (C::Directory(b"none*"), "Too many names to look through"),
@@ -258,7 +258,7 @@ fn a_panic_ends_only_its_session() {
         serving.join().unwrap().unwrap();
     });
     let log = log.0.lock().unwrap();
-    let faults = log.iter().filter(|line| line.contains("a fault of this program")).count();
+    let faults = log.iter().filter(|line| line.contains("internal error")).count();
     assert_eq!(faults, 3, "{log:#?}");
     assert!(log.iter().any(|line| line.contains("a fault that a test has made")), "{log:#?}");
 }

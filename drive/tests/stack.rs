@@ -198,11 +198,11 @@ fn socks_reaches_the_line_and_reports_failures() {
 
     let mut stream = TcpStream::connect(at).unwrap();
     socks_words(&mut stream, &[5, 1, 0], 2);
-    assert_eq!(socks_words(&mut stream, &request(7001), 10)[..2], [5, 5], "nobody listens there");
+    assert_eq!(socks_words(&mut stream, &request(7001), 10)[..2], [5, 5], "nothing listens there");
 
     let mut stream = TcpStream::connect(at).unwrap();
     let name = [&[5, 1, 0, 5, 1, 0, 3, 3][..], b"box", &[0, 80]].concat();
-    assert_eq!(socks_words(&mut stream, &name, 12)[..4], [5, 0, 5, 4], "nobody looks names up");
+    assert_eq!(socks_words(&mut stream, &name, 12)[..4], [5, 0, 5, 4], "there is no name server");
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
     running.end();
 }
@@ -258,7 +258,7 @@ fn connections_are_limited() {
 fn impossible_forwards_are_reported() {
     for (forwards, wanted) in [
         (vec!["0:127.0.0.1:80"], "expected a port from 1 to 65535, got 0"),
-        (vec!["80:127.0.0.1:80", "80:127.0.0.1:81"], "expected a port that leads nowhere yet"),
+        (vec!["80:127.0.0.1:80", "80:127.0.0.1:81"], "expected an unused port"),
         (vec!["127.0.0.1:80:127.0.0.1:80"], "expected our address on the line, 10.9.0.1, or none"),
     ] {
         let from_line = forwards.into_iter().map(forward).collect();
@@ -437,6 +437,6 @@ fn a_hostile_peer_reaches_only_the_forward() {
         now += Duration::from_millis(7);
     }
     assert!(longest <= 64, "{longest} packets waited to leave");
-    assert!(shut.accept().is_err(), "nobody may get there");
+    assert!(shut.accept().is_err(), "it must not be reachable");
     assert!(stack.counts().joined <= 8);
 }

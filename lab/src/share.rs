@@ -175,7 +175,10 @@ impl Sharing {
             let begun = |flow: usize| now >= Instant::ZERO + self.flows[flow].from;
             // What one of them takes out of the path may be another's.
             for call in 0.. {
-                assert!(call < CALLS_AT_ONE_TIME, "livelock: virtual time is not advancing at {now}");
+                assert!(
+                    call < CALLS_AT_ONE_TIME,
+                    "livelock: virtual time is not advancing at {now}"
+                );
                 let mut again = false;
                 for (_, runner) in runners.iter_mut().enumerate().filter(|(flow, _)| begun(*flow)) {
                     runner.turn(now, &mut into);
@@ -203,7 +206,7 @@ impl Sharing {
         periods
     }
 
-    /// What lies between the ends of a flow.
+    /// The element between the ends of a flow.
     fn element(&self, flow: &Flow, path: Shared) -> Box<dyn Element> {
         let Mover::Transport(comparator) = flow.mover else {
             return Box::new(Headers::new(Box::new(path), UDP_BYTES));

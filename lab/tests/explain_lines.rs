@@ -89,10 +89,10 @@ fn unknown_line_properties_are_not_invented() {
         "{}",
         port.page()
     );
-    let nobody = of_sender(&lines, &SAID[..1]);
-    assert_eq!((nobody.rate_source, nobody.millicps), (RateSource::Unknown, None));
-    assert!(nobody.page().contains("rate is not known"), "{}", nobody.page());
-    for account in [&port, &nobody] {
+    let unknown = of_sender(&lines, &SAID[..1]);
+    assert_eq!((unknown.rate_source, unknown.millicps), (RateSource::Unknown, None));
+    assert!(unknown.page().contains("rate is not known"), "{}", unknown.page());
+    for account in [&port, &unknown] {
         let says = account.bottleneck();
         assert!(says.starts_with("Waiting for acknowledgements"), "{says}");
         let advice = account.advise(&no_files).unwrap();

@@ -392,7 +392,7 @@ fn a_dead_line_ends_the_connection() {
     assert_eq!(late[1].got, [1; 1000]);
 }
 
-/// Goes on with a run at this time.
+/// Continues a run at this time.
 fn run_on(pair: &mut ModemPair, hosts: &mut [Host; 2], now: u64) {
     let mut cx = Cx { now: Instant(now), trace: &mut NoTrace };
     pair.emit(&mut cx, End::B, &mut []);

@@ -94,7 +94,7 @@ fn a_run_is_explained() {
     assert!(tried("uucp.window") && tried("uucp.packet") && tried("protocol"), "{advice:?}");
     // Three packets of 64 bytes in almost a second: anything is better.
     assert!(advice.best.is_some(), "{}", advice.sentence());
-    assert!(advice.trials.iter().all(|trial| trial.change.to != "uucp-g"), "nobody advises it");
+    assert!(advice.trials.iter().all(|trial| trial.change.to != "uucp-g"), "it is never advised");
 }
 
 /// Whatever was agreed, whoever calls and whatever the channel does to the modems' packets: the file is the

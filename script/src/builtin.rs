@@ -84,8 +84,8 @@ impl Interp<'_> {
             "cmdlevel" => (files + macros).to_string(),
             "cmdsource" => {
                 let level = self.levels.last()?;
-                let person = self.levels.len() == 1;
-                if person {
+                let at_prompt = self.levels.len() == 1;
+                if at_prompt {
                     "prompt"
                 } else if level.name.is_some() {
                     "macro"

@@ -252,7 +252,8 @@ impl Interp<'_> {
             }
             let label = self.expand(trim(item.arguments()))?;
             let label = ungroup(&label);
-            if label.eq_ignore_ascii_case(b"default") || matches(label, &value, self.settings.case) {
+            if label.eq_ignore_ascii_case(b"default") || matches(label, &value, self.settings.case)
+            {
                 from = Some(index);
                 break;
             }

@@ -342,8 +342,7 @@ impl Interp<'_> {
             Key::Cell(letter, index) => {
                 if !self.variables.set_cell(*letter, *index, value.map(<[u8]>::to_vec))? {
                     let name = char::from(*letter);
-                    let say =
-                        format!("no such element: \\&{name}[{index}]");
+                    let say = format!("no such element: \\&{name}[{index}]");
                     return Err(Trouble::new(say));
                 }
                 Ok(())

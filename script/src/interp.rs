@@ -539,7 +539,11 @@ impl<'w> Interp<'w> {
         if matches!(head, Head::Verb(verb) if verb.has_blocks()) || self.levels.len() < 2 {
             return false;
         }
-        if self.level().name.is_some() { self.settings.macro_error } else { self.settings.take_error }
+        if self.level().name.is_some() {
+            self.settings.macro_error
+        } else {
+            self.settings.take_error
+        }
     }
 
     /// Calls a macro with evaluated arguments.

@@ -365,7 +365,7 @@ fn show_streaming_explains() {
         "Streaming:     auto",
         "Reliable:      auto",
         "Streaming is offered where the connection is reliable",
-        "There was no file transfer yet.",
+        "There has been no file transfer yet.",
         "Streaming is not offered.",
     ] {
         assert!(text.contains(part), "{part}: {text}");

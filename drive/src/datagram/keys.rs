@@ -311,7 +311,7 @@ impl KeyFolder {
         if let Some(known) = other {
             let (old, new) = (known.fingerprint(), key.fingerprint());
             return Err(format!(
-                "expected the known key {old} of {host}, got {new}: somebody else may be answering \
+                "expected the known key {old} of {host}, got {new}: another host may be answering \
                  there; if the key has changed on purpose, wst key forget {host}"
             ));
         }

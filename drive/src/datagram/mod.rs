@@ -28,7 +28,7 @@ pub mod secure;
 mod sizes;
 
 pub use endpoint::Endpoint;
-pub use host::{HostOptions, Peer, Acceptor, SessionHandler, dial, listen};
+pub use host::{Acceptor, HostOptions, Peer, SessionHandler, dial, listen};
 pub use keys::{Identity, PublicKey, Secret};
 pub use limits::Limits;
 pub use secure::{Credentials, Phrase};

@@ -387,7 +387,7 @@ mod tests {
         let mut openers = Openers::default();
         assert!(!openers.is_repeated(from(1), &open, at(0)));
         assert!(!openers.is_repeated(from(1), &open, at(5)), "a copy that the network made");
-        assert!(!openers.is_repeated(from(2), &open, at(500)), "somebody else");
+        assert!(!openers.is_repeated(from(2), &open, at(500)), "another host");
         assert!(openers.is_repeated(from(1), &open, at(500)));
         assert!(!openers.is_repeated(from(1), &open, at(40_000)) && openers.0.len() == 1);
         for n in 2..20_000 {

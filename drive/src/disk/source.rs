@@ -94,7 +94,11 @@ impl fmt::Display for NotDeleted {
         match self {
             Self::Changed => f.write_str("it has changed since it was sent"),
             Self::Renamed(name) => {
-                write!(f, "it has changed since it was sent, and is now called {}", name.escape_ascii())
+                write!(
+                    f,
+                    "it has changed since it was sent, and is now called {}",
+                    name.escape_ascii()
+                )
             }
             Self::Stream => f.write_str("it is a stream"),
             Self::Failed(error) => f.write_str(&crate::in_words(error)),

@@ -151,7 +151,13 @@ pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -
                 if let Some(service) = service {
                     next = next.wrapping_add(SOCKETS);
                     let (store, reading) = (None, Reading::Nothing);
-                    users.push(User { service, store, reading, with: None, knock: PasswordCheck::None });
+                    users.push(User {
+                        service,
+                        store,
+                        reading,
+                        with: None,
+                        knock: PasswordCheck::None,
+                    });
                 }
             }
             for user in &mut users {

@@ -111,11 +111,7 @@ impl SerialSpec {
             spec.set(key, value)?;
         }
         if spec.rs485.is_some() && (spec.flow == Flow::RtsCts || spec.rts != Pin::Keep) {
-            return Err(part(
-                "rs485",
-                "no flow=rtscts and no rts with it: it uses the pin",
-                text,
-            ));
+            return Err(part("rs485", "no flow=rtscts and no rts with it: it uses the pin", text));
         }
         if spec.flow == Flow::RtsCts && spec.rts != Pin::Keep {
             return Err(part("rts", "keep with flow=rtscts, which uses the pin", text));

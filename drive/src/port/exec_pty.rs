@@ -107,7 +107,7 @@ impl ExecPtyLine {
     /// Starts the command with a raw PTY as its controlling terminal. If it is `attended` and there is a user,
     /// the command may ask them first.
     pub(super) fn spawn(command: &str, attended: bool) -> Result<Self, OpenError> {
-        let attended = attended && prelude::person();
+        let attended = attended && prelude::has_user();
         let failed = |error: io::Error| OpenError::io(format!("run {command:?} in a pty"), error);
         let wrapped = |error| match error {
             pty_process::Error::Io(error) => failed(error),
@@ -193,7 +193,7 @@ impl Port for ExecPtyLine {
     }
 
     fn read_fd(&self) -> BorrowedFd<'_> {
-        // After `finish` there is nothing to poll; stderr stands in as a valid descriptor.
+        // After `finish` there is nothing to poll; stderr serves as a valid descriptor.
         self.masters.as_ref().map_or(rustix::stdio::stderr(), |masters| masters.either.as_fd())
     }
 

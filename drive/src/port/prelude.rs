@@ -43,7 +43,7 @@ pub(super) struct Prelude {
 }
 
 /// Whether a user can be asked.
-pub(super) fn person() -> bool {
+pub(super) fn has_user() -> bool {
     let in_front = || tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp());
     isatty(stdin()) && isatty(stderr()) && in_front()
 }

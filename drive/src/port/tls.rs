@@ -350,7 +350,10 @@ impl Port for TlsLine {
             match self.hear() {
                 Ok(Some(true)) => continue,
                 Ok(Some(false)) => {
-                    let error = io::Error::new(ErrorKind::UnexpectedEof, "the peer has closed the connection");
+                    let error = io::Error::new(
+                        ErrorKind::UnexpectedEof,
+                        "the peer has closed the connection",
+                    );
                     return Err(self.explained(&error));
                 }
                 Ok(None) => {}

@@ -199,7 +199,9 @@ impl Meter {
 
     /// Whether this many could be counted now. Nothing is counted.
     pub(super) fn fits(&self, direction: Direction, bytes: u64) -> Result<(), Over> {
-        self.count(direction, |limit| (0, limit.filter(|over| over.left < bytes).map_or(Ok(()), Err)))
+        self.count(direction, |limit| {
+            (0, limit.filter(|over| over.left < bytes).map_or(Ok(()), Err))
+        })
     }
 
     /// The limits, and what is left of each, as text.

@@ -1,6 +1,6 @@
 //! One client's store: executes its commands, within the rules.
 
-use super::quota::{self, Accounts, Meter, Quotas, Direction};
+use super::quota::{self, Accounts, Direction, Meter, Quotas};
 use super::rights::{self, Action, Effect};
 use super::tree::{Content, Entry, Place, Tree, shown};
 use super::users::Users;

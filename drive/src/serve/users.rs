@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 pub struct Users {
     hashes: BTreeMap<Vec<u8>, String>,
     /// A hash for unknown names, so that they take as long.
-    nobody: String,
+    dummy: String,
     guesses: Guesses,
     /// Start of its clock.
     epoch: Instant,
@@ -66,9 +66,9 @@ impl Users {
             }
             hashes.insert(name.trim().as_bytes().to_vec(), hash.to_owned());
         }
-        let nobody = hash_by(b"nobody has this password", costs)?;
+        let dummy = hash_by(b"nobody has this password", costs)?;
         let (guesses, judging) = (Guesses::new(Pace::default()), Mutex::default());
-        Ok(Self { hashes, nobody, guesses, epoch: Instant::now(), judging })
+        Ok(Self { hashes, dummy, guesses, epoch: Instant::now(), judging })
     }
 
     /// The same, with another delay after the first wrong password; later delays scale with it.
@@ -92,7 +92,7 @@ impl Users {
         let known = self.hashes.get(name);
         let right = {
             let _alone = self.judging.lock().unwrap_or_else(PoisonError::into_inner);
-            let hash = PasswordHash::new(known.unwrap_or(&self.nobody));
+            let hash = PasswordHash::new(known.unwrap_or(&self.dummy));
             hash.is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok())
         };
         if right && known.is_some() {

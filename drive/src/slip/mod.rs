@@ -434,7 +434,7 @@ impl Run<'_> {
         }
     }
 
-    /// Time until something is due by itself.
+    /// Time until the next internal event.
     fn rest(&mut self) -> Option<Duration> {
         let (now, elapsed) = (self.now(), self.elapsed());
         let until = |at: Duration| at.saturating_sub(elapsed);

@@ -119,7 +119,7 @@ impl Joint {
         (!flags.is_empty()).then_some((local.as_fd(), flags))
     }
 
-    /// Time until it has something to do by itself, besides its half over the line.
+    /// Time until the next event other than those of its half over the line.
     pub(super) fn due(&self, now: Duration) -> Option<Duration> {
         match self.phase {
             Phase::Strays(until) => Some(until.saturating_sub(now)),

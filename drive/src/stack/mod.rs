@@ -243,7 +243,7 @@ impl Stack {
         self.interface.poll(at, &mut self.queues, &mut self.sockets);
     }
 
-    /// Time until [`Stack::turn`] has something to do by itself.
+    /// Time until [`Stack::turn`] must be called again.
     pub fn due(&mut self, now: Duration) -> Option<Duration> {
         let delay = self.interface.poll_delay(instant(now), &self.sockets);
         let delay = delay.map(|delay| Duration::from_micros(delay.total_micros()));

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use wetstring_drive::datagram::endpoint::Below;
 use wetstring_drive::datagram::host::{
-    DialError, SessionParts, HostOptions, ListenStats, Peer, Acceptor, SessionHandler, dial, listen,
+    Acceptor, DialError, HostOptions, ListenStats, Peer, SessionHandler, SessionParts, dial, listen,
 };
 use wetstring_drive::datagram::{Credentials, Endpoint, Limits, PublicKey};
 use wetstring_drive::run::{Ended, NoWatch};

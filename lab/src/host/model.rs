@@ -1,6 +1,6 @@
 //! Description of a host.
 
-use crate::net::parse::{BadNet, Cost, Shown, ShownSize, Param, time, words};
+use crate::net::parse::{BadNet, Cost, Param, Shown, ShownSize, time, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;

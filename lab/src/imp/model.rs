@@ -1,6 +1,6 @@
 //! Description of a subnet of IMPs between two hosts.
 
-use crate::net::parse::{BadNet, Shown, ShownRate, Param, words};
+use crate::net::parse::{BadNet, Param, Shown, ShownRate, words};
 use crate::serial::Probability;
 use std::fmt;
 use std::str::FromStr;

@@ -202,7 +202,7 @@ impl Deframer {
         let bits = self.octets.len() * 8 + self.partial_bits as usize;
         let mut octets = std::mem::take(&mut self.octets);
         self.clear();
-        // 6 bits of the flag stand in the data, unless the flag's first zero closed the one before.
+        // 6 bits of the flag are in the data, unless the flag's first zero closed the previous one.
         if was_hunting || bits <= 6 {
             return None;
         }

@@ -35,7 +35,7 @@ pub(super) struct LineCounters {
     pub(super) lost: u64,
 }
 
-/// The error-controlled half of a modem pair that stands at one end.
+/// The error-controlled half of a modem pair at one end.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorControl {
     role: Role,

@@ -48,9 +48,9 @@ mod link;
 mod model;
 pub mod modulation;
 mod pair;
+pub(crate) mod parse;
 pub mod pep;
 pub mod v42bis;
-pub(crate) mod parse;
 
 pub use model::ModemModel;
 pub use pair::{ModemPair, ModemStats};

@@ -2,8 +2,8 @@
 
 use super::lapm::Params;
 use super::modulation::{Modulation, SymbolRate};
-use super::v42bis::Size;
 use super::parse::{BadWord, Param};
+use super::v42bis::Size;
 use crate::element::End;
 use crate::serial::flow::{FlowControl, FlowModel, nanos};
 use crate::serial::spec::{Spec, burst, chance, time};

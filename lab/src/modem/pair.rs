@@ -39,7 +39,7 @@ struct Modem {
     /// The first direction is the one from the host.
     host: Link,
     body: Body,
-    /// The next time something happens here by itself.
+    /// When the next internal event is due.
     wake: u64,
 }
 

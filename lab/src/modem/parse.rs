@@ -6,7 +6,7 @@ use std::fmt;
 /// An invalid parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadWord {
-    /// What is described, such as `modem`.
+    /// The described element, such as `modem`.
     pub what: &'static str,
     /// The key, such as `delay`.
     pub key: String,

@@ -46,7 +46,7 @@ impl NetChain {
         }
     }
 
-    /// The elements before and behind a joint, for what comes from `from`.
+    /// The elements before and after a joint, in the direction from `from`.
     const fn sides(joint: usize, from: End) -> (usize, usize) {
         match from {
             End::A => (joint, joint + 1),

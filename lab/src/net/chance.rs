@@ -46,7 +46,7 @@ impl Coin {
     }
 }
 
-/// Lost packets: each by itself, or in runs.
+/// Lost packets: independent, or in runs.
 ///
 /// Runs are those of Gilbert's channel: a good state that loses nothing and a bad state that loses
 /// everything. With the chance p and the mean run L, bad ends with 1/L and begins with

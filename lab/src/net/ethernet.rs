@@ -27,8 +27,8 @@
 
 use super::chance::{Load, Traffic};
 use super::flight::Wire;
+use super::parse::{BadNet, Param, Shown, ShownRate, words};
 use super::station::Station;
-use super::parse::{BadNet, Shown, ShownRate, Param, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use std::fmt;

@@ -31,7 +31,7 @@
 //! | `flip` | the host is at end B | no | no | no |
 
 use super::flight::{Flight, Wire};
-use super::parse::{BadNet, Cost, Shown, ShownRate, Param, words};
+use super::parse::{BadNet, Cost, Param, Shown, ShownRate, words};
 use crate::element::{Element, End, Unit, Usage};
 use std::fmt;
 use std::str::FromStr;

@@ -103,7 +103,9 @@ impl<'a> Param<'a> {
     pub(crate) fn flag(&self) -> Result<bool, BadNet> {
         match self.value {
             None => Ok(true),
-            Some(_) => Err(BadNet::new(self.element, self.key, "a flag without a value", self.whole)),
+            Some(_) => {
+                Err(BadNet::new(self.element, self.key, "a flag without a value", self.whole))
+            }
         }
     }
 

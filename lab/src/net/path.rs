@@ -33,7 +33,7 @@
 
 use super::chance::{Coin, Load, Loss, Traffic};
 use super::flight::{Flight, Wire};
-use super::parse::{BadNet, Shown, ShownRate, ShownSize, Param, time, words};
+use super::parse::{BadNet, Param, Shown, ShownRate, ShownSize, time, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use crate::serial::{Direction, Probability};
@@ -443,7 +443,11 @@ impl Path {
 
     /// A path of this model with a name of its own, so that two paths of one seed differ.
     pub fn named(model: &PathModel, name: &str) -> Self {
-        Self { model: model.clone(), ways: End::BOTH.map(|end| DirectionState::new(model, name, end)), tag: 0 }
+        Self {
+            model: model.clone(),
+            ways: End::BOTH.map(|end| DirectionState::new(model, name, end)),
+            tag: 0,
+        }
     }
 
     /// The last byte of each packet identifies its flow, and takes no room.

@@ -26,8 +26,8 @@
 //! The cards and hosts, which are what limits a transfer here, are `nic:p1300`.
 
 use super::flight::Wire;
+use super::parse::{BadNet, Param, Shown, ShownRate, words};
 use super::station::Station;
-use super::parse::{BadNet, Shown, ShownRate, Param, words};
 use crate::element::{Element, End, Unit, Usage};
 use std::fmt;
 use std::str::FromStr;

@@ -40,8 +40,8 @@
 use super::chance::Coin;
 use super::flight::Flight;
 use super::headers::IP_BYTES;
+use super::parse::{BadNet, Param, Shown, ShownSize, chance, words};
 use super::wideband;
-use super::parse::{BadNet, Shown, ShownSize, Param, chance, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use crate::serial::Probability;
@@ -217,7 +217,7 @@ struct Direction {
     miss: Coin,
     loss: Coin,
     /// The second part of a fragmented packet asks again.
-    anew: Coin,
+    late_part: Coin,
     /// Frames with something in them: (number, bytes), in order.
     frames: VecDeque<(u64, u64)>,
     waiting_bytes: u64,
@@ -245,7 +245,7 @@ impl Slotted {
                 request: (u64::MAX, 0),
                 miss: Coin::new(model.miss, stream("miss")),
                 loss: Coin::new(model.loss, stream("loss")),
-                anew: Coin::new(
+                late_part: Coin::new(
                     model.fragment.map_or(Probability::NEVER, |(_, late)| late),
                     stream("fragment"),
                 ),
@@ -371,9 +371,9 @@ impl Element for Slotted {
             let ends = match parts {
                 None => carry(way, late, size),
                 Some((first, second)) => {
-                    let anew = u64::from(way.anew.toss());
+                    let late_part = u64::from(way.late_part.toss());
                     let ends = carry(way, late, first);
-                    ends.max(carry(way, late + anew, second))
+                    ends.max(carry(way, late + late_part, second))
                 }
             };
             way.flight.put(ends.saturating_add(self.delay), bytes);
@@ -409,7 +409,7 @@ impl Element for Slotted {
         for way in &mut self.ways {
             way.miss.never();
             way.loss.never();
-            way.anew.never();
+            way.late_part.never();
         }
     }
 }

@@ -72,7 +72,7 @@ impl Standing {
         self
     }
 
-    /// Runs an engine at end A until it is over. `tell` hears its events with their times.
+    /// Runs an engine at end A until it is over. `tell` gets its events with their times.
     pub fn visit(
         &mut self,
         engine: &mut dyn Engine,

@@ -185,7 +185,7 @@ enum State {
 struct Handshake {
     side: Side,
     state: State,
-    /// Our transport parameters as they stand on the wire.
+    /// Our encoded transport parameters.
     own: Vec<u8>,
     peer: Option<TransportParameters>,
     /// Bytes that make no whole message yet.

@@ -1,6 +1,6 @@
 //! Description of a QUIC connection.
 
-use crate::net::parse::{BadNet, ShownSize, Param, words};
+use crate::net::parse::{BadNet, Param, ShownSize, words};
 use std::fmt;
 use std::str::FromStr;
 

@@ -18,7 +18,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a report is made of.
+/// Contents of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// Judged tables, in the order of the page.

@@ -114,7 +114,7 @@ pub struct Scenario {
 
 /// A line of a scenario without its file.
 pub struct Stage {
-    /// What lies between.
+    /// The elements.
     pub element: Box<dyn Element>,
     /// Kermit at end A and at end B.
     pub configs: [kermit::Config; 2],
@@ -169,7 +169,7 @@ impl Other {
         !matches!(self, Self::Netblt | Self::Ncp | Self::Messages)
     }
 
-    /// What has to lie between the two ends.
+    /// The required kind of element.
     fn unit(self) -> Unit {
         if self.is_bare() { Unit::Bytes } else { Unit::Datagrams }
     }

@@ -185,7 +185,7 @@ impl Scenario {
         (report, ending)
     }
 
-    /// What has to lie between the two ends.
+    /// The required kind of element.
     fn unit(&self) -> Unit {
         self.other.map_or(Unit::Bytes, Other::unit)
     }

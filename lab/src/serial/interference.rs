@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
-/// What is to be known of the noise.
+/// Description of the noise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InterferenceModel {
     /// Characters of a burst.

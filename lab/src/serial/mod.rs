@@ -73,7 +73,7 @@ struct DirectionState {
     time: CharTime,
     leaving: Timeline,
     arriving: Timeline,
-    /// What is under way.
+    /// Characters in transit.
     bytes: VecDeque<u8>,
     /// Index of the first of them since the line was made.
     first: u64,

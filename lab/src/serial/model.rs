@@ -139,7 +139,7 @@ pub struct LineModel {
     pub buffer_bytes: usize,
     /// The eighth bit does not get through.
     pub seven_bit: bool,
-    /// What stands in the eighth bit instead. Anything but `None` implies seven data bits.
+    /// The eighth bit, if it is no data. Anything but `None` implies seven data bits.
     pub parity: Parity,
     /// Chance that a line bit is inverted.
     pub bit_errors: Probability,

@@ -12,7 +12,7 @@ pub struct BadLine {
     pub key: String,
     /// What it takes.
     pub expected: &'static str,
-    /// What came instead.
+    /// The given text.
     pub got: String,
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn decimal(text: &str) -> Option<(u64, u32)> {
     Some((value, fraction.len() as u32))
 }
 
-/// Reads a time such as `250ms`, for the word of this key.
+/// Parses a time such as `250ms`, for this key.
 pub(crate) fn time(key: &str, value: &str) -> Result<Duration, BadLine> {
     let units = [("ms", 1_000_000u64), ("us", 1_000), ("ns", 1), ("s", 1_000_000_000)];
     let split = units.iter().find_map(|(name, unit)| Some((value.strip_suffix(name)?, *unit)));

@@ -40,7 +40,7 @@ pub struct Ledger {
     pub line_bytes: u64,
     /// Data of TCP, without typing.
     pub data_bytes: u64,
-    /// What was around that data: headers, frames, escapes.
+    /// Overhead of that data: headers, frames, escapes.
     pub head_bytes: u64,
     /// Packets of TCP without data, without those of typing.
     pub ack_bytes: u64,

@@ -62,7 +62,7 @@ struct Side {
     came: VecDeque<(Instant, Vec<u8>)>,
     /// Bytes of the line since the last packet.
     since_packet: usize,
-    /// What came from the peer.
+    /// Output of the peer.
     ledger: Ledger,
     taken_bytes: u64,
     given_bytes: u64,

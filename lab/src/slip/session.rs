@@ -77,7 +77,7 @@ impl Run<'_> {
             if let Some((connection, typist)) = &mut self.typed {
                 let mut heard = Vec::new();
                 let cx = &mut Cx { now, trace: &mut recorder.of("line") };
-                // What the file's connection did to the line may have changed when it gives what.
+                // The file's connection may have changed the line when it delivers data.
                 connection.look_again();
                 moved |= typist.turn(cx, connection, |ns| heard.push(ns));
                 for ns in heard {
@@ -116,7 +116,7 @@ impl Run<'_> {
 }
 
 impl Session {
-    /// Runs it. What the line's bytes were is told to the trace at the end.
+    /// Runs it. The composition of the line's bytes is written to the trace at the end.
     pub fn run(&self, recorder: &mut Recorder) -> SessionReport {
         let [file, typed] = Wire::both(self.slip.build());
         let line = file.again();

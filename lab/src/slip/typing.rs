@@ -31,7 +31,7 @@ impl TypingModel {
     ///
     /// # Errors
     ///
-    /// What was expected, and what came.
+    /// What was expected, and what was given.
     pub fn of(every: &str, from: &str) -> Result<Self, String> {
         let time = parse::time(every).filter(|time| *time >= Duration::from_millis(10));
         let every = time.ok_or_else(|| {
@@ -72,7 +72,7 @@ pub(super) struct Typist {
     times: Vec<u64>,
 }
 
-/// What is typed.
+/// The typed characters.
 const KEY: u8 = b'x';
 
 impl Typist {
@@ -96,7 +96,7 @@ impl Typist {
         self.next_key
     }
 
-    /// Keys and echoes of this time; whether anything moved. `heard` is told how long each echo took.
+    /// Processes keys and echoes at this time; returns whether anything moved. `heard` gets each echo delay.
     pub(super) fn turn(
         &mut self,
         cx: &mut Cx<'_>,

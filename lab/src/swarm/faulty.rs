@@ -4,7 +4,7 @@ use crate::element::{Element, End};
 use crate::random::Random;
 use wetstring_proto::{Cx, Duration, Instant};
 
-/// What is done to the datagrams of an element.
+/// Faults of an element's datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Faults {
     /// Datagrams in 10,000 that have a wrong byte.

@@ -40,7 +40,7 @@ pub struct Ends {
     pub sender: Box<dyn Engine>,
     /// At end B.
     pub receiver: Box<dyn Engine>,
-    /// The settings that were picked, in words.
+    /// Text description of the picked settings.
     pub description: String,
 }
 

@@ -211,10 +211,7 @@ fn plan(seed: u64) -> Plan {
         let picks = [
             ("ncp.buffers", random.pick(&["both", "small", "large"])),
             // Of several under way none can be sent again: the order would be lost.
-            (
-                "ncp.window",
-                if faults.incomplete > 0 { "1" } else { random.pick(&["1", "2", "4"]) },
-            ),
+            ("ncp.window", if faults.incomplete > 0 { "1" } else { random.pick(&["1", "2", "4"]) }),
             ("ncp.buffer", random.pick(&["2048", "8192", "32768"])),
             ("ncp.mode", "stream"),
             ("ncp.byte", random.pick(&["8", "8", "36"])),

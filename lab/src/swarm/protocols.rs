@@ -68,7 +68,7 @@ pub fn ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
     }
 }
 
-/// The defaults, but for some settings that take a word.
+/// The defaults, except for some enumerated settings.
 fn any_ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
     let mut picked = String::new();
     let configs = [(), ()].map(|()| {
@@ -108,7 +108,7 @@ impl Picked {
     }
 }
 
-/// The rate that an end is told: sometimes none.
+/// The rate given to an end: sometimes none.
 fn facts(random: &mut Random, line: &LineModel) -> LineFacts {
     let rate = u32::try_from(line.rate_bps).unwrap_or(0);
     LineFacts {

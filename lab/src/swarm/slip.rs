@@ -133,9 +133,9 @@ impl Shared {
                 return;
             }
             let packet = self.into[..len].to_vec();
-            let nobody = self.came.len() - 1;
-            let flow = flow(&packet, nobody);
-            self.came[flow.unwrap_or(nobody)][end.index()].push_back(packet);
+            let stray = self.came.len() - 1;
+            let flow = flow(&packet, stray);
+            self.came[flow.unwrap_or(stray)][end.index()].push_back(packet);
         }
     }
 }
@@ -228,7 +228,7 @@ impl Session<'_> {
         Err(Fault::NoEnd(Stop::Storm))
     }
 
-    /// A connection takes bytes at this end, and gives what came at the other.
+    /// A connection takes bytes at this end, and returns those delivered at the other.
     fn exchange(
         &mut self,
         now: Instant,
@@ -290,11 +290,11 @@ impl Session<'_> {
         let mut trace = recorder.of("line");
         let cx = &mut Cx { now, trace: &mut trace };
         let mut shared = self.shared.borrow_mut();
-        let nobody = shared.came.len() - 1;
+        let stray = shared.came.len() - 1;
         let mut moved = false;
         for end in End::BOTH {
             shared.sort(cx, end);
-            while let Some(packet) = shared.came[nobody][end.index()].pop_front() {
+            while let Some(packet) = shared.came[stray][end.index()].pop_front() {
                 moved = true;
                 let known = self.plan.others[..self.sent].iter().any(|(_, from, sent)| {
                     // The line numbers its packets: two bytes, and the check.

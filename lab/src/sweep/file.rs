@@ -53,7 +53,7 @@ pub(super) struct Range {
     pub(super) values: Vec<RangeValue>,
     /// Every value is a number.
     pub(super) numbers: bool,
-    /// Where its key stands in the file.
+    /// Place of its key in the file.
     pub(super) key_at: std::ops::Range<usize>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Range {
 pub(super) struct RangeValue {
     /// As it is shown in the results.
     pub(super) text: String,
-    /// Where it stands in the file.
+    /// Its place in the file.
     pub(super) at: std::ops::Range<usize>,
 }
 

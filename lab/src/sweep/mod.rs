@@ -95,7 +95,7 @@ impl Sweep {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// Those of them that take seconds, not hours: what a report has unless it is told otherwise.
+    /// Those of them that take seconds, not hours: the default of a report.
     pub fn quick_names() -> impl Iterator<Item = &'static str> {
         Self::names().filter(|name| !LONG.contains(name))
     }
@@ -174,7 +174,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// The scenario with these values, and with what stands on top of them.
+    /// The scenario with these values, and with the overrides on top of them.
     fn resolve(
         &self,
         indices: &[usize],

@@ -42,7 +42,7 @@ fn bad(line: Option<usize>, message: impl Into<String>) -> BadRows {
     BadRows { line, message: message.into() }
 }
 
-/// What was read from a file of results.
+/// The contents of a results file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Records {
     /// The names of the columns.

@@ -50,7 +50,7 @@ pub(super) struct Planned {
 pub struct Curve {
     /// What it is, in a sentence.
     pub title: String,
-    /// What stands at the axes.
+    /// Axis labels.
     pub axes: [String; 2],
     /// Its lines by name: points from left to right, their values in thousandths; failed ones are omitted.
     pub lines: Vec<(String, Vec<(u64, u64)>)>,

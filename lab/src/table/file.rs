@@ -39,7 +39,7 @@ impl Class {
 pub struct Calibrated {
     /// The line and the machines.
     pub condition: String,
-    /// What was fitted, as it stands in a scenario.
+    /// The fitted value, in a scenario's notation.
     pub parameter: String,
     /// The cell that decided its value.
     pub cell: String,
@@ -54,12 +54,12 @@ pub(super) struct Source {
     /// Number of the seed document, and the line in it.
     seed: Option<String>,
     line: Option<u32>,
-    /// What was published, if it is no seed document.
+    /// The publication, if it is no seed document.
     text: Option<String>,
 }
 
 impl Source {
-    /// The source in words.
+    /// A statement of the source in words.
     pub(super) fn words(&self) -> String {
         match (&self.seed, self.line, &self.text) {
             (_, _, Some(text)) => text.clone(),
@@ -180,9 +180,9 @@ pub(super) struct CellFile {
     outcome: Option<Result>,
     /// Least and greatest percentage of the time that is saved.
     saved: Option<Spanned<[u64; 2]>>,
-    /// What is set for the transfer that takes longer.
+    /// Settings of the slower transfer.
     pub(super) without: Option<Partial>,
-    /// What is set for the transfer that shows the reason: with it ours is as published.
+    /// Settings that show the reason: with them ours is as published.
     pub(super) shown_by: Option<Partial>,
     /// Each of these files in turn, and the mean of all.
     #[serde(default)]
@@ -236,7 +236,7 @@ impl CellFile {
         }
     }
 
-    /// What was published of it, by measure.
+    /// The published values, by measure.
     fn numbers(&self) -> [(Measure, &Option<Spanned<Number>>); 18] {
         [
             (Measure::Secs, &self.secs),
@@ -303,7 +303,7 @@ pub(super) struct Published {
     pub(super) outcome: Option<Result>,
     /// Percentage of the time that is saved, from and to.
     pub(super) saved: Option<(u64, u64)>,
-    /// What the source says in words.
+    /// A statement of the source in words.
     pub(super) better: Option<Better>,
     /// Our values that were not published.
     pub(super) also: Vec<Measure>,

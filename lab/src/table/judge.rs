@@ -92,7 +92,7 @@ pub struct Report {
     pub source: String,
     /// Its cells, row by row.
     pub cells: Vec<Cell>,
-    /// What was fitted, what was assumed, and where the source contradicts itself.
+    /// The fitted and assumed values, and contradictions in the source.
     pub notes: Vec<String>,
     /// The names of the columns.
     pub columns: Vec<String>,
@@ -125,7 +125,7 @@ impl Slower {
         }
     }
 
-    /// Says so of the cells of the transfer. What was bad about them already stays.
+    /// Marks the cells of the transfer. Earlier failures stay.
     pub(super) fn mark<'a>(&self, cells: impl IntoIterator<Item = &'a mut Cell>) {
         for cell in cells {
             match self {

@@ -338,7 +338,7 @@ impl Table {
         &self.jobs
     }
 
-    /// What was fitted to the source, and on which of its cells.
+    /// The parameters fitted to the source, and the cells used.
     pub fn calibrated(&self) -> &[Calibrated] {
         &self.file.calibrated
     }

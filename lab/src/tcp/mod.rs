@@ -15,12 +15,12 @@
 //! | `window=32K` | receive buffer, and so the greatest window | 32K |
 //! | `sendbuf=32K` | send buffer | 32K |
 //! | `nagle`, `nodelay` | a small segment waits while data is under way [RFC 896], or not | `nagle` |
-//! | `delack=200ms` | how long an acknowledgement may wait for company; `off` | off |
+//! | `delack=200ms` | maximum delay of an acknowledgement; `off` | off |
 //! | `cc=reno` | `none`, `reno`, `cubic` | `reno` |
 //! | `handshake` | the connection is made at the first offer; else it stands from the beginning | no |
 //! | `queue=50` | packets that wait for the network in each host | 50 |
 //! | `port=1649` | the port at B; over SLIP it says what is urgent | 1649; 20 for `ftp` over SLIP |
-//! | `checks` | checksums are computed and looked at | only over SLIP, which has no check of its own |
+//! | `checks` | checksums are computed and verified | only over SLIP, which has no check of its own |
 //! | `seed=7` | initial sequence numbers, the calling port and the phase of ticks | 1 |
 //!
 //! A host's `tick` is the clock that its stack sees: with `host:tick=200ms` and `delack=200ms`

@@ -1,7 +1,7 @@
 //! Description of a TCP connection.
 
 use crate::element::End;
-use crate::net::parse::{BadNet, Shown, ShownSize, Param, size, time, words};
+use crate::net::parse::{BadNet, Param, Shown, ShownSize, size, time, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
@@ -39,7 +39,7 @@ pub struct TcpModel {
     pub queue: usize,
     /// The port at B, by which a line can tell what is urgent.
     pub port: u16,
-    /// Checksums are computed and looked at.
+    /// Checksums are computed and verified.
     pub checks: bool,
     /// Initial sequence numbers, ports and the phase of ticks come from it.
     pub seed: u64,
@@ -108,7 +108,7 @@ impl TcpModel {
             "mss" => self.mss_bytes = word.size(1, 65_000)? as usize,
             "window" => self.window_bytes = sizes()?,
             "sendbuf" => self.send_bytes = sizes()?,
-            // As usual; `nodelay` may stand before it.
+            // The default; `nodelay` may precede it.
             "nagle" => drop(word.flag()?),
             "nodelay" => self.nagle = !word.flag()?,
             "delack" => {

@@ -64,7 +64,7 @@ pub struct Ibm7171Model {
     pub post: Duration,
     /// Characters of type-ahead.
     pub ahead_bytes: usize,
-    /// What comes when no read is posted is lost.
+    /// Input without a posted read is lost.
     pub lose_early: bool,
     /// XON when a read is posted, instead of flow control.
     pub prompt: bool,

@@ -227,7 +227,7 @@ enum Heard {
 /// One direction.
 #[derive(Clone, Debug)]
 struct Direction {
-    /// What is collected, and since when.
+    /// The segment being collected, and since when.
     gathered: Vec<u8>,
     since: u64,
     /// Segments on the network, with their arrivals.

@@ -245,7 +245,13 @@ pub(crate) struct Plan {
     pub(crate) every: Option<Duration>,
 }
 
-fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Direction, storm: &mut u64) {
+fn settle(
+    side: &mut Side<'_>,
+    seen: &mut Seen,
+    now: Instant,
+    way: &mut Direction,
+    storm: &mut u64,
+) {
     let mut trace = Shown(shown(), usize::from(way.back));
     loop {
         let mut moved = false;

@@ -188,7 +188,7 @@ impl Interp<'_> {
         for (index, level) in self.levels.iter().enumerate().rev() {
             let what = match &level.name {
                 Some(name) => format!("macro {}", lossy(name)),
-                None if level.file.is_empty() => "the person".to_owned(),
+                None if level.file.is_empty() => "the user".to_owned(),
                 None => format!("file {} line {}", level.file, level.line),
             };
             text += &format!("{index:3}. {what}\n");
@@ -213,9 +213,7 @@ impl Interp<'_> {
             ("off", _) => "Streaming is not offered.",
             ("on", _) => "Streaming is offered on every connection.",
             (_, "on") => "Streaming is offered, since the connection is set to reliable.",
-            (_, "off") => {
-                "Streaming is not offered, since the connection is set to not reliable."
-            }
+            (_, "off") => "Streaming is not offered, since the connection is set to not reliable.",
             _ => {
                 "Streaming is offered where the connection is reliable from end to end\n \
                  (TCP, a pipe to a program, but not a serial line or a modem), and where this is the\n \

@@ -261,7 +261,12 @@ impl Interp<'_> {
         self.world.files().facts(name, true).is_some()
     }
 
-    fn switch(&mut self, said: &mut TransferSwitches, name: &str, value: Vec<u8>) -> Result<(), Trouble> {
+    fn switch(
+        &mut self,
+        said: &mut TransferSwitches,
+        name: &str,
+        value: Vec<u8>,
+    ) -> Result<(), Trouble> {
         let size = |this: &mut Self, value: &[u8]| {
             this.number(value).map(|size| u64::try_from(size).unwrap_or(0))
         };
@@ -307,9 +312,7 @@ impl Interp<'_> {
             "/quiet" | "/nobackupfiles" | "/nodotfiles" | "/nofollowlinks" | "/filenames"
             | "/pipes" | "/protocol" | "/type" | "/subject" => {}
             _ => {
-                return Err(Trouble::new(format!(
-                    "the switch {name} is not supported"
-                )));
+                return Err(Trouble::new(format!("the switch {name} is not supported")));
             }
         }
         Ok(())

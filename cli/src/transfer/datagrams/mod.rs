@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use wetstring_drive::datagram::endpoint::{self, Below};
 use wetstring_drive::datagram::host::{
-    DialError, Dialled, SessionParts, HostOptions, Peer, Acceptor, SessionHandler, dial, listen,
+    Acceptor, DialError, Dialled, HostOptions, Peer, SessionHandler, SessionParts, dial, listen,
 };
 use wetstring_drive::datagram::keys::{KeyFolder, PublicKey, Secret};
 use wetstring_drive::datagram::plain::ENCRYPTED;
@@ -271,8 +271,7 @@ impl<'a> Session<'a> {
             self.ours.ui.say(Level::Note, &say);
         }
         let mut desk = Desk { session: self, left: self.sessions };
-        let stats =
-            listen(socket, self.credentials.clone(), &mut desk, options).map_err(failed)?;
+        let stats = listen(socket, self.credentials.clone(), &mut desk, options).map_err(failed)?;
         match code_phrase::ended(&stats) {
             Some(ending) if self.endings.borrow().is_empty() => Err(ending),
             _ => Ok(()),
@@ -307,7 +306,11 @@ impl<'a> Session<'a> {
     }
 
     /// An engine for a partner that is there.
-    fn tenant<'t>(&'t self, partner: &Peer, role: Role) -> Result<Box<dyn SessionHandler + 't>, Ending> {
+    fn tenant<'t>(
+        &'t self,
+        partner: &Peer,
+        role: Role,
+    ) -> Result<Box<dyn SessionHandler + 't>, Ending> {
         let file_store = (self.make)()?;
         let mut all = self.ours.all.clone();
         fit(&mut all, partner, role);
@@ -511,7 +514,11 @@ impl SessionHandler for Guest<'_> {
     }
 
     fn parts(&mut self) -> SessionParts<'_> {
-        SessionParts { engine: &mut *self.engine, store: &mut self.store, watch: &mut self.observer }
+        SessionParts {
+            engine: &mut *self.engine,
+            store: &mut self.store,
+            watch: &mut self.observer,
+        }
     }
 
     fn wake(&self) -> Option<std::os::fd::BorrowedFd<'_>> {

@@ -6,7 +6,7 @@ use super::super::outbox::Outbox;
 use super::super::plain::{self, Fit, Unproved};
 use super::returning::{self, Stand, Subject};
 use super::sealed::{Came, Put, Sealed};
-use super::{SessionParts, HostOptions, Peer, SessionHandler};
+use super::{HostOptions, Peer, SessionHandler, SessionParts};
 use crate::run::Ended;
 use std::io;
 use std::ops::Range;
@@ -177,8 +177,7 @@ impl<'a> Association<'a> {
             return;
         }
         let Wire::Plain { unproved, echo } = &mut self.wire else { return };
-        if turn.endpoint.hears_itself(self.peer.address)
-            && *echo == Some(plain::local_port(packet))
+        if turn.endpoint.hears_itself(self.peer.address) && *echo == Some(plain::local_port(packet))
         {
             return;
         }
@@ -273,7 +272,7 @@ impl<'a> Association<'a> {
             engine.tick(&mut Cx { now: turn.now, trace: &mut *turn.trace });
             moved |= engine.deadline() != before;
         }
-        moved | self.events() | self.person(turn, options)
+        moved | self.events() | self.user_commands(turn, options)
     }
 
     /// Requests and output, until there are none.
@@ -410,7 +409,7 @@ impl<'a> Association<'a> {
         }
     }
 
-    fn person(&mut self, turn: &mut Turn<'_>, (every, grace): (Duration, Duration)) -> bool {
+    fn user_commands(&mut self, turn: &mut Turn<'_>, (every, grace): (Duration, Duration)) -> bool {
         if turn.now < self.next_progress {
             return false;
         }

@@ -1,6 +1,6 @@
 //! Dialing: the handshake, and then one engine.
 
-use super::super::endpoint::{Endpoint, Inbox, Sent, IcmpError};
+use super::super::endpoint::{Endpoint, IcmpError, Inbox, Sent};
 use super::super::keys::PublicKey;
 use super::super::secure::{Agreed, Answer, Credentials, Frame, Initiator};
 use super::association::{Association, Wire};
@@ -54,7 +54,9 @@ impl fmt::Display for DialError {
                  encrypt (a plain one needs --plain here too)?",
                 PATIENCE.as_secs()
             ),
-            Self::NotListening => f.write_str("expected a listener, nothing listens at that address"),
+            Self::NotListening => {
+                f.write_str("expected a listener, nothing listens at that address")
+            }
             Self::Refused(why) | Self::Key(why) => f.write_str(why),
             Self::Code => f.write_str(
                 "expected an answer to our code phrase, got none: the listener has gone, or is not \
@@ -69,7 +71,11 @@ impl std::error::Error for DialError {}
 
 impl From<io::Error> for DialError {
     fn from(error: io::Error) -> Self {
-        if IcmpError::of(&error) == Some(IcmpError::Refused) { Self::NotListening } else { Self::Io(error) }
+        if IcmpError::of(&error) == Some(IcmpError::Refused) {
+            Self::NotListening
+        } else {
+            Self::Io(error)
+        }
     }
 }
 
@@ -92,7 +98,11 @@ impl Dialled {
     /// # Errors
     ///
     /// If waiting fails. What happens on the line is reported to the handler.
-    pub fn run(self, handler: Box<dyn SessionHandler + '_>, options: HostOptions<'_>) -> io::Result<()> {
+    pub fn run(
+        self,
+        handler: Box<dyn SessionHandler + '_>,
+        options: HostOptions<'_>,
+    ) -> io::Result<()> {
         let now = options.clock.now();
         let one = Association::new(self.peer, self.wire, handler, now, &options);
         let mut turning = Turning::new(self.endpoint, options);
@@ -178,7 +188,7 @@ impl Dialling<'_> {
         while let Some(init) = self.asking.ask(now).map_err(DialError::Refused)? {
             match self.endpoint.send(self.to, &init, init.len()) {
                 Ok(Sent::TooLong) => self.too_long(now)?,
-                Ok(Sent::Refused) => self.nobody(now),
+                Ok(Sent::Refused) => self.not_listening(now),
                 Ok(Sent::Gone | Sent::Full) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -195,7 +205,7 @@ impl Dialling<'_> {
         Err(DialError::Io(io::Error::other(say)))
     }
 
-    fn nobody(&mut self, now: Instant) {
+    fn not_listening(&mut self, now: Instant) {
         self.refused.get_or_insert((now, None));
     }
 
@@ -226,7 +236,7 @@ impl Dialling<'_> {
         });
         match more.as_ref().map_err(IcmpError::of) {
             Ok(_) | Err(Some(IcmpError::Away)) => {}
-            Err(Some(IcmpError::Refused)) => self.nobody(now),
+            Err(Some(IcmpError::Refused)) => self.not_listening(now),
             Err(Some(IcmpError::TooLong)) => self.too_long(now)?,
             Err(None) => return more.map(|_| ()).map_err(Into::into),
         }

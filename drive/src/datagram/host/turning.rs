@@ -1,14 +1,14 @@
 //! The loop over all peers of a socket.
 
 use super::super::bundle;
-use super::super::endpoint::{Endpoint, Inbox, IcmpError};
+use super::super::endpoint::{Endpoint, IcmpError, Inbox};
 use super::super::limits::Bucket;
 use super::super::plain::{self, Openers, Unproved};
 use super::super::secure::{Credentials, Frame, Gate, GateOutput, Proved, RefusalReason};
 use super::association::{Association, Turn, Wire};
 use super::returning::{self, Stand};
 use super::sealed::Sealed;
-use super::{HostOptions, ListenStats, Peer, Acceptor};
+use super::{Acceptor, HostOptions, ListenStats, Peer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -284,12 +284,7 @@ impl<'a, 'o> Turning<'a, 'o> {
     }
 
     /// Tells the user about a refused peer, rate-limited.
-    fn tell(
-        &mut self,
-        from: SocketAddr,
-        why: &str,
-        acceptor: &mut Option<&mut dyn Acceptor<'a>>,
-    ) {
+    fn tell(&mut self, from: SocketAddr, why: &str, acceptor: &mut Option<&mut dyn Acceptor<'a>>) {
         if self.told.is_none_or(|at| self.now.since(at) >= TELL_EVERY)
             && let Some(acceptor) = acceptor
         {
@@ -395,9 +390,10 @@ impl<'a, 'o> Turning<'a, 'o> {
         acceptor: &mut Option<&mut dyn Acceptor<'a>>,
     ) {
         // A batch is connection after connection, each from a NETBLT port of its own.
-        let ours = self.peers.iter_mut().find(|peer| {
-            peer.peer.address == from && matches!(peer.wire, Wire::Plain { .. })
-        });
+        let ours = self
+            .peers
+            .iter_mut()
+            .find(|peer| peer.peer.address == from && matches!(peer.wire, Wire::Plain { .. }));
         if let Some(peer) = ours {
             let mut turn =
                 Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };

@@ -6,7 +6,7 @@
 
 use super::code::{Exchanges, GOOD_FOR, GUESSES};
 use super::session::{Opened, Session};
-use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, SHORTEST, RefusalReason};
+use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, RefusalReason, SHORTEST};
 use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
 use crate::datagram::endpoint::LONGEST;
 use crate::datagram::limits::Bucket;

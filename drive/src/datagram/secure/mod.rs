@@ -35,14 +35,14 @@ mod session;
 mod wire;
 
 pub use code::{GOOD_FOR, GUESSES};
-pub use gate::{Gate, HALVES, GateOutput, Proved};
+pub use gate::{Gate, GateOutput, HALVES, Proved};
 pub use initiator::{Agreed, Answer, Initiator};
 pub use phrase::Phrase;
 pub use replay::Window;
 pub(in crate::datagram) use session::WORD_OVERHEAD;
 pub use session::{Opened, Session};
 pub(in crate::datagram) use wire::DATA_HEADER;
-pub use wire::{Frame, SHORTEST, RefusalReason};
+pub use wire::{Frame, RefusalReason, SHORTEST};
 
 use super::keys::{Identity, PublicKey, Secret};
 use crate::in_words;

@@ -98,15 +98,15 @@ impl RefusalReason {
             Self::Secret => "expected the secret of the listener, ours is another",
             Self::Plain => {
                 "expected a listener that encrypts, got one that was started with --plain; start it \
-                 without, or say --plain here too"
+                 without, or use --plain here too"
             }
             Self::Code => {
-                "expected the code phrase of the listener, ours is another: was it heard and typed \
-                 right? If it was, somebody may stand between the ends: begin again with a new one"
+                "expected the code phrase of the listener, ours is another: was it typed \
+                 correctly? If it was, there may be a man in the middle: start again with a new one"
             }
             Self::Used => {
-                "expected a code phrase that is still good, it has let somebody in or was guessed \
-                 at too often; begin again with a new one"
+                "expected a code phrase that is still valid, it has been used or there were too many \
+                 wrong guesses; start again with a new one"
             }
         }
     }

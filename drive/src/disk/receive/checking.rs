@@ -92,9 +92,7 @@ impl Incoming {
         if stands(&self.directory, name, &fstat(&self.file)?)? {
             return Ok(());
         }
-        Err(io::Error::other(
-            "expected the file being received, it was moved or replaced",
-        ))
+        Err(io::Error::other("expected the file being received, it was moved or replaced"))
     }
 
     /// The same of the part.

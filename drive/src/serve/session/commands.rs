@@ -11,7 +11,7 @@ use super::errors::said;
 use super::host::Output;
 use super::search::{self, Asked, Form, Heed, Search};
 use super::sheet::Sheet;
-use super::{Action, Done, Outgoing, Said, Session, Direction};
+use super::{Action, Direction, Done, Outgoing, Said, Session};
 use crate::disk::names::clean;
 use crate::disk::{Collision, Incomplete};
 use crate::in_words;

@@ -1,6 +1,6 @@
 //! Counts a session's bytes, and reports exceeded limits.
 
-use super::super::quota::{KeepFree, Over, Direction};
+use super::super::quota::{Direction, KeepFree, Over};
 use super::super::tree::{Tree, shown};
 use super::{Action, Outgoing, Session};
 use crate::disk::Toll;
@@ -93,7 +93,9 @@ impl Session {
                 if self.unlooked >= LOOK {
                     self.unlooked = 0;
                     if !leaves(&*self.tree, self.meter.keep_free(), len) {
-                        return Err(self.breaks(StoreError::NoSpace, "too little free space would remain"));
+                        return Err(
+                            self.breaks(StoreError::NoSpace, "too little free space would remain")
+                        );
                     }
                 }
                 Ok(())

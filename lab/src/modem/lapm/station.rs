@@ -136,7 +136,7 @@ impl Station {
         self.t401_at
     }
 
-    /// When an acknowledgement is sent by itself.
+    /// When a separate acknowledgement is due.
     pub fn acknowledge_at(&self) -> Option<u64> {
         self.acknowledge_at
     }

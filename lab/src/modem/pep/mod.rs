@@ -170,7 +170,7 @@ struct Modem {
     stats: PepStats,
 }
 
-/// What is on the channel.
+/// The state of the channel.
 #[derive(Clone, Debug)]
 struct OnAir {
     packet: Option<Packet>,
@@ -182,7 +182,7 @@ struct OnAir {
 pub struct PepPair {
     model: PepModel,
     modems: [Modem; 2],
-    /// Who has the turn, and how many packets of it have begun.
+    /// The end with the turn, and how many packets of it have begun.
     holder: End,
     sent: u64,
     /// Of these, micro packets.
@@ -245,7 +245,7 @@ impl PepPair {
         &self.model
     }
 
-    /// What was carried of what was offered at `end`.
+    /// Statistics of what was offered at `end`.
     pub fn stats(&self, end: End) -> PepStats {
         self.modems[end.index()].stats
     }
@@ -284,7 +284,7 @@ impl PepPair {
             modem.host.plan().min(hands.unwrap_or(u64::MAX)).min(hears)
         });
         let host = hosts.min().unwrap_or(u64::MAX);
-        // What waits for a host that has said stop is told by the host's line.
+        // Data for a host that has stopped us is resumed by the host's line.
         self.wake = host.max(self.now).min(self.free_at);
         if self.wake <= self.now && self.free_at > self.now {
             self.wake = self.now + 1;
@@ -419,7 +419,7 @@ impl Modem {
         comes.unwrap_or(u64::MAX).min(spoof.deadline())
     }
 
-    /// Lets the modem's own `g` hear its host, while it has room for what it hears.
+    /// Feeds host data to the modem's own `g`, while there is room for its output.
     fn listen(&mut self, at: u64, most: usize) {
         let Some(spoof) = &mut self.spoof else { return };
         spoof.tick(at);

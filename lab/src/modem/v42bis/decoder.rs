@@ -24,7 +24,7 @@ pub enum DecodeError {
     },
     /// Not a command after the escape octet.
     Command {
-        /// What came.
+        /// The octet found.
         command: u8,
     },
 }
@@ -150,7 +150,7 @@ impl Decoder {
                 ETM => {
                     self.mode = Mode::Transparent;
                     self.drop_bits();
-                    // What comes next is added to the last string, and begins again.
+                    // The next string is appended to the last one, and starts a new one.
                     self.matching = Matching::default();
                     self.matching.string = self.previous;
                     self.matching.sent = true;

@@ -130,7 +130,7 @@ impl Dictionary {
         let Entry { parent, character, .. } = self.entries[usize::from(leaf)];
         let mask = self.index.len() - 1;
         let mut hole = self.place(parent, character);
-        // What stands behind the hole moves up, unless it would come before its home.
+        // Entries after the hole move up, unless that would be before their home position.
         let mut place = hole;
         loop {
             place = (place + 1) & mask;

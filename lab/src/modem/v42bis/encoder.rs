@@ -73,7 +73,7 @@ impl Encoder {
         }
     }
 
-    /// The mode of what comes next.
+    /// The mode of the next characters.
     pub fn mode(&self) -> Mode {
         self.mode
     }

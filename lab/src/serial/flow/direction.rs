@@ -1,4 +1,4 @@
-//! One direction of a line with flow control: what waits, what is on the wire, what is held.
+//! One direction of a line with flow control: queued, on the wire, and held characters.
 
 use super::{FlowControl, Stop};
 use crate::serial::model::LineModel;
@@ -10,7 +10,7 @@ pub(crate) const XON: u8 = 0x11;
 /// XOFF, DC3.
 pub(crate) const XOFF: u8 = 0x13;
 
-/// What a direction is made of. Times in ns, lengths in characters.
+/// Parameters of a direction. Times in ns, lengths in characters.
 #[derive(Clone, Debug)]
 pub(crate) struct DirectionSpec {
     pub(crate) rate_bps: u64,
@@ -134,7 +134,7 @@ impl Direction {
         self.spec.tx_buffer.saturating_sub(self.ahead())
     }
 
-    /// Takes characters at the sender; says how many.
+    /// Accepts characters at the sender; returns how many.
     pub(crate) fn offer(&mut self, now: u64, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.space());
         self.short = len < bytes.len();
@@ -256,7 +256,7 @@ impl Direction {
         }
     }
 
-    /// When something changes here by itself, other than that characters arrive.
+    /// When the next internal event other than an arrival is due.
     pub(crate) fn next_event(&self) -> u64 {
         let signal = self.signals.front().map(|(at, _)| *at);
         let events = [signal, self.chokes_at(), self.control_at(), self.served_at()];

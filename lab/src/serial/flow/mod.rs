@@ -41,13 +41,13 @@
 //! Not here: noise and delay. Put a [`super::Serial`] behind it in a [`crate::chain::Chain`].
 
 mod control;
-mod model;
 mod direction;
+mod model;
 
 pub use control::FlowControl;
+pub(crate) use direction::{Direction, DirectionSpec};
 pub use model::FlowModel;
 pub(crate) use model::nanos;
-pub(crate) use direction::{Direction, DirectionSpec};
 
 use crate::element::{Element, End, Usage};
 use direction::FlowSignal;
@@ -66,7 +66,7 @@ pub struct Stop {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) ways: [Direction; 2],
-    /// When something changes by itself next; 0 if that is not known.
+    /// When the next internal event is due; 0 if not known.
     due: u64,
 }
 
@@ -75,7 +75,7 @@ impl Link {
         Self { ways: [Direction::new(from_a), Direction::new(from_b)], due: 0 }
     }
 
-    /// When something changes by itself, other than that characters arrive; `u64::MAX` is never.
+    /// When the next internal event other than an arrival is due; `u64::MAX` is never.
     pub(crate) fn next_event(&self) -> u64 {
         match self.due {
             0 => self.ways[0].next_event().min(self.ways[1].next_event()),
@@ -89,7 +89,7 @@ impl Link {
         self.due
     }
 
-    /// Takes characters at the sender of the direction `from`; says how many.
+    /// Accepts characters at the sender of the direction `from`; returns how many.
     pub(crate) fn offer(&mut self, now: u64, from: usize, bytes: &[u8]) -> usize {
         let len = self.ways[from].offer(now, bytes);
         if len > 0 {

@@ -20,7 +20,7 @@ pub struct FlowModel {
     pub bits: u32,
     /// The eighth bit does not get through.
     pub seven_bit: bool,
-    /// What stands in the eighth bit instead.
+    /// The eighth bit, if it is no data.
     pub parity: Parity,
     /// Flow control of the receivers.
     pub flow: FlowControl,

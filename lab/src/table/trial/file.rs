@@ -1,4 +1,4 @@
-//! Trials as they stand in a table's file.
+//! The trials of a table's file.
 
 use crate::scenario::{BadScenario, Partial};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub(in crate::table) struct TrialFile {
     pub(super) scenario: Option<Partial>,
     /// What the source had set for all transfers.
     pub(super) era: Option<Partial>,
-    /// What is varied. Every combination is a transfer.
+    /// The varied settings. Every combination is a transfer.
     #[serde(default)]
     pub(super) axis: Vec<AxisFile>,
     /// Name of the product of all axes, if its correlation was published.
