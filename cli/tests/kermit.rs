@@ -104,9 +104,9 @@ fn what_is_not_there_says_so() {
     let end = ran(&scene, kermit(&scene, "t", script, &[]));
     assert_eq!(end.code, 5, "{}", end.said);
     for part in [
-        "is not there in this program",
+        "this command of C-Kermit is not supported",
         "expected a port",
-        "there is no file t",
+        "no such file: t",
         "there is no connection",
         "MAIL by a server is not there",
         "SET MODEM HAYES is not supported: no modem is dialled",

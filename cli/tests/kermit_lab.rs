@@ -139,7 +139,7 @@ fn pauses_take_no_time_here() {
     assert_eq!(end.code, 0, "{}", end.said);
     assert!(end.said.contains("passed 1500"), "{}", end.said);
     assert!(end.said.contains("Connection:    reliable"), "{}", end.said);
-    assert!(end.said.contains("Streaming was done in the last transfer"), "{}", end.said);
+    assert!(end.said.contains("Streaming was used in the last transfer"), "{}", end.said);
     assert!(began.elapsed() < Duration::from_secs(60));
     same(&scene.path("here/x"), &scene.path("here/back")).expect("the same bytes");
 }

@@ -283,5 +283,5 @@ fn what_does_not_fit_is_a_usage_error() {
     }
     let nobody = run(ours.wst(&["send", &file, "udp://127.0.0.1:9"]));
     nobody.expect(3);
-    assert!(nobody.stderr.contains("the host has none there"), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("nothing listens at that address"), "{}", nobody.stderr);
 }

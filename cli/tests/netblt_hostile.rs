@@ -171,7 +171,7 @@ fn a_listener_says_who_was_refused_and_why() {
     let file = desk.path("data.bin");
     for (ours, theirs, say, code) in [
         (vec!["--secret-file", &secret], vec!["--secret-file", &other], "expected our secret", 4),
-        (vec!["--secret-file", &secret], vec!["--plain"], "it came with --plain", 4),
+        (vec!["--secret-file", &secret], vec!["--plain"], "got --plain", 4),
         (vec!["--plain"], vec!["--secret-file", &secret], "it encrypts", 4),
     ] {
         let (running, at) = listener(&desk, &ours);

@@ -1,9 +1,8 @@
-//! What loop, port and store cost without a protocol: a toy engine over TCP loopback, in two
-//! processes.
+//! Measures loop, port and store without a protocol: a toy engine over TCP loopback, in two processes.
 //!
-//! `cargo run --release -p wetstring-drive --example throughput [MIB] [DIRECTORY]` moves a file
-//! of that many MiB (256 unless told) into the directory (the system's temporary one), with and
-//! without digests, and prints MB/s of file data.
+//! `cargo run --release -p wetstring-drive --example throughput [MIB] [DIRECTORY]` moves a file of that many
+//! MiB (default 256) into the directory (default: the system's temporary one), with and without digests, and
+//! prints MB/s of file data.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -2,7 +2,7 @@
 
 use wetstring_proto::time::Instant;
 
-/// A monotonic clock whose zero is the moment it was made.
+/// A monotonic clock that starts at zero when created.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: std::time::Instant,
@@ -14,7 +14,7 @@ impl Clock {
         Self { start: std::time::Instant::now() }
     }
 
-    /// The time now. It never goes back.
+    /// The current time. It never goes back.
     pub fn now(&self) -> Instant {
         Instant(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }

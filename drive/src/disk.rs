@@ -1,8 +1,8 @@
 //! The disk store: files to send, and a directory to receive into.
 //!
-//! Receiving is safe by default: names from a peer are confined to the directory ([`names`]),
-//! data goes to `NAME.part` and is renamed into place only when the file is whole, and nothing
-//! that exists is overwritten unless the [`Collision`] policy says so.
+//! Receiving is safe by default: names from a peer are confined to the directory ([`names`]), data goes to
+//! `NAME.part` and is renamed into place only when the file is complete, and nothing existing is overwritten
+//! unless the [`Collision`] policy allows it.
 
 mod batch;
 mod digest;
@@ -44,20 +44,20 @@ use wetstring_proto::file::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Collision {
-    /// The new file becomes `NAME.~N~`, N one above the highest there is.
+    /// The new file becomes `NAME.~N~`, N one above the highest existing one.
     Rename,
-    /// The new file takes the place of the old one, once it is whole.
+    /// The new file replaces the old one, once it is complete.
     Replace,
-    /// The old file becomes `NAME.~N~`, once the new one is whole, as with C-Kermit and GNU programs.
-    /// What is neither a file nor a link stays, and the new file gets the other name.
+    /// The old file becomes `NAME.~N~`, once the new one is complete, as with C-Kermit and GNU programs. An
+    /// entry that is neither a file nor a link stays, and the new file gets the other name.
     #[default]
     Backup,
-    /// The new data is added to the old file, once it is whole.
+    /// The new data is appended to the old file, once it is complete.
     Append,
     /// The new file is refused.
     Reject,
-    /// As `Replace` if the new file is dated later than the old one, else it is refused. A file
-    /// that comes without a date is received as by `Rename`.
+    /// As `Replace` if the new file is dated later than the old one, else it is refused. A file without a date
+    /// is received as by `Rename`.
     Update,
     /// As `Update`, and a longer file replaces a shorter one whatever its date (`sz -N`).
     UpdateOrLonger,
@@ -65,36 +65,36 @@ pub enum Collision {
     Differing,
 }
 
-/// How a file gets another name when its own is taken.
+/// How a file is renamed when its name is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Numbering {
-    /// `NAME.~N~`, N one above the highest there is, as C-Kermit and GNU programs do.
+    /// `NAME.~N~`, N one above the highest existing one, as with C-Kermit and GNU programs.
     #[default]
     Tildes,
-    /// `NAME.N`, the lowest N from 0 on that is free, as lrzsz does.
+    /// `NAME.N`, the lowest free N from 0, as with lrzsz.
     Dot,
 }
 
-/// What to do with a file that did not arrive whole.
+/// What to do with an incomplete file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Incomplete {
     /// Keep `NAME.part`, so that it can be resumed. It bears a mark (the extended attribute
-    /// `user.wetstring.part`), since other people's files may be called the same: one without it is
-    /// never removed, and `NAME.part.~N~` is used.
+    /// `user.wetstring.part`), since a user's own file may have that name: one without the mark is never
+    /// removed, and `NAME.part.~N~` is used.
     #[default]
     Keep,
     /// Remove it.
     Discard,
 }
 
-/// When the disk is touched for a file that is offered.
+/// When disk space is used for an offered file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reserve {
-    /// At the offer: the blocks of a large file are there before its data, or it is refused.
+    /// At the offer: blocks of a large file are reserved before its data, or it is refused.
     #[default]
     Offered,
     /// With its first bytes: for senders who may have forged their address. Until then there is an empty
-    /// `.part`, and what an earlier file left stays.
+    /// `.part`, and an earlier part stays.
     WithData,
 }
 
@@ -103,32 +103,32 @@ pub enum Reserve {
 pub enum Resume {
     /// Nothing: every file starts at its beginning.
     Never,
-    /// A `NAME.part` that this program left, which is known by its mark; where both ends compare what
-    /// is here before it is continued ([`FileInfo::compared`]), also one without the mark, as a copy. Where nobody
-    /// compares, only if the sender says the same length and date of the file as when it was begun.
+    /// A `NAME.part` of this program, known by its mark; where both ends compare the existing data first
+    /// ([`FileInfo::compared`]), also one without the mark, as a copy. Where they do not, only if the sender
+    /// states the same length and date of the file as when it was begun.
     #[default]
     Part,
-    /// As [`Resume::Part`], and as [`Resume::Existing`] where both ends compare the file or its beginning: for a
-    /// server, whose clients may all write.
+    /// As [`Resume::Part`], and as [`Resume::Existing`] where both ends compare the file or its beginning: for
+    /// a server, whose clients may all write.
     Compared,
-    /// Also a `NAME.part` without the mark and a file under its own name: whatever is there is taken for the
-    /// beginning of the new file, and a copy of it is continued. The copy takes the name when it is whole, as
-    /// [`Collision`] says. With [`Collision::Backup`] what was continued goes then, if both ends have compared the
-    /// file or its beginning. If they have not, it is put aside even with [`Collision::Replace`]: with C-Kermit
-    /// nothing tells whether it was the beginning of the same file.
+    /// Also a `NAME.part` without the mark and a file under its own name: whatever exists is taken for the
+    /// beginning of the new file, and a copy of it is continued. The copy gets the name when it is complete, as
+    /// [`Collision`] says. With [`Collision::Backup`] the continued file is then removed, if both ends have
+    /// compared the file or its beginning. If they have not, it is put aside even with [`Collision::Replace`]:
+    /// with C-Kermit nothing tells whether it was the beginning of the same file.
     Existing,
 }
 
-/// What a digest of a received file is made of, before the other end is told that they are the same. Whatever it
-/// is, a file that was moved, replaced or has grown meanwhile is none.
+/// The data of a received file's digest, before the peer is told that both match. In any case, a file that was
+/// moved, replaced or has grown meanwhile does not match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Verify {
-    /// What came.
+    /// The received bytes.
     Stream,
-    /// What is stored: it is read again, from the device where the system can be told so.
+    /// The stored bytes: read again, from the device where the system supports it.
     Stored,
-    /// As `Stored`, from memory perhaps, where that takes less than a tenth of the time that the transfer took, or
-    /// others may change the directory; files of more than 1 GiB as `Stream`.
+    /// As `Stored`, possibly from memory, where that takes less than a tenth of the transfer time, or others
+    /// can change the directory; files of more than 1 GiB as `Stream`.
     #[default]
     Auto,
 }
@@ -136,16 +136,16 @@ pub enum Verify {
 /// A file to send.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// Where its bytes are.
+    /// The source of its bytes.
     pub from: Origin,
-    /// Name on the wire; `None` for the name it has (see [`SendOptions::paths`]).
+    /// Name on the wire; `None` for its own name (see [`SendOptions::paths`]).
     pub name: Option<Vec<u8>>,
 }
 
-/// Where the bytes of a [`Source`] are.
+/// The source of a [`Source`]'s bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// A file of this path.
+    /// A file at this path.
     Path(PathBuf),
     /// This process's stdin, to its end. Length unknown.
     Stdin,
@@ -169,20 +169,20 @@ impl Source {
     }
 }
 
-/// How to send.
+/// Options for sending.
 #[derive(Clone, Debug)]
 pub struct SendOptions {
-    /// Send the path as it was given, not only its last part.
+    /// Send the path as given, not only its last component.
     pub paths: bool,
-    /// Bytes or lines.
+    /// Binary or text.
     pub kind: FileKind,
-    /// Offer to continue what the receiver has in part.
+    /// Offer to resume what the receiver has in part.
     pub resume: bool,
-    /// A digest to keep while reading; other digests are made by reading again.
+    /// A digest to compute while reading; other digests are computed by reading again.
     pub digest: Option<DigestKind>,
-    /// Each file is text or bytes as its contents show; [`SendOptions::kind`] does not count.
+    /// Each file is text or binary as its contents show; [`SendOptions::kind`] is ignored.
     pub detect: bool,
-    /// The protocol brings names into Kermit's common form, in which more of them are the same.
+    /// The protocol converts names to Kermit's common form, in which more of them are equal.
     pub common_names: bool,
 }
 
@@ -199,7 +199,7 @@ impl Default for SendOptions {
     }
 }
 
-/// Says whether so many bytes may be stored that nobody sent.
+/// Whether this many bytes that were not sent may be stored.
 #[derive(Clone)]
 #[allow(clippy::type_complexity)]
 pub struct Toll(pub Arc<dyn Fn(u64) -> io::Result<()> + Send + Sync>);
@@ -210,44 +210,44 @@ impl fmt::Debug for Toll {
     }
 }
 
-/// How to receive.
+/// Options for receiving.
 ///
-/// A sender may wish something about a file that exists ([`FileInfo::wish`]). It is granted as far
-/// as it only narrows what [`ReceiveOptions::collision`] allows: to be left alone or to be renamed
-/// always, to be replaced under some condition or appended to only with [`Collision::Replace`].
-/// Whether contents differ is told by a CRC-32 of the whole file, where lengths do not tell it.
+/// A sender may request how an existing file is treated ([`FileInfo::wish`]). The request is granted as far as
+/// it only narrows what [`ReceiveOptions::collision`] allows: skipping or renaming always, replacing under some
+/// condition or appending only with [`Collision::Replace`]. Whether contents differ is determined by a CRC-32
+/// of the whole file, where lengths are equal.
 #[derive(Clone, Debug)]
 pub struct ReceiveOptions {
     /// What to do when the name exists.
     pub collision: Collision,
-    /// No file is replaced or appended to: one that would be stays, and what comes gets another name.
+    /// No file is replaced or appended to: the new file gets another name instead.
     pub keeps: bool,
     /// No file is put aside: the same.
     pub stays: bool,
-    /// Asked before what is here already is copied, so that a copy is continued.
+    /// Called before existing data is copied in order to continue a copy.
     pub toll: Option<Toll>,
-    /// What to do with a file that did not arrive whole.
+    /// What to do with an incomplete file.
     pub incomplete: Incomplete,
     /// What to resume when the sender offers it.
     pub resume: Resume,
-    /// Which part of a name counts.
+    /// Which part of a name is used.
     pub paths: PathRule,
-    /// Store the first file under this name, whatever the sender says. The person has typed it, so
-    /// it is taken as it is, unless it has directories: then it is confined like any other.
+    /// Store the first file under this name, whatever the sender says. The user has typed it, so it is used as
+    /// is, unless it has directories: then it is confined like any other.
     pub name: Option<Vec<u8>>,
-    /// What another name looks like.
+    /// Form of another name.
     pub numbering: Numbering,
-    /// Give the file the sender's date.
+    /// Set the sender's date.
     pub dates: bool,
-    /// Give the file the sender's permissions, masked by the umask.
+    /// Set the sender's permissions, masked by the umask.
     pub modes: bool,
-    /// Wait until the disk has the file before the sender is told that it is whole.
+    /// Wait until the disk has the file before the sender is told that it is complete.
     pub sync: bool,
     /// When blocks are reserved.
     pub reserve: Reserve,
-    /// A digest to keep while writing; other digests are made by reading again.
+    /// A digest to compute while writing; other digests are computed by reading again.
     pub digest: Option<DigestKind>,
-    /// What it is made of.
+    /// The data that it covers.
     pub verify: Verify,
 }
 
@@ -273,32 +273,31 @@ impl Default for ReceiveOptions {
     }
 }
 
-/// What became of a file.
+/// The result of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileRecord {
     /// Name on the wire, raw.
     pub wire_name: Vec<u8>,
-    /// Where it is here: the file sent, the file stored, or the `.part` that was kept. `None` if
-    /// nothing is here (refused, discarded, stdin).
+    /// Local path: the file sent, the file stored, or the `.part` that was kept. `None` if there is none
+    /// (refused, discarded, stdin).
     pub path: Option<PathBuf>,
-    /// Where the file is that stood at its name before, and was put aside.
+    /// Where the file is that had its name before, and was put aside.
     pub put_aside: Option<PathBuf>,
     /// Bytes in the local file at the end.
     pub size: u64,
-    /// Bytes of them that were there before (resumed).
+    /// Those of them that were resumed.
     pub resumed_from: u64,
     /// How it ended.
     pub outcome: FileOutcome,
     /// The rule that changed or refused the name, if one did.
     pub name_rule: Option<NameRule>,
-    /// The partner has compared a digest of the whole file.
+    /// The peer has compared a digest of the whole file.
     pub verified: bool,
     /// The file changed while it was sent.
     pub changed: bool,
-    /// The digest of the whole file, if one was kept ([`SendOptions::digest`],
-    /// [`ReceiveOptions::digest`]).
+    /// The digest of the whole file, if one was computed ([`SendOptions::digest`], [`ReceiveOptions::digest`]).
     pub digest: Option<(DigestKind, [u8; 32])>,
-    /// The file that is sent, as it was when it was opened.
+    /// The file being sent, as it was when it was opened.
     opened: Option<source::Opened>,
 }
 
@@ -306,22 +305,22 @@ pub struct FileRecord {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FileOutcome {
-    /// Still moving.
+    /// In progress.
     Open,
-    /// Received whole, and in its place.
+    /// Received completely, and in place.
     Stored,
-    /// Sent whole.
+    /// Sent completely.
     Sent,
     /// Refused by this store.
     Refused(Refusal),
-    /// Could not be read or written: in words.
+    /// Could not be read or written: the error text.
     Skipped(String),
-    /// Cut short. At a receiver [`FileRecord::path`] has the `.part`, if it was kept.
+    /// Incomplete. At a receiver [`FileRecord::path`] is the `.part`, if it was kept.
     Partial,
 }
 
 impl FileRecord {
-    /// The record of a file that has just been begun.
+    /// The record of a file that has just begun.
     pub(crate) fn new(wire_name: &[u8]) -> Self {
         Self {
             wire_name: wire_name.to_vec(),
@@ -361,9 +360,9 @@ pub struct DiskStore {
     last_error: Option<String>,
 }
 
-/// Records that are kept of received files. A peer may offer names for ever.
+/// Records that are kept of received files. A peer may offer names indefinitely.
 const MOST_RECORDS: usize = 10_000;
-/// The same where nobody reads them, at a server.
+/// The same where the names are not read, at a server.
 const FEW_RECORDS: usize = 2;
 
 impl DiskStore {
@@ -398,7 +397,7 @@ impl DiskStore {
         Ok(self)
     }
 
-    /// The same as [`DiskStore::receiving`] for a directory that is open already; `path` is what it is called.
+    /// Like [`DiskStore::receiving`] for a directory that is already open; `path` is its name.
     pub(crate) fn receiving_in(directory: OwnedFd, path: &Path, options: ReceiveOptions) -> Self {
         Self {
             sending: None,
@@ -410,18 +409,18 @@ impl DiskStore {
         }
     }
 
-    /// What became of each file, in order. At a receiver the first 9,999 and the last, and
+    /// The result of each file, in order. At a receiver the first 9,999 and the last, and
     /// [`DiskStore::unlisted`] counts the others.
     pub fn files(&self) -> &[FileRecord] {
         &self.files
     }
 
-    /// Files to send that have the name of one before them, and travel under another.
+    /// Files to send that have the name of an earlier one, and are sent under another.
     pub fn renamed(&self) -> &[Renamed] {
         self.sending.as_ref().map_or(&[], Sending::renamed)
     }
 
-    /// The names on the wire of files that were to be sent and that the engine has not asked for.
+    /// The wire names of files to send that the engine has not requested.
     pub fn unasked(&self) -> Vec<Vec<u8>> {
         self.sending.as_ref().map(Sending::unasked).unwrap_or_default()
     }
@@ -431,13 +430,13 @@ impl DiskStore {
         self.sending.as_ref().is_some_and(Sending::takes_stdin)
     }
 
-    /// How many files have no record, because there were too many.
+    /// Number of files without a record, because there were too many.
     pub fn unlisted(&self) -> u64 {
         self.unlisted
     }
 
-    /// Removes the `.part` of the last file, for one whose bytes turned out to be wrong: what is
-    /// wrong must not be continued. Its record then has no path. Returns whether anything was removed.
+    /// Removes the `.part` of the last file, if its bytes turned out to be wrong: wrong data must not be
+    /// resumed. Its record then has no path. Returns whether anything was removed.
     pub fn discard_partial(&mut self) -> bool {
         self.close(false, false);
         let gone = self.receiving.as_mut().is_some_and(Receiving::discard);
@@ -447,7 +446,7 @@ impl DiskStore {
         gone
     }
 
-    /// The last error with path and the system's words, for a person.
+    /// The last error with path and the system's message, for the user.
     pub fn last_error(&self) -> Option<&str> {
         self.last_error.as_deref()
     }
@@ -460,7 +459,7 @@ impl DiskStore {
             && !info.resume
             && self.files.last().is_some_and(|last| last.wire_name == info.name);
         if again {
-            // What was here is the beginning of another file: this is no second one.
+            // The existing data is the beginning of another file: this is no second one.
             receiving.withdraw();
             self.files.pop();
         } else {
@@ -516,7 +515,7 @@ impl DiskStore {
         match held {
             Some(Ok(Some((from, to)))) => Reply::Held { from, to },
             Some(Err(failed)) => self.fail(failed),
-            // No harm: then they come in order.
+            // Harmless: then they are written in order.
             Some(Ok(None)) | None => Reply::Failed(StoreError::Unsupported),
         }
     }
@@ -535,7 +534,7 @@ impl DiskStore {
         }
     }
 
-    /// Ends what is open. Closing nothing is harmless.
+    /// Closes what is open. Closing twice is harmless.
     fn close(&mut self, complete: bool, verified: bool) -> Reply<'static> {
         let record = self.files.last_mut();
         if let Some(sending) = self.sending.as_mut().filter(|sending| sending.is_open()) {
@@ -549,7 +548,7 @@ impl DiskStore {
         Reply::Done
     }
 
-    /// A file that was received before, and that the last one has put aside, is there now.
+    /// A file received earlier, which the last one has put aside, is there now.
     fn follow(&mut self) {
         let Some((last, earlier)) = self.files.split_last_mut() else { return };
         let Some(aside) = &last.put_aside else { return };
@@ -563,7 +562,7 @@ impl DiskStore {
         Reply::Failed(failed.kind)
     }
 
-    /// A failure of the file that is being sent.
+    /// A failure of the file being sent.
     fn fail_current(&mut self, error: io::Error) -> Reply<'static> {
         let path = self.files.last().and_then(|record| record.path.clone());
         self.fail(Failed::new(&path.unwrap_or_else(|| "stdin".into()), error))

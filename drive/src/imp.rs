@@ -1,17 +1,17 @@
-//! The interface between a host and an IMP, in UDP datagrams as the IMPs do it that run in emulation today.
+//! The interface between a host and an IMP, in UDP datagrams in the format that emulated IMPs use.
 //!
 //! ```text
 //! "H316" | sequence 32 | count 16 | flags 16 | count - 1 words of 16 bits of a message
 //! flags: 1 last of its message, 2 ready
 //! ```
 //!
-//! An [`ImpPort`] is a [`Port`] of whole messages, leader first: each read gives one, each write takes one. It is the
-//! end of a host at an IMP, or (`host=`) plays the IMP of the one host at the other end, and is a
-//! host of that IMP itself: so two hosts need nothing between them. The number of the sequence that came is
-//! only looked at for repetitions; what is lost is lost, as nothing below UDP counts.
+//! An [`ImpPort`] is a [`Port`] of whole messages, leader first: each read returns one, each write takes one.
+//! It is the host end of a host-IMP interface, or (`host=`) plays the IMP of the one host at the other end and
+//! is itself a host of that IMP: so two hosts need nothing between them. The received sequence number is only
+//! checked for duplicates; a lost datagram stays lost, because nothing below UDP counts.
 //!
-//! [`Live`] turns an NCP on such a port, for what is no file transfer of one user; [`serve`] serves files, [`subnet`] is the
-//! laboratory's model of the IMPs between two hosts, in real time.
+//! [`Live`] runs an NCP on such a port, for uses other than one user's file transfer; [`serve`] serves files;
+//! [`subnet`] is the laboratory's model of the IMPs between two hosts, in real time.
 
 mod listing;
 mod live;
@@ -36,30 +36,30 @@ const MAGIC: &[u8; 4] = b"H316";
 const HEADER: usize = 12;
 const LAST: u16 = 1;
 const READY: u16 = 2;
-/// Octets of the longest message, with room for padding.
+/// Octets of the longest message, including padding.
 const LONGEST: usize = 1100;
-/// Messages that wait to be read.
+/// Messages waiting to be read.
 const WAITING: usize = 64;
 
-/// The end of a host-IMP interface.
+/// The host end of a host-IMP interface.
 #[derive(Debug)]
 pub struct ImpPort {
     socket: UdpSocket,
     to: SocketAddr,
     form: Form,
-    /// We play the IMP: our number, and that of the host at the other end.
+    /// We play the IMP: our host number, and the peer's.
     plays: Option<(Address, Address)>,
     facts: PortFacts,
     next: u32,
-    /// The sequence number that is expected.
+    /// The next expected sequence number.
     expected: u32,
-    /// The message that comes in several datagrams.
+    /// A message being received in several datagrams.
     partial: Vec<u8>,
-    /// What the IMP that we play says to us.
+    /// Messages from the IMP that we play.
     inside: VecDeque<Vec<u8>>,
-    /// The other end says that it is ready.
+    /// The peer has signalled ready.
     pub ready: bool,
-    /// Datagrams that were none of the interface.
+    /// Datagrams that were not of this interface.
     pub strange: u64,
 }
 
@@ -69,7 +69,7 @@ fn resolve(at: &HostPort) -> io::Result<SocketAddr> {
 }
 
 impl ImpPort {
-    /// Opens the interface, and tells the other end that we are ready.
+    /// Opens the interface, and signals ready to the peer.
     pub fn open(spec: &NcpSpec) -> Result<Self, OpenError> {
         let other = spec.imp.as_ref().or(spec.host.as_ref());
         let Some(other) = other else {
@@ -106,7 +106,7 @@ impl ImpPort {
             ready: false,
             strange: 0,
         };
-        // A datagram without a message: nobody has to be there yet.
+        // A datagram without a message: the peer may not be up yet.
         let _ = port.send(&[]);
         if plays.is_some() {
             port.greet();
@@ -119,7 +119,7 @@ impl ImpPort {
         self.socket.local_addr().map_or(0, |at| at.port())
     }
 
-    /// What an IMP says when it comes up.
+    /// The messages of an IMP that comes up.
     fn greet(&mut self) {
         let mut leader = [0; 12];
         for kind in [Kind::Nop, Kind::Nop, Kind::Nop, Kind::Reset] {
@@ -128,7 +128,7 @@ impl ImpPort {
         }
     }
 
-    /// Sends a message in one datagram, filled to a whole word.
+    /// Sends a message in one datagram, padded to a whole word.
     fn send(&mut self, message: &[u8]) -> io::Result<usize> {
         let words = message.len().div_ceil(2);
         let count =
@@ -142,7 +142,7 @@ impl ImpPort {
         datagram.resize(HEADER + words * 2, 0);
         match self.socket.send_to(&datagram, self.to) {
             Ok(_) => {}
-            // Nobody is there yet, or any more: what is lost is found out by timers.
+            // The peer is not up: timers detect the loss.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(error),
         }
@@ -150,7 +150,7 @@ impl ImpPort {
         Ok(message.len())
     }
 
-    /// The next message that came, if one is whole.
+    /// The next whole message.
     fn next_message(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             if let Some(message) = self.inside.pop_front() {
@@ -189,7 +189,7 @@ impl ImpPort {
         }
     }
 
-    /// The flags and the words of a datagram of this interface.
+    /// The flags and words of a datagram of this interface.
     fn open_datagram<'d>(
         &mut self,
         datagram: &'d [u8],
@@ -203,7 +203,7 @@ impl ImpPort {
         if !right || count != words.len() / 2 + 1 || !words.len().is_multiple_of(2) {
             return None;
         }
-        // A number that went back is a repetition, but for 0: the other end has begun again.
+        // A number that went back is a duplicate, except 0: the peer has restarted.
         if sequence == 0 {
             self.partial.clear();
         } else if sequence < self.expected {
@@ -213,7 +213,7 @@ impl ImpPort {
         Some((short(10), words))
     }
 
-    /// As the IMP of the other end, takes what it sends; what is for us is returned.
+    /// As the peer's IMP, handles what it sends; returns what is for us.
     fn play(&mut self, mut message: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         let Some((own, theirs)) = self.plays else { return Ok(None) };
         let mut told = [0; 12];
@@ -233,7 +233,8 @@ impl ImpPort {
             }
             Ok(None) => {}
             Err(BadLeader::Form(_)) => {
-                // An error would not be understood either, and be told back. A NOP of ours shows the host what we speak.
+                // An error message would not be understood either, and be answered. A NOP tells the host which
+                // leaders we use.
                 let other = if self.form == Form::Old { Form::New } else { Form::Old };
                 if Leader::parse(other, &message).is_ok_and(|it| it.kind == Kind::Regular) {
                     say(self, &Leader::new(Kind::Nop), Kind::Nop, 0)?;
@@ -247,14 +248,15 @@ impl ImpPort {
         Ok(None)
     }
 
-    /// As our own IMP, takes what we send.
+    /// As our own IMP, handles what we send.
     fn send_as_imp(&mut self, message: &[u8], own: Address, theirs: Address) -> io::Result<()> {
         let mut carried = message.to_vec();
         let Ok(Some((to, leader))) = imp::forward(self.form, own, &mut carried) else {
             return Ok(());
         };
         if to == theirs {
-            // Its RFNM is the other IMP's word that the host has it; here the datagram is all there is.
+            // The RFNM says that the destination host has the message; here sending the datagram is all we
+            // know.
             self.send(&carried)?;
             self.tell(&leader, Kind::Rfnm, 0);
         } else {
@@ -268,7 +270,7 @@ impl ImpPort {
         let len = imp::answer(self.form, leader, kind, subtype, &mut told);
         if self.inside.len() < WAITING {
             self.inside.push_back(told[..len].to_vec());
-            // Who waits for the socket must wake up.
+            // Wakes up whoever polls the socket.
             let _ = self.socket.send_to(&[], (Ipv4Addr::LOCALHOST, self.local_port()));
         }
     }
@@ -311,7 +313,7 @@ impl Port for ImpPort {
     }
 
     fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
-        // The host is ready no more.
+        // The host is no longer ready.
         let count = 1_u16.to_be_bytes();
         let mut datagram =
             [&MAGIC[..], &self.next.to_be_bytes(), &count, &LAST.to_be_bytes()].concat();

@@ -1,7 +1,7 @@
 //! Real ports, stores and loops.
 //!
-//! A protocol engine (`wetstring_proto::Engine`) does no I/O. This crate gives it a line, a disk,
-//! a clock and a person:
+//! A protocol engine (`wetstring_proto::Engine`) does no I/O. This crate gives it a line, a disk, a clock and a
+//! user:
 //!
 //! ```text
 //! LineSpec --open--> Port --+
@@ -9,21 +9,21 @@
 //! DiskStore / SinkStore ----+
 //! ```
 //!
-//! * [`mod@line`] reads the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
-//! * [`mod@port`] opens it: non-blocking reads and writes, and what is known of the line;
-//! * [`datagram`] is the same for protocols of datagrams: sockets, sessions, many partners;
-//! * [`imp`] is the interface of an ARPANET host, as emulated IMPs have it;
+//! * [`mod@line`] parses the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
+//! * [`mod@port`] opens it: non-blocking reads and writes, and what is known about the line;
+//! * [`datagram`] is the same for protocols of datagrams: sockets, sessions, many peers;
+//! * [`imp`] is the interface of an ARPANET host, in the format of emulated IMPs;
 //! * [`live`] runs the laboratory's line in real time between two ports;
-//! * [`lookout`] tells a peer of another protocol, or one that sends as we do, from the right one;
-//! * [`mod@run`] turns an engine until it ends;
-//! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
-//! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
+//! * [`lookout`] detects a peer of another protocol, or one in the same role;
+//! * [`mod@run`] runs an engine until it ends;
+//! * [`signals`] turns Ctrl-C and the like into a clean end, and a second one into an immediate one;
+//! * [`disk`] stores files: names from a peer are confined, nothing is overwritten unless configured;
 //! * [`charset`] translates text between the character sets of files and of the wire;
 //! * [`serve`] is the other side of a Kermit server: its files, its rules, many clients at once;
 //! * [`sink`] writes to a stream, for `-o -`;
-//! * [`zone`] knows local time, in which Kermit tells dates.
+//! * [`zone`] is local time, which Kermit uses for dates.
 //!
-//! Unix only: descriptors, `poll`, termios and directory handles are its tools.
+//! Unix only: it uses descriptors, `poll`, termios and directory handles.
 
 #![forbid(unsafe_code)]
 
@@ -35,6 +35,7 @@ pub mod imp;
 pub mod line;
 pub mod live;
 pub mod lookout;
+mod os_error;
 mod page;
 pub mod port;
 pub mod run;
@@ -44,14 +45,13 @@ pub mod sink;
 pub mod slip;
 pub mod stack;
 pub mod terminal;
-mod words;
 pub mod zone;
 
 pub use disk::DiskStore;
 pub use line::LineSpec;
 pub use lookout::{Expected, Finding, Lookout, Probes};
+pub use os_error::in_words;
 pub use port::{Port, PortFacts, open};
 pub use run::{Ended, RunOptions, Watch, run};
 pub use signals::Signals;
 pub use sink::SinkStore;
-pub use words::in_words;

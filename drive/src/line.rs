@@ -1,4 +1,4 @@
-//! The LINE argument: what a person types to say where the partner is.
+//! The LINE argument: where the peer is.
 //!
 //! | form | meaning |
 //! |---|---|
@@ -35,7 +35,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where the partner is.
+/// Where the peer is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LineSpec {
@@ -43,39 +43,39 @@ pub enum LineSpec {
     Serial(SerialSpec),
     /// Connect to a TCP port.
     Tcp(HostPort),
-    /// Listen on a TCP port, take the first that connects. Port 0 lets the system choose.
+    /// Listen on a TCP port, accept the first connection. Port 0 lets the system choose.
     TcpListen(HostPort),
-    /// Connect to a TCP port, and speak Telnet there.
+    /// Connect to a TCP port, and speak Telnet.
     Telnet(HostPort),
-    /// Listen on a TCP port, and speak Telnet with the first that connects.
+    /// Listen on a TCP port, and speak Telnet with the first client.
     TelnetListen(HostPort),
     /// Connect to a Telnet server with a serial port behind it; the path is its `HOST:PORT`.
     Rfc2217(HostPort, SerialSpec),
-    /// Connect to a TCP port, and speak TLS there.
+    /// Connect to a TCP port, and speak TLS.
     Tls(TlsSpec),
-    /// Listen on a TCP port, and speak TLS with the first that connects.
+    /// Listen on a TCP port, and speak TLS with the first client.
     TlsListen(TlsSpec),
-    /// Send datagrams to a UDP port, and take those that come from it.
+    /// Exchange datagrams with a UDP port.
     Udp(HostPort),
-    /// Take datagrams at a UDP port. Port 0 lets the system choose.
+    /// Accept datagrams at a UDP port. Port 0 lets the system choose.
     UdpListen(HostPort),
     /// Exchange datagrams with this host on IP protocol 30.
     Ip(String),
-    /// Take datagrams of IP protocol 30 at this address.
+    /// Accept datagrams of IP protocol 30 at this address.
     IpListen(String),
     /// A host of the ARPANET.
     Ncp(NcpSpec),
-    /// A TUN device of this name, or of one that the system chooses.
+    /// A TUN device of this name, or of a name chosen by the system.
     Tun(Option<String>),
-    /// Run a command by `sh -c`, joined by pipes to its stdin and stdout.
+    /// Run a command by `sh -c`, connected by pipes to its stdin and stdout.
     Exec(String),
-    /// Run a command by `sh -c` in a PTY and a session of its own.
+    /// Run a command by `sh -c` in a PTY and its own session.
     ExecPty(String),
-    /// Make a PTY. With a path, that path becomes a symlink to its name.
+    /// Create a PTY. With a path, that path becomes a symlink to its name.
     Pty(Option<PathBuf>),
     /// This process's stdin and stdout.
     Stdio,
-    /// A socket or a terminal that this process was given open, by its number.
+    /// A socket or terminal inherited open by this process, by its number.
     Descriptor(u32),
 }
 
@@ -88,36 +88,36 @@ pub struct HostPort {
     pub port: u16,
 }
 
-/// Prefixes that CLI and documentation know, but that no port exists for yet.
+/// Prefixes that CLI and documentation know, but that are not supported yet.
 const NOT_BUILT: [&str; 1] = ["lab:"];
 
 /// Telnet's own port.
 const TELNET: u16 = 23;
 
-/// A text that names no line.
+/// A text that is no line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BadLine {
-    /// A form that is planned, but not built yet.
+    /// A form that is planned, but not supported yet.
     NotBuilt(String),
-    /// No known form.
+    /// An unknown form.
     Unknown(String),
-    /// No known form, and what it looks like.
+    /// An unknown form, and a similar one.
     Meant {
-        /// What came.
+        /// The given text.
         got: String,
-        /// What it may have been meant to be.
+        /// The suggestion.
         meant: String,
     },
-    /// A path at which nothing is.
+    /// A path that does not exist.
     Missing(String),
-    /// A known form with a part that is wrong.
+    /// A known form with a wrong part.
     Part {
         /// Which part.
         part: &'static str,
-        /// What it takes.
+        /// What it accepts.
         expected: &'static str,
-        /// What came.
+        /// The given text.
         got: String,
     },
 }
@@ -125,12 +125,15 @@ pub enum BadLine {
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotBuilt(text) => write!(f, "not built yet: {text}"),
+            Self::NotBuilt(text) => write!(f, "not supported yet: {text}"),
             Self::Meant { got, meant } => {
                 write!(f, "expected a line, got {got:?}: did you mean {meant}?")
             }
             Self::Missing(text) => {
-                write!(f, "there is no {text}; wst ports lists the serial ports of this machine")
+                write!(
+                    f,
+                    "no such device: {text}; wst ports lists the serial ports of this machine"
+                )
             }
             Self::Unknown(text) => write!(
                 f,
@@ -157,7 +160,7 @@ impl HostPort {
             Some(rest) => rest.split_once("]:").ok_or_else(wrong)?,
             None => text.rsplit_once(':').ok_or_else(wrong)?,
         };
-        // An IPv6 address without brackets could end anywhere.
+        // An IPv6 address without brackets would be ambiguous.
         let bare_v6 = !text.starts_with('[') && host.contains(':');
         if host.is_empty() || bare_v6 || host.contains(['/', '?', '[', ']']) {
             return Err(wrong());
@@ -166,7 +169,7 @@ impl HostPort {
         Ok(Self { host: host.to_owned(), port })
     }
 
-    /// The same where somebody is called: the port is not 0, and may be left out where it has a default.
+    /// The same for connecting: the port is not 0, and may be omitted where it has a default.
     fn called(text: &str, default: Option<u16>) -> Result<Self, BadLine> {
         let alone = host(text).ok().filter(|host| !host.contains(':') || text.starts_with('['));
         if let (Some(host), Some(port)) = (alone, default) {
@@ -189,14 +192,14 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// `COM1` to `COM256`, as Windows has them.
+/// `COM1` to `COM256`, as on Windows.
 fn is_com(text: &str) -> bool {
     text.get(..3).is_some_and(|head| head.eq_ignore_ascii_case("com"))
         && text[3..].parse::<u16>().is_ok_and(|number| (1..=256).contains(&number))
 }
 
-/// Whether a path leads to a terminal, such as a link that `socat` or `wst line` makes to a PTY. It is
-/// not opened for that: opening a port raises DTR.
+/// Whether a path leads to a terminal, such as a link that `socat` or `wst line` makes to a PTY. It is not
+/// opened for that: opening a port raises DTR.
 fn is_terminal(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
     let named = |path: PathBuf| {
@@ -223,7 +226,7 @@ const SCHEMES: [&str; 12] = [
     "ssh",
 ];
 
-/// A text without a scheme: `HOST:PORT`, or none of the forms.
+/// A text without a scheme: `HOST:PORT`, or no known form.
 fn bare(text: &str) -> Result<LineSpec, BadLine> {
     let unknown = || Err(BadLine::Unknown(text.to_owned()));
     let meant = |meant: String| Err(BadLine::Meant { got: text.to_owned(), meant });
@@ -317,7 +320,7 @@ impl FromStr for LineSpec {
     }
 }
 
-/// The forms that carry datagrams; `None` if it is none of them.
+/// The forms that carry datagrams; `None` for others.
 fn datagrams(text: &str) -> Option<Result<LineSpec, BadLine>> {
     if let Some(rest) = text.strip_prefix("udp://") {
         return Some(HostPort::called(rest, None).map(LineSpec::Udp));
@@ -332,7 +335,7 @@ fn datagrams(text: &str) -> Option<Result<LineSpec, BadLine>> {
         return Some(host(rest).map(LineSpec::IpListen));
     }
     let name = text.strip_prefix("tun:")?;
-    // What Linux takes as the name of a device.
+    // Linux's rules for device names.
     let fits = name.len() < 16 && !name.contains(|c: char| c == '/' || c.is_whitespace());
     Some(match (name, fits) {
         ("", _) => Ok(LineSpec::Tun(None)),
@@ -341,7 +344,7 @@ fn datagrams(text: &str) -> Option<Result<LineSpec, BadLine>> {
     })
 }
 
-/// A host without a port; IPv6 addresses may stand in brackets.
+/// A host without a port; IPv6 addresses may be in brackets.
 fn host(text: &str) -> Result<String, BadLine> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let numeric = bare.parse::<std::net::IpAddr>().is_ok();
@@ -359,8 +362,8 @@ fn command(text: &str) -> Result<String, BadLine> {
 }
 
 impl LineSpec {
-    /// Whether a text has the form of a line, built or not. A command line uses it to tell lines
-    /// from file names.
+    /// Whether a text has the form of a line, supported or not. A command line uses it to tell lines from file
+    /// names.
     pub fn looks_like(text: &str) -> bool {
         !matches!(
             text.parse::<Self>(),
@@ -368,12 +371,12 @@ impl LineSpec {
         )
     }
 
-    /// Whether the line carries datagrams to and from partners, for NETBLT.
+    /// Whether the line carries datagrams, for NETBLT.
     pub fn has_datagrams(&self) -> bool {
         matches!(self, Self::Udp(_) | Self::UdpListen(_) | Self::Ip(_) | Self::IpListen(_))
     }
 
-    /// Whether the other end comes to us on it, rather than we to it.
+    /// Whether the peer connects to us.
     pub fn listens(&self) -> bool {
         matches!(
             self,
@@ -387,7 +390,7 @@ impl LineSpec {
         )
     }
 
-    /// Reads an argument of the command line.
+    /// Parses an argument of the command line.
     pub fn from_os(text: &OsString) -> Result<Self, BadLine> {
         match text.to_str() {
             Some(text) => text.parse(),

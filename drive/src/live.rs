@@ -5,13 +5,13 @@
 //!                        (nanoseconds of a real clock)
 //! ```
 //!
-//! It is the same model that runs in virtual time: noise is counted in line bits, so the same
-//! characters suffer, whatever the clock and the writes were. One thread waits in `poll` until a
-//! port is ready or a character is due. Where the ports are slow, the line holds its senders back.
+//! It is the same model that runs in virtual time: noise is counted in line bits, so the same characters are
+//! hit, whatever the timing and the writes were. One thread waits in `poll` until a port is ready or a
+//! character is due. Where the ports are slow, the line applies backpressure to its senders.
 //!
-//! [`open`] makes the ends: any line that [`crate::port::open`] opens, and TCP listeners that
-//! take the next connection when one is lost. [`joint`] makes an end inside this process.
-//! [`datagrams`] is the same for networks.
+//! [`open`] opens the ends: any line that [`crate::port::open`] opens, and TCP listeners that accept the next
+//! connection when one is lost. [`joint`] makes an end inside this process. [`datagrams`] is the same for
+//! networks.
 
 pub mod datagrams;
 mod ends;
@@ -28,14 +28,14 @@ use wetstring_proto::{Cx, Instant, NoTrace, Trace};
 
 pub use ends::{joint, open};
 
-/// Characters that are due within this time of each other may be written together: a wake for
-/// each would cost a core on a fast line.
+/// Characters due within this time of each other may be written together: a wakeup for each would cost a core
+/// on a fast line.
 const QUANTUM: Duration = Duration::from_micros(500);
-/// What the line takes ahead must last for as long as this process may not run.
+/// Data buffered in the line must cover the time for which this process may not run.
 const AHEAD: Duration = Duration::from_millis(50);
-/// Bytes between a port and the element, at most, in each direction.
+/// Maximum bytes between a port and the element, per direction.
 const BUFFER_BYTES: usize = 1 << 16;
-/// How long the ports may wait for their partners to read, at the end.
+/// Maximum wait for the ports' peers to read, at the end.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// When a line ends.
@@ -43,32 +43,32 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub struct Until<'a> {
     /// After this real time.
     pub after: Option<Duration>,
-    /// When a signal comes.
+    /// When a signal arrives.
     pub signals: Option<&'a Signals>,
-    /// How many times faster than real time the model runs; 0 is taken for 1.
+    /// How many times faster than real time the model runs; 0 means 1.
     pub scale: u32,
 }
 
 /// Why a line ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// Its time was over.
+    /// Its time limit was reached.
     Time,
-    /// This signal came.
+    /// A signal arrived.
     Signal(i32),
-    /// The port at this end closed, and what it had sent has arrived at the other. PTYs of ours
-    /// and TCP listeners never close.
+    /// The port at this end closed, and what it had sent has arrived at the other. Our own PTYs and TCP
+    /// listeners never close.
     Closed(End),
 }
 
-/// What a line has carried.
+/// Statistics of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Why it ended.
     pub stop: Stop,
-    /// What was carried of what came in at A and at B.
+    /// Statistics of the data from A and from B.
     pub usage: [Usage; 2],
-    /// The time that passed in the model.
+    /// The model's elapsed time.
     pub elapsed: Duration,
 }
 
@@ -76,7 +76,7 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// If waiting fails. What happens at the ports is no error: a port that fails has closed.
+/// If waiting fails. Port errors are not errors here: a failed port counts as closed.
 pub fn run(
     model: &LineModel,
     a: Box<dyn Port>,
@@ -86,7 +86,7 @@ pub fn run(
     run_traced(model, a, b, until, &mut NoTrace)
 }
 
-/// The same, with a trace of each hit of the noise.
+/// The same, with a trace of each noise hit.
 pub fn run_traced(
     model: &LineModel,
     a: Box<dyn Port>,
@@ -102,7 +102,7 @@ pub fn run_traced(
         usize::try_from(characters).unwrap_or(usize::MAX).min(1 << 20)
     });
     model.buffer_bytes = ahead.into_iter().fold(model.buffer_bytes, usize::max);
-    // A serial port does not swallow seconds of data either.
+    // A serial port does not buffer seconds of data either.
     let inbox = End::BOTH.map(|end| match model.rate_from(end) {
         0 => BUFFER_BYTES,
         _ => ahead[end.index()].clamp(64, BUFFER_BYTES),
@@ -115,7 +115,7 @@ pub fn run_traced(
     };
     let stop = live.run(until, trace)?;
     for side in &mut live.sides {
-        // The line is gone, and with it what nobody has read.
+        // The line ends, and unread data is lost.
         let _ = side.port.finish(PATIENCE);
     }
     Ok(Report {
@@ -125,7 +125,7 @@ pub fn run_traced(
     })
 }
 
-/// A line that runs.
+/// A running line.
 struct Live<'a> {
     element: &'a mut dyn Element,
     sides: [Side; 2],
@@ -137,19 +137,19 @@ struct Live<'a> {
 struct Side {
     end: End,
     port: Box<dyn Port>,
-    /// Bytes that are read at a time.
+    /// Bytes read at a time.
     inbox_bytes: usize,
-    /// Read from the port, not yet taken by the element.
+    /// Read from the port, not yet accepted by the element.
     inbox: Vec<u8>,
-    /// Given by the element, not yet taken by the port.
+    /// From the element, not yet accepted by the port.
     outbox: Vec<u8>,
-    /// How much of the outbox the port has taken.
+    /// Bytes of the outbox accepted by the port.
     written: usize,
-    /// The port may have something to read, or may take something.
+    /// The port may be readable, or writable.
     readable: bool,
     writable: bool,
     closed: bool,
-    /// The element took less than was offered.
+    /// The element accepted less than was offered.
     held_back: bool,
 }
 
@@ -178,7 +178,7 @@ impl Live<'_> {
         }
     }
 
-    /// Moves what can be moved now; whether there may be more at once.
+    /// Moves what can be moved now; returns whether there may be more at once.
     fn turn(&mut self, trace: &mut dyn Trace) -> bool {
         let mut moved = false;
         for side in &mut self.sides {
@@ -201,7 +201,7 @@ impl Live<'_> {
         moved
     }
 
-    /// How long nothing will be due, from now on; `None` if nothing is under way.
+    /// Time until something is due; `None` if nothing is under way.
     fn rest(&self, woke: Instant) -> Option<Duration> {
         let due = self.sides.iter().flat_map(|side| {
             let next = self.element.next(side.end).filter(|_| side.has_room());
@@ -213,13 +213,13 @@ impl Live<'_> {
         Some(in_real_time.max(woke + QUANTUM).since(now))
     }
 
-    /// Waits for the ports, at most so long.
+    /// Waits for the ports, at most this long.
     fn wait(&mut self, signals: Option<&Signals>, timeout: Option<Duration>) -> io::Result<()> {
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         });
-        // Only what is wanted is waited for: a port that has closed would never let us rest.
+        // Poll only for what is needed: a closed port would always be ready.
         let mut fds = Vec::with_capacity(5);
         let mut asked = Vec::with_capacity(4);
         for side in &self.sides {
@@ -251,7 +251,7 @@ impl Live<'_> {
         Ok(())
     }
 
-    /// The end that has closed and has nothing under way any more.
+    /// The end that has closed and has nothing under way.
     fn done(&self) -> Option<End> {
         let [a, b] = &self.sides;
         let done = |side: &Side, other: &Side| {
@@ -293,7 +293,7 @@ impl Side {
         self.outbox.is_empty()
     }
 
-    /// Reads once what is there; whether there may be more.
+    /// Reads once; returns whether there may be more.
     fn read(&mut self) -> bool {
         if !self.readable || !self.wants_input() {
             return false;
@@ -314,7 +314,7 @@ impl Side {
         len > 0
     }
 
-    /// Takes what is due and writes it; whether there may be more.
+    /// Writes what is due; returns whether there may be more.
     fn write(&mut self, element: &mut dyn Element, cx: &mut Cx<'_>) -> bool {
         if self.has_room() {
             self.outbox.resize(BUFFER_BYTES, 0);
@@ -322,7 +322,7 @@ impl Side {
             self.outbox.truncate(len);
         }
         if self.closed {
-            // Nobody is there to hear it.
+            // The peer has closed.
             self.outbox.clear();
             self.written = 0;
         }

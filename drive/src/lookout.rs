@@ -1,22 +1,23 @@
-//! Looks out for the wrong peer: one of another protocol, or one that does what we do.
+//! Detects the wrong peer: one of another protocol, or one in the same role.
 //!
-//! A [`Lookout`] is an engine around an engine. Until the inner one has agreed on something with its
-//! peer, all that arrives is looked at by [`wetstring_proto::peer`] as well; what is recognised and
-//! cannot be a peer of the inner engine ends the transfer with [`FailureKind::WrongPeer`], and
-//! [`Finding`] says who it is. Bytes pass through unchanged.
+//! A [`Lookout`] is an engine around an engine. Until the inner one has agreed on something with its peer, all
+//! received data is also examined by [`wetstring_proto::peer`]; if something is recognised that cannot be a
+//! peer of the inner engine, the transfer ends with [`FailureKind::WrongPeer`], and [`Finding`] says what it
+//! is. Bytes pass through unchanged.
 //!
-//! Four things make it more than a look:
+//! It also handles:
 //!
-//! * **Echo.** A host whose program has not begun echoes our own words, which then look like those of
-//!   a second sender or receiver. Words that we have said ourselves count only once a probe of ours has
-//!   not come back.
-//! * **Silent peers.** Kermit's receivers wait some 10 s before their first NAK, senders of XMODEM and
-//!   YMODEM until they are asked. Where the inner engine speaks unasked anyhow, a damaged Send-Init (a comment to a
-//!   shell) makes the former answer, a `C` the latter.
-//! * **Receivers with two protocols** offer ZMODEM into silence and speak Kermit as well. A Kermit sender repeats its last
-//!   packet to a ZMODEM receiver before it believes in it: our own receiver, started after the sender, has missed it.
-//! * **Start characters** (`C`, `G`, NAK) are single bytes, which noise makes too. One is told, and only
-//!   the second one ends the transfer.
+//! * **Echo.** A host whose program has not started echoes our own packets, which then look like those of a
+//!   second sender or receiver. Data that we have sent ourselves counts only once a probe of ours has not come
+//!   back.
+//! * **Silent peers.** Kermit receivers wait some 10 s before their first NAK; senders of XMODEM and YMODEM
+//!   wait until they are asked. Where the inner engine sends unasked anyway, a damaged Send-Init (a comment to
+//!   a shell) makes the former answer, a `C` the latter.
+//! * **Receivers of two protocols** offer ZMODEM into silence and accept Kermit as well. A Kermit sender repeats its
+//!   last packet to a ZMODEM receiver before it takes it for the wrong peer: our own receiver, started after the
+//!   sender, has missed that packet.
+//! * **Start characters** (`C`, `G`, NAK) are single bytes, which noise produces too. The first is reported,
+//!   and only the second ends the transfer.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,29 +30,29 @@ use wetstring_proto::{
     Stats, Status, Wants,
 };
 
-/// Who a peer may be, and what may be said to find out.
+/// Which peers are expected, and which probes are allowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// What this end does.
+    /// The role of this end.
     pub ours: Part,
-    /// Whether a peer that speaks this is right.
+    /// Whether a peer with this protocol is right.
     pub fits: fn(PeerProtocol) -> bool,
-    /// What may be said into silence.
+    /// Which probes may be sent.
     pub probes: Probes,
 }
 
-/// What may be said into silence. A device at its prompt takes it as typed.
+/// Probes that may be sent during silence. A device at its prompt takes them as typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Probes {
-    /// Nothing: this end says nothing unasked, as the senders of XMODEM and YMODEM.
+    /// None: this end sends nothing unasked, as the senders of XMODEM and YMODEM.
     None,
     /// A few NULs, which only tell whether the line echoes.
     Nul,
-    /// A `C` as well, and a Send-Init that is damaged.
+    /// Also a `C`, and a damaged Send-Init.
     All,
 }
 
-/// What has been found out so far, for the one who tells it.
+/// The findings so far, for the report.
 #[derive(Clone, Debug, Default)]
 pub struct Finding(Rc<Found>);
 
@@ -63,12 +64,12 @@ struct Found {
 }
 
 impl Finding {
-    /// The peer that is the wrong one, once it is recognised.
+    /// The wrong peer, once it is recognised.
     pub fn wrong_peer(&self) -> Option<(PeerProtocol, Part)> {
         self.0.who.get()
     }
 
-    /// The end of what has come and is of no protocol, at most 200 bytes.
+    /// The last received bytes of no protocol, at most 200.
     pub fn text(&self) -> Vec<u8> {
         self.0.text.borrow().clone()
     }
@@ -79,29 +80,29 @@ impl Finding {
     }
 }
 
-/// Bytes kept of each direction.
+/// Bytes kept per direction.
 const KEPT: usize = 4096;
-/// Bytes of the text that is told.
+/// Bytes of the reported text.
 const TEXT: usize = 200;
-/// Silence before and after start characters, which come alone.
+/// Silence before and after start characters, which are sent alone.
 const LULL: Duration = Duration::from_millis(400);
-/// How long the right peer may take to be heard after a wrong one, whose words may have been waiting in
-/// a queue since its end.
+/// How long the right peer may take to be heard after a wrong one, whose data may have been waiting in a queue
+/// since it ended.
 const DOUBT: Duration = Duration::from_millis(1500);
-/// A sender that has sent so much of files has the right peer.
+/// A sender that has sent this much file data has the right peer.
 const ENOUGH: u64 = 64 * 1024;
-/// How long an echo may take.
+/// Maximum delay of an echo.
 const ECHO: Duration = Duration::from_millis(1500);
-/// When the first damaged Send-Init and the first `C` are said, and again after [`AGAIN`].
+/// When the first damaged Send-Init and the first `C` are sent, and again after [`AGAIN`].
 const FIRST: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(5)];
 const AGAIN: Duration = Duration::from_secs(10);
-/// At most so often each.
+/// At most this many of each.
 const ROUNDS: u32 = 3;
 
-/// The probes of one look-out. A peer may be another one, so two do not say the same.
+/// The probes of one lookout. The peer may run one too, so two do not send the same.
 #[derive(Debug)]
 struct Words {
-    /// A packet without a right check: a Kermit receiver sends its NAK at once, and nothing has begun.
+    /// A packet with a wrong check: a Kermit receiver sends its NAK at once, and nothing has begun.
     damaged: [u8; 6],
     /// NULs.
     nuls: usize,
@@ -148,7 +149,7 @@ enum Probe {
     Damaged,
     Nuls,
     StartCharacter,
-    /// What a Kermit sender has sent last.
+    /// The last packet of a Kermit sender.
     Repeat,
 }
 
@@ -161,21 +162,21 @@ pub struct Lookout {
     engine: Box<dyn Engine>,
     expected: Expected,
     finding: Finding,
-    /// What came, from the beginning of what is not yet understood.
+    /// Received data, from the start of what is not yet recognised.
     heard: Vec<u8>,
-    /// What came after the last silence begins here in it.
+    /// Start in it of the data received after the last silence.
     lull: usize,
     last_heard: Option<Instant>,
     sent: Vec<u8>,
     began: Option<Instant>,
-    /// Words that may be our own.
+    /// Data that may be our own.
     own: Option<(PeerProtocol, Part)>,
     echo: Echo,
     suspect: Option<Suspect>,
     words: Words,
-    /// The probe that is said, and how much of it has left.
+    /// The probe being sent, and how much of it has been sent.
     saying: Option<(Probe, usize)>,
-    /// What is lent is the probe.
+    /// The lent bytes are the probe.
     lent: bool,
     rounds: [u32; 2],
     over: bool,
@@ -184,7 +185,7 @@ pub struct Lookout {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Echo {
     Unknown,
-    /// A probe has left.
+    /// A probe has been sent.
     Asked(Instant),
     Detected,
     None,
@@ -194,14 +195,14 @@ enum Echo {
 struct Suspect {
     who: (PeerProtocol, Part),
     since: Instant,
-    /// A packet with a check, or start characters that came again.
+    /// A packet with a check, or repeated start characters.
     certain: bool,
-    /// It has been asked whether it knows the right protocol too.
+    /// Our last packet was repeated to it, in case it accepts the right protocol too.
     asked: bool,
 }
 
 impl Lookout {
-    /// Around this engine. `salt` is another number for every look-out.
+    /// Around this engine. `salt` differs for every lookout.
     pub fn new(engine: Box<dyn Engine>, expected: Expected, salt: u64) -> (Self, Finding) {
         let finding = Finding::default();
         let lookout = Self {
@@ -229,7 +230,7 @@ impl Lookout {
         !self.over && !self.finding.is_settled()
     }
 
-    /// The right peer is there: from here on this is only the engine.
+    /// The right peer is found: from here on this is only the engine.
     fn settle(&mut self) {
         self.finding.0.settled.set(true);
         self.heard = Vec::new();
@@ -239,7 +240,7 @@ impl Lookout {
         self.finding.0.who.set(None);
     }
 
-    /// Whether a failure comes of it that the peer is the wrong one, and then who that is stands fast.
+    /// Whether the failure is reported as the wrong peer; if so, which one is then fixed.
     fn explains(&self, failure: Failure) -> bool {
         let ours = matches!(
             failure.kind,
@@ -248,7 +249,7 @@ impl Lookout {
         let own = self.own.filter(|_| failure.kind != FailureKind::Closed || !self.sent.is_empty());
         let who =
             self.suspect.map(|suspect| suspect.who).or(own.filter(|_| self.echo != Echo::Detected));
-        // lrzsz's sx cancels when it hears ZMODEM, right after it has said what it awaits.
+        // lrzsz's sx cancels when it receives ZMODEM, right after it has sent what it expects.
         let announced = || peer::announced(&self.heard).filter(|who| !self.is_right(who.0, who.1));
         let who = who.or_else(|| announced().filter(|_| failure.kind == FailureKind::PeerError));
         if ours || !self.looks() || who.is_none() {
@@ -259,7 +260,7 @@ impl Lookout {
     }
 
     fn is_right(&self, tongue: PeerProtocol, part: Part) -> bool {
-        // Whoever asks a Kermit for a server is answered by the engine itself.
+        // A client of a Kermit server is answered by the engine itself.
         (self.expected.fits)(tongue) && (part != self.expected.ours || part == Part::Client)
     }
 
@@ -289,7 +290,7 @@ impl Lookout {
             from = at + len;
         }
         self.tell_text(from);
-        // A start character that comes after it is still alone.
+        // A start character that follows it is still alone.
         self.heard.drain(..from);
         self.lull = self.lull.saturating_sub(from);
     }
@@ -309,10 +310,10 @@ impl Lookout {
         text.extend_from_slice(&self.heard[start..]);
     }
 
-    /// Looks at what came between two silences.
+    /// Examines what was received between two silences.
     fn heard_alone(&mut self, now: Instant) {
         let alone = &self.heard[self.lull..];
-        // What was said to start the receiver may stand before it, on a line of its own.
+        // The command that started the receiver may precede it, on its own line.
         let alone = alone.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
         let Some(tongue) = peer::start_characters(alone) else { return };
         self.lull = self.heard.len();
@@ -338,12 +339,12 @@ impl Lookout {
         }
     }
 
-    /// Does what its time has come for.
+    /// Does what is due.
     fn look_at_clock(&mut self, now: Instant) {
         if !self.looks() {
             return;
         }
-        // What a sender has sent, a wrong peer may only seem to have taken.
+        // A wrong peer may only seem to have accepted what a sender has sent.
         let enough = if self.expected.ours == Part::Sender { ENOUGH } else { 1 };
         if self.engine.stats().file_bytes >= enough
             || self.engine.status().outcome() == Some(Outcome::Done)
@@ -371,18 +372,18 @@ impl Lookout {
             && now.since(since) >= DOUBT
         {
             self.finding.0.who.set(Some(who));
-            // An engine that has ended by itself is explained by it.
+            // An engine that has ended by itself explains it.
             self.over = certain && self.engine.status().outcome().is_none();
         }
         self.probe(now, began);
     }
 
-    /// Has the last packet repeated to a ZMODEM receiver that may know Kermit too.
+    /// Repeats the last packet to a ZMODEM receiver that may accept Kermit too.
     fn ask_suspect(&mut self) {
         let Some(suspect) = &mut self.suspect else { return };
-        let may_know_both = suspect.who == (Tongue::Zmodem, Part::Receiver)
+        let may_know_both = suspect.who == (PeerProtocol::Zmodem, Part::Receiver)
             && self.expected.ours == Part::Sender
-            && (self.expected.fits)(Tongue::Kermit);
+            && (self.expected.fits)(PeerProtocol::Kermit);
         if suspect.asked || !may_know_both || self.saying.is_some() {
             return;
         }

@@ -1,15 +1,15 @@
-//! Names of a directory in their order, a page at a time: a directory of any size takes no more memory than a page.
+//! Sorted names of a directory, a page at a time: a directory of any size takes no more memory than a page.
 //!
-//! Each pass over the directory keeps the first names behind the last one of the page before, as many as fit.
+//! Each pass over the directory keeps the first names after the last one of the previous page, as many as fit.
 
 use std::collections::BinaryHeap;
 
-/// What a name takes beside its bytes.
+/// Memory per name besides its bytes.
 pub(crate) const PER_NAME: usize = 64;
 
-/// A page that is being made. `T` is what is kept with a name.
+/// A page being built. `T` is stored with each name.
 pub(crate) struct Page<'a, T> {
-    /// The last name of the page before.
+    /// The last name of the previous page.
     after: Option<&'a [u8]>,
     room: usize,
     kept: BinaryHeap<(Vec<u8>, T)>,
@@ -22,14 +22,14 @@ impl<'a, T: Ord> Page<'a, T> {
         Self { after, room, kept: BinaryHeap::new(), bytes: 0, whole: true }
     }
 
-    /// Whether this name belongs here, as far as can be said by now.
+    /// Whether this name belongs here, as far as is known so far.
     pub(crate) fn has_place_for(&self, name: &[u8]) -> bool {
         let before = self.after.is_some_and(|after| name <= after);
         let behind = !self.whole && self.kept.peek().is_some_and(|(last, _)| name >= &last[..]);
         !before && !behind
     }
 
-    /// Keeps a name, for which those that come last may have to go; one always stays.
+    /// Adds a name, for which the last ones may be dropped; one always stays.
     pub(crate) fn put(&mut self, name: &[u8], with: T) {
         self.bytes += name.len() + PER_NAME;
         self.kept.push((name.to_vec(), with));
@@ -39,7 +39,7 @@ impl<'a, T: Ord> Page<'a, T> {
         }
     }
 
-    /// The names in their order, and whether they are the last of the directory.
+    /// The sorted names, and whether they are the last of the directory.
     pub(crate) fn made(self) -> (Vec<(Vec<u8>, T)>, bool) {
         (self.kept.into_sorted_vec(), self.whole)
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_have_every_name_once_in_order_and_keep_to_their_room() {
+    fn pages_have_every_name_once_sorted_and_bounded() {
         let mut names: Vec<String> = (0..500).map(|n| format!("{:03}", n * 7 % 500)).collect();
         let (mut all, mut after, mut pages) = (Vec::new(), None::<Vec<u8>>, 0);
         loop {

@@ -1,7 +1,7 @@
-//! Ports: the real ends of real lines.
+//! Ports: the open ends of lines.
 //!
-//! A [`Port`] is opened from a [`LineSpec`], never blocks, takes partial writes, lends the
-//! descriptors to wait on, and says what is known of the line ([`PortFacts`]).
+//! A [`Port`] is opened from a [`LineSpec`], never blocks, takes partial writes, lends the descriptors to poll,
+//! and reports what is known about the line ([`PortFacts`]).
 
 use crate::in_words;
 use crate::signals::Signals;
@@ -31,26 +31,25 @@ pub use list::{PortInfo, UsbFacts, ports};
 pub use open::{open, open_attended, open_for};
 pub use tcp::Listener;
 
-/// The end of a line. Object safe; every call returns at once except [`Port::finish`].
+/// An open end of a line. Object safe; every call returns at once except [`Port::finish`].
 pub trait Port: Send {
-    /// Reads what is there: `Ok(None)` if nothing is there now, `Ok(Some(0))` if the other end
-    /// has closed.
+    /// Reads what is available: `Ok(None)` if nothing is available now, `Ok(Some(0))` if the peer has closed.
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>>;
-    /// Writes as much as fits: `Ok(None)` if nothing fits now. Part of `bytes` may be taken.
+    /// Writes as much as fits: `Ok(None)` if nothing fits now. Part of `bytes` may be accepted.
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>>;
-    /// How long until a write is worth trying again, where the port keeps its driver's queue short
-    /// and the descriptor cannot tell; zero where it can.
+    /// Time until a write is worth retrying, where the port keeps its driver's queue short and the descriptor
+    /// cannot tell; zero where it can.
     fn rest(&self) -> Duration {
         Duration::ZERO
     }
-    /// From now on characters that come damaged (framing, parity, break) are marked in what is read, as
-    /// termios has it with PARMRK: `FF 00 c` for a damaged c, `FF FF` for the byte FF. False where
-    /// the port cannot tell of damage, and marks nothing. Lost characters (overrun) are marked by no system.
+    /// From now on damaged characters (framing, parity, break) are marked in the data, in the format of
+    /// termios's PARMRK: `FF 00 c` for a damaged c, `FF FF` for the byte FF. False where the port cannot detect
+    /// damage, and marks nothing. No system marks lost characters (overrun).
     fn mark_damage(&mut self) -> io::Result<bool> {
         Ok(false)
     }
-    /// Whether the port keeps output that the system has not taken yet, which
-    /// [`Port::flush`] writes when [`Port::write_fd`] is ready.
+    /// Whether the port holds output that the system has not accepted yet, which [`Port::flush`] writes when
+    /// [`Port::write_fd`] is ready.
     fn held(&self) -> bool {
         false
     }
@@ -58,9 +57,8 @@ pub trait Port: Send {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-    /// Says and hears what comes before the first byte of data, where there is such a thing (the
-    /// options of Telnet). Takes bounded time; a second call does nothing. `notes` is told what a
-    /// person should know.
+    /// Negotiates before the first byte of data, where there is such a thing (the options of Telnet). Takes
+    /// bounded time; a second call does nothing. `notes` gets what a user should know.
     fn settle(
         &mut self,
         signals: Option<&Signals>,
@@ -69,70 +67,69 @@ pub trait Port: Send {
         let _ = (signals, notes);
         Ok(())
     }
-    /// Wait on this to read.
+    /// Poll this to read.
     fn read_fd(&self) -> BorrowedFd<'_>;
-    /// Wait on this to write.
+    /// Poll this to write.
     fn write_fd(&self) -> BorrowedFd<'_>;
-    /// What is known of the line.
+    /// What is known about the line.
     fn facts(&self) -> &PortFacts;
-    /// Whether what is at the other side asks the person something, such as a password.
+    /// Whether the other side asks the user something, such as a password.
     fn asks(&self) -> bool {
         false
     }
-    /// The rate in bit/s at which the line is known to carry bytes. A PTY has a rate that can be set, and
-    /// none at which it carries.
+    /// The known rate in bit/s at which the line carries bytes. A PTY has a rate that can be set, but none at
+    /// which it carries.
     fn carries_bps(&self) -> Option<u32> {
         self.facts().rate_bps
     }
-    /// Bytes that were written and that the other side of this port has not taken yet, as far as the system
-    /// tells; 0 where it does not.
+    /// Bytes written that the other side of this port has not accepted yet, as far as the system tells; 0 where
+    /// it does not.
     fn unsent(&self) -> u64 {
         0
     }
-    /// Ends the use of the port: what was written is given time to leave (at most `patience`),
-    /// line settings come back, a child process is reaped. Returns the child's exit status if
-    /// there was a child and it has ended. A child that will not end is ended, which takes as long
-    /// again at most. A second call does nothing. Dropping a port does the same with [`PATIENCE`].
+    /// Ends the use of the port: written data is given time to leave (at most `patience`), line settings are
+    /// restored, a child process is reaped. Returns the child's exit status if there was a child and it has
+    /// ended. A child that does not end is killed, which takes at most the same time again. A second call does
+    /// nothing. Dropping a port does the same with [`PATIENCE`].
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>>;
 }
 
-/// How long a port that is dropped waits for its output to leave.
+/// How long a dropped port waits for its output to leave.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is known of a line before a byte has moved.
+/// What is known about a line before any byte is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortFacts {
-    /// The line for a person: `127.0.0.1:1649`, `/dev/ttyUSB0`, `/dev/pts/5`.
+    /// The line's name for users: `127.0.0.1:1649`, `/dev/ttyUSB0`, `/dev/pts/5`.
     pub name: String,
     /// Delivers every byte, unchanged, in order, or fails: `Some(true)` for TCP, pipes and a PTY
     /// with our own child in it, `Some(false)` for serial ports, `None` where this end cannot
     /// tell (stdio: "the remote Kermit can not usually tell what kind of connection it has").
     pub reliable: Option<bool>,
-    /// Carries all 256 byte values untouched. Known of sockets and pipes only.
+    /// Transparent to all 256 byte values. Known for sockets and pipes only.
     pub clear: bool,
-    /// This end made the connection. False for stdio: somebody else did.
+    /// This end opened the connection. False for stdio.
     pub local: bool,
-    /// Line rate in bit/s, for serial ports, as it was set.
+    /// Line rate in bit/s, for serial ports, as configured.
     pub rate_bps: Option<u32>,
-    /// Data bytes in a segment of the transport (TCP's MSS). A packet that is a multiple of it
-    /// leaves no runt.
+    /// Data bytes per segment of the transport (TCP's MSS). A packet that is a multiple of it leaves no short
+    /// segment.
     pub segment_len: Option<usize>,
-    /// Characters have seven bits of data (or fewer): the eighth is not carried. The device looks
-    /// after parity.
+    /// Characters have seven data bits (or fewer): the eighth is not carried. The device handles parity.
     pub seven_bit: bool,
-    /// XON and XOFF are taken out of the stream by the driver or by what is on the way.
+    /// The driver or the path removes XON and XOFF from the stream.
     pub xon_xoff: bool,
-    /// Telnet is spoken: 255 and CR cost more than one byte.
+    /// Telnet: 255 and CR take more than one byte.
     pub telnet: bool,
 }
 
-/// What a line is opened for. Telnet tells its partner.
+/// The purpose of a line. Telnet tells its peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Purpose {
-    /// Whatever two programs have agreed on.
+    /// A transfer between two programs.
     #[default]
     Transfer,
-    /// To ask the Kermit server at the other end.
+    /// A client of the peer's Kermit server.
     Client,
     /// To be a Kermit server.
     Server,
@@ -142,21 +139,21 @@ pub enum Purpose {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The system said no.
+    /// A system error.
     Io {
-        /// What was being done, such as `connect to 127.0.0.1:1649`.
+        /// What was attempted, such as `connect to 127.0.0.1:1649`.
         what: String,
-        /// What the system said.
+        /// The error.
         error: io::Error,
     },
-    /// Somebody else uses the device.
+    /// The device is in use.
     Locked {
         /// The device.
         device: String,
-        /// Who, where known.
+        /// By whom, where known.
         by: String,
     },
-    /// A signal came while waiting (its number).
+    /// A signal arrived while waiting (its number).
     Interrupted(i32),
 }
 
@@ -186,7 +183,7 @@ impl OpenError {
     }
 }
 
-/// Gives what a port holds time to leave.
+/// Gives buffered output time to leave.
 fn drain(port: &mut dyn Port, patience: Duration) {
     let until = Instant::now() + patience;
     while port.flush().is_ok() && port.held() {
@@ -205,7 +202,7 @@ fn read(fd: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
             Ok(len) => return Ok(Some(len)),
             Err(rustix::io::Errno::AGAIN) => return Ok(None),
             Err(rustix::io::Errno::INTR) => {}
-            // A terminal whose other side has gone, or an adapter that was pulled out.
+            // A terminal whose other side has gone, or an adapter that was unplugged.
             Err(rustix::io::Errno::IO) => return Ok(Some(0)),
             Err(error) => return Err(error.into()),
         }
@@ -224,7 +221,7 @@ fn write(fd: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// Makes a descriptor of our own non-blocking.
+/// Makes our own descriptor non-blocking.
 fn nonblocking(fd: impl AsFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(&fd)?;
     rustix::fs::fcntl_setfl(&fd, flags | rustix::fs::OFlags::NONBLOCK)?;

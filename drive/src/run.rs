@@ -1,15 +1,14 @@
-//! The loop that turns an engine.
+//! The loop that runs an engine.
 //!
-//! A turn: answer the engine's requests until there is none, move what it lends to the port,
-//! read the port into it (keeping what it does not take), let its timers run, show its events;
-//! when nothing moved, wait in `poll` for the port, the deadline or a signal.
+//! A turn: answer the engine's requests until there are none, move its output to the port, read the port into
+//! it (keeping what it does not accept), run its timers, report its events; when nothing moved, wait in `poll`
+//! for the port, the deadline or a signal.
 //!
-//! Writes are tried before they are waited for, and a read that came back short is not repeated
-//! before `poll` says so: a busy line costs one system call per block moved. Nothing is
-//! allocated while the loop turns, but once for longer reads.
+//! Writes are tried before polling, and a short read is not repeated before `poll` says so: a busy line costs
+//! one system call per block moved. Nothing is allocated while the loop runs, except once for longer reads.
 //!
-//! A partner on the same machine that answers every block within microseconds is not slept for at
-//! once: to wake a processor takes longer than the answer (see `SPIN`).
+//! With a peer on the same machine that answers every block within microseconds the loop does not sleep at
+//! once: waking a processor takes longer than the answer (see `SPIN`).
 
 use crate::clock::Clock;
 use crate::port::Port;
@@ -27,70 +26,68 @@ use wetstring_proto::stats::Stats;
 use wetstring_proto::time::Instant;
 use wetstring_proto::trace::Trace;
 
-/// Sees what happens, and says what the person wants.
+/// Observes events, and returns the user's commands.
 pub trait Watch {
-    /// Something happened.
+    /// An event.
     fn event(&mut self, event: &Event<'_>, stats: &Stats) {
         let _ = (event, stats);
     }
-    /// Time has passed; called at most every [`RunOptions::progress_every`].
+    /// Progress; called at most every [`RunOptions::progress_every`].
     fn progress(&mut self, stats: &Stats) {
         let _ = stats;
     }
-    /// So many bytes were written and have not left the port, as far as is known, and whether its other
-    /// side asks the person something. Told before each [`Watch::progress`].
+    /// Bytes that were written and have not left the port, as far as is known, and whether its other side asks
+    /// the user something. Called before each [`Watch::progress`].
     fn port(&mut self, unsent_bytes: u64, asks: bool) {
         let _ = (unsent_bytes, asks);
     }
-    /// What the person wants now. Asked at every progress and whenever [`Watch::wake`] is ready.
+    /// The user's command, if any. Called at every progress and whenever [`Watch::wake`] is ready.
     fn command(&mut self) -> Option<Command> {
         None
     }
-    /// A descriptor that becomes readable when [`Watch::command`] has something, such as the
-    /// keyboard. [`Watch::command`] must then read it, or it stays ready.
+    /// A descriptor that becomes readable when [`Watch::command`] has something, such as the keyboard.
+    /// [`Watch::command`] must then read it, or it stays ready.
     fn wake(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
 
-/// Sees nothing, wants nothing.
+/// Ignores events, has no commands.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoWatch;
 
 impl Watch for NoWatch {}
 
-/// How to run.
+/// Options of the loop.
 pub struct RunOptions<'a> {
-    /// Takes the engine's trace. `NoTrace` costs nothing.
+    /// Receives the engine's trace. `NoTrace` costs nothing.
     pub trace: &'a mut dyn Trace,
-    /// Ctrl-C and its relatives: the first makes the engine abort in good order, the second ends
-    /// at once.
+    /// Ctrl-C and the like: the first aborts the engine cleanly, the second ends at once.
     pub signals: Option<&'a Signals>,
-    /// The shortest time between two calls of [`Watch::progress`]. 100 ms unless set.
+    /// Minimum time between two calls of [`Watch::progress`]. Default 100 ms.
     pub progress_every: Duration,
-    /// How long the end may take: after an abort, to tell the partner; after the line has broken
-    /// in one direction, to hear what it still says. 1 s unless set.
+    /// Time limit for the end: after an abort, to tell the peer; after the line has failed in one direction, to
+    /// receive the rest. Default 1 s.
     pub grace: Duration,
     /// The clock; its zero is the trace's zero.
     pub clock: Clock,
-    /// Bytes that came before the engine was made (recognition of the protocol, the last
-    /// engine's [`Ended::leftover`]); the engine gets them first.
+    /// Bytes received before the engine was created (protocol detection, the previous engine's
+    /// [`Ended::leftover`]); the engine gets them first.
     pub before: &'a [u8],
-    /// Serve on after the outcome is fixed, to repeat a lost last acknowledgement: `None` lets
-    /// the port decide (not where it is reliable).
+    /// How long to continue after the outcome is fixed, to retransmit a lost last acknowledgement: `None` lets
+    /// the port decide (zero where it is reliable).
     pub linger: Option<bool>,
-    /// Nothing has moved either way for so long: the line is given up. `None` leaves that to the
-    /// engine.
+    /// Timeout after which a silent line is given up. `None` leaves that to the engine.
     pub silence: Option<Duration>,
-    /// After so long it is over, whatever moves.
+    /// Time limit of the run.
     pub longest: Option<Duration>,
-    /// How much time is left, if there is such a limit: it is asked again and again, and may change. Who
-    /// shortens it raises a signal, so that it is noticed.
+    /// Remaining time, if limited: it is read repeatedly, and may change. Whoever shortens it raises a signal,
+    /// so that it is noticed.
     pub left: Option<&'a dyn Fn() -> Option<Duration>>,
-    /// Bytes asked for in one read, at most. 256 KiB unless set.
+    /// Maximum bytes per read. Default 256 KiB.
     pub read_len: usize,
-    /// The line is a terminal at which a person may sit: a Ctrl-C that comes alone, before the peer has
-    /// said anything, is theirs. It has the effect of the signal, which a raw terminal does not send.
+    /// The line is a terminal at which a user may sit: a single Ctrl-C, before the peer has sent anything, is
+    /// theirs. It acts like the signal, which a raw terminal does not send.
     pub typed: bool,
 }
 
@@ -114,45 +111,44 @@ impl<'a> RunOptions<'a> {
     }
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ended {
     /// The engine's outcome, or the line's failure if the engine had none.
     pub outcome: Outcome,
-    /// The engine's counters at the end.
+    /// The engine's final statistics.
     pub stats: Stats,
-    /// Bytes read from the port that the engine did not take: they belong to the next protocol
-    /// or to the shell's prompt.
+    /// Bytes read from the port that the engine did not accept: they belong to the next protocol or to the
+    /// shell's prompt.
     pub leftover: Vec<u8>,
-    /// How long it took.
+    /// Duration.
     pub elapsed: Duration,
-    /// The signal that ended it, if one did.
+    /// The signal that ended it, if any.
     pub interrupted: Option<i32>,
-    /// What the system said when the port failed, if it did.
+    /// The system error of the port, if it failed.
     pub error: Option<io::Error>,
 }
 
-/// Bytes asked for in one read: at least half the receive window of a fast TCP connection, as
-/// the streaming draft advises.
+/// Bytes per read: at least half the receive window of a fast TCP connection, as the streaming draft advises.
 const READ_LEN: usize = 256 * 1024;
-/// Bytes asked for as long as no read has brought that much: who says little takes little memory.
+/// Bytes per read until one has filled the buffer: a peer that sends little takes little memory.
 const FIRST_READ_LEN: usize = 4 * 1024;
-/// Bytes written before the other direction is looked at.
+/// Bytes written before the other direction is served.
 const WRITE_TURN: usize = 256 * 1024;
-/// Requests answered before the other doors are looked at.
+/// Requests answered before the rest of the loop runs.
 const REQUEST_TURN: usize = 1024;
-/// How long to look again and again for the answer to what was just written before sleeping, on a
-/// line whose last answers all came within this. XMODEM's and YMODEM's partners answer every block:
-/// asleep, each answer costs tens of microseconds more on an idle or virtual processor.
+/// How long to poll repeatedly for the answer to written data before sleeping, on a line whose last answers all
+/// arrived within this time. Peers of XMODEM and YMODEM answer every block: with sleeping, each answer costs
+/// tens of microseconds more on an idle or virtual processor.
 const SPIN: Duration = Duration::from_micros(100);
-/// So many quick answers in a row make a line one that is worth that.
+/// This many quick answers in a row enable it.
 const QUICK_ANSWERS: u32 = 8;
-/// What a terminal of Linux gives at most in one read, so that there may be more behind it.
+/// Maximum bytes of one read from a Linux terminal; then there may be more.
 const TERMINAL_READ: usize = 4095;
-/// A deadline that stays in the past must not make the loop spin.
+/// A deadline in the past must not make the loop spin.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// What a terminal gives for Ctrl-C when it is raw.
+/// A raw terminal's byte for Ctrl-C.
 const CTRL_C: u8 = 3;
 
 const CLOSED: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Closed });
@@ -160,10 +156,10 @@ const SILENT: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: Fail
 const ABORTED: Outcome =
     Outcome::Failed(Failure { blame: Blame::Local, kind: FailureKind::Aborted });
 
-/// Turns `engine` until it ends, the port closes, or a second signal comes.
+/// Runs `engine` until it ends, the port closes, or a second signal arrives.
 ///
-/// When it returns, every request of the engine has been answered, and a file that a failure
-/// left open in the store has been closed as incomplete.
+/// When it returns, every request of the engine has been answered, and a file left open by a failure has been
+/// closed as incomplete.
 pub fn run(
     engine: &mut dyn Engine,
     port: &mut dyn Port,
@@ -196,7 +192,7 @@ pub fn run(
         linger,
         wrote: false,
         quick_answers: 0,
-        // With one processor the partner could not answer while we look.
+        // With one processor the peer could not answer while we poll.
         may_spin: std::thread::available_parallelism().is_ok_and(|n| n.get() > 1),
         engine,
         port,
@@ -222,37 +218,37 @@ struct Turning<'a, 'o> {
     store: &'a mut dyn Store,
     watch: &'a mut dyn Watch,
     options: RunOptions<'o>,
-    /// Bytes `fed..filled` have been read and not yet taken by the engine.
+    /// Bytes `fed..filled` have been read and not yet accepted by the engine.
     input: Vec<u8>,
     fed: usize,
     filled: usize,
     now: Instant,
     next_progress: Instant,
-    /// A read is worth trying.
+    /// The port may be readable.
     input_ready: bool,
-    /// A write is worth trying.
+    /// The port may be writable.
     output_ready: bool,
-    /// The other end has not closed.
+    /// The peer has not closed.
     hears: bool,
     /// Writes have not failed.
     speaks: bool,
-    /// When one direction broke.
+    /// When one direction failed.
     broken_since: Option<Instant>,
     /// When the outcome was first seen fixed.
     ending_since: Option<Instant>,
-    /// When an abort has had its time.
+    /// When the time for an abort ends.
     abort_by: Option<Instant>,
-    /// When a byte last came or went.
+    /// When a byte was last sent or received.
     stirred: Instant,
     started: Instant,
     signals_seen: usize,
-    /// The person has typed Ctrl-C on the line.
+    /// The user has typed Ctrl-C on the line.
     typed_interrupt: bool,
     error: Option<io::Error>,
     linger: bool,
     /// Something was written since the last wait.
     wrote: bool,
-    /// Waits in a row that brought an answer within [`SPIN`].
+    /// Consecutive waits answered within [`SPIN`].
     quick_answers: u32,
     may_spin: bool,
 }
@@ -265,7 +261,7 @@ impl Turning<'_, '_> {
             moved |= self.read();
             moved |= self.tick();
             moved |= self.events();
-            moved |= self.person();
+            moved |= self.user_commands();
             if let Some(outcome) = self.over(moved) {
                 return outcome;
             }
@@ -275,7 +271,7 @@ impl Turning<'_, '_> {
         }
     }
 
-    /// Requests and output, until there is none or the other doors must be looked at.
+    /// Requests and output, until there are none or the rest of the loop must run.
     fn exchange(&mut self) -> bool {
         let mut moved = false;
         let mut written = 0;
@@ -297,7 +293,7 @@ impl Turning<'_, '_> {
             let bytes = self.engine.transmit(&mut cx);
             let len = bytes.len();
             if len == 0 {
-                // What the engine has just found that it needs must not wait for a timer.
+                // Output that the engine has just found necessary must not wait for a timer.
                 return self.answer() || moved;
             }
             match self.port.write(bytes) {
@@ -320,7 +316,7 @@ impl Turning<'_, '_> {
                 }
             }
             if written >= WRITE_TURN {
-                // The port takes all we have: look for input without being told.
+                // The port accepts all we have: check for input without polling.
                 self.input_ready = true;
                 return moved;
             }
@@ -329,7 +325,7 @@ impl Turning<'_, '_> {
 
     fn answer(&mut self) -> bool {
         for answered in 0..REQUEST_TURN {
-            // The next file's name would take the place of that which they tell of.
+            // The next file's name would replace the one that these events are about.
             if self.engine.wants().contains(Wants::USER) {
                 self.events();
             }
@@ -345,7 +341,7 @@ impl Turning<'_, '_> {
         true
     }
 
-    /// What has just been read is a Ctrl-C that no protocol can have sent.
+    /// The data just read is a Ctrl-C that no protocol can have sent.
     fn is_typed_interrupt(&self) -> bool {
         let stats = self.engine.stats();
         self.options.typed
@@ -354,7 +350,7 @@ impl Turning<'_, '_> {
             && stats.file_bytes == 0
     }
 
-    /// The signal that made it end, if one did.
+    /// The signal that ended it, if any.
     fn interrupted(&self) -> Option<i32> {
         if self.signals_seen > 0 {
             return self.options.signals.and_then(Signals::last);
@@ -362,7 +358,7 @@ impl Turning<'_, '_> {
         self.typed_interrupt.then_some(Signal::INT.as_raw())
     }
 
-    /// Feeds what waits, and reads more once all of it was taken.
+    /// Feeds pending input, and reads more once all of it was accepted.
     fn read(&mut self) -> bool {
         let mut moved = self.feed();
         if self.fed < self.filled || !self.input_ready || !self.hears || self.ended() {
@@ -376,7 +372,7 @@ impl Turning<'_, '_> {
             Ok(Some(len)) => {
                 self.fed = 0;
                 self.filled = len;
-                // A short read has emptied the port: ask poll before the next.
+                // A short read has emptied the port: poll before the next.
                 self.input_ready = len == self.input.len() || len == TERMINAL_READ;
                 let fills = len == self.input.len() && len < self.options.read_len;
                 self.now = self.options.clock.now();
@@ -401,8 +397,7 @@ impl Turning<'_, '_> {
         moved
     }
 
-    /// Lets the engine take what waits; answers its requests in between, as they are often what
-    /// it waits for.
+    /// Feeds pending input to the engine; answers its requests in between, as it often waits for them.
     fn feed(&mut self) -> bool {
         let mut moved = false;
         while self.fed < self.filled && !self.ended() {
@@ -418,7 +413,7 @@ impl Turning<'_, '_> {
         moved
     }
 
-    /// Whether the engine shall get no more bytes: what follows belongs to somebody else.
+    /// Whether the engine must get no more bytes: what follows is not for it.
     fn ended(&self) -> bool {
         match self.engine.status() {
             Status::Running => false,
@@ -448,7 +443,7 @@ impl Turning<'_, '_> {
     }
 
     /// Signals, progress and commands.
-    fn person(&mut self) -> bool {
+    fn user_commands(&mut self) -> bool {
         let mut moved = false;
         let came = self.options.signals.map_or(0, Signals::count);
         if came > self.signals_seen {
@@ -489,7 +484,7 @@ impl Turning<'_, '_> {
         }
     }
 
-    /// Whether the run is over, and how it ended.
+    /// Whether the run is over, and its result.
     fn over(&mut self, moved: bool) -> Option<Outcome> {
         let outcome = self.engine.status().outcome();
         if self.signals_seen >= 2 || self.abort_by.is_some_and(|by| self.now >= by) {
@@ -503,8 +498,8 @@ impl Turning<'_, '_> {
         }
         let patient = |since: Instant, now: Instant| now.since(since) < self.options.grace;
         if let Some(since) = self.broken_since {
-            // What was heard has been fed. Output that still finds its way may complete the
-            // engine; a line that only hears may still bring the partner's last word.
+            // All input has been fed. Output that can still be sent may complete the engine; on a line that
+            // only receives the peer's last packet may still arrive.
             let leaving = self.speaks && !self.output_ready;
             let worth_waiting = self.hears || leaving;
             if !worth_waiting || !patient(since, self.now) {
@@ -514,7 +509,7 @@ impl Turning<'_, '_> {
         if outcome.is_some() && self.ended() {
             let since = *self.ending_since.get_or_insert(self.now);
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
-            // What the port still holds is a part of the last words.
+            // Output held by the port is part of the end.
             let held = self.speaks && self.port.held();
             let silent = self.engine.transmit(&mut cx).is_empty() && !held;
             if silent || !self.speaks || !patient(since, self.now) {
@@ -524,7 +519,7 @@ impl Turning<'_, '_> {
         None
     }
 
-    /// Waits for the port, a deadline, a signal or the person.
+    /// Waits for the port, a deadline, a signal or the user.
     fn wait(&mut self) {
         let wants_input =
             self.hears && !self.input_ready && self.fed == self.filled && !self.ended();
@@ -554,14 +549,14 @@ impl Turning<'_, '_> {
             let mut quiet = true;
             if asks && self.may_spin && self.quick_answers >= QUICK_ANSWERS {
                 while quiet && now.since(began) < SPIN {
-                    // The partner may need this very processor.
+                    // The peer may need this very processor.
                     std::thread::yield_now();
                     quiet = poll(&mut fds[..used], Some(&Timespec::default())) == Ok(0);
                     now = self.options.clock.now();
                 }
             }
             if quiet {
-                // An interrupted or failed poll is a turn of the loop: the doors say what is wrong.
+                // An interrupted or failed poll just leads to the next turn, which finds the error.
                 let _ = poll(&mut fds[..used], Some(&timeout));
                 now = self.options.clock.now();
             }
@@ -574,7 +569,7 @@ impl Turning<'_, '_> {
                 }
             }
         }
-        // An error or a hang-up counts as ready: the read or write will tell what it is.
+        // An error or a hang-up counts as ready: the read or write will return it.
         self.input_ready |= !ready[0].is_empty();
         self.output_ready |= !ready[1].is_empty() || !rest.is_zero();
         if !ready[3].is_empty() {
@@ -583,7 +578,7 @@ impl Turning<'_, '_> {
         }
     }
 
-    /// When the patience with a silent line, or with all of it, ends.
+    /// When the idle timeout or the time limit expires.
     fn expires(&self) -> Option<Instant> {
         let silence = self.options.silence.map(|silence| self.stirred + silence);
         let longest = self.options.longest.map(|longest| self.started + longest);
@@ -591,7 +586,7 @@ impl Turning<'_, '_> {
         [silence, longest, left].into_iter().flatten().min()
     }
 
-    /// How long to wait: for the next deadline of anybody, and while the port has a `rest`, for that.
+    /// How long to wait: for the next deadline, and while the port has a `rest`, for that.
     fn timeout(&self, rest: Duration) -> Timespec {
         let grace = |since: Option<Instant>| since.map(|since| since + self.options.grace);
         let next = [
@@ -609,7 +604,7 @@ impl Turning<'_, '_> {
         Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
     }
 
-    /// Leaves the store in good order, and shows what is still to be shown.
+    /// Leaves the store in a clean state, and reports the remaining events.
     fn settle(&mut self, outcome: Outcome) {
         self.now = self.options.clock.now();
         if self.engine.status() == Status::Running {
@@ -618,7 +613,7 @@ impl Turning<'_, '_> {
         }
         self.answer();
         if outcome != Outcome::Done {
-            // The engine had no time to close it, or thinks it has. Closing nothing is harmless.
+            // The engine did not close it, or believes it did. Closing twice is harmless.
             let _ = self.store.answer(Request::Close { complete: false, verified: false });
         }
         self.events();

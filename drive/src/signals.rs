@@ -1,10 +1,9 @@
-//! Ctrl-C and its relatives.
+//! Ctrl-C and the like.
 //!
-//! The first SIGINT, SIGTERM or SIGHUP wakes whoever waits in [`run()`](crate::run()) or
-//! [`open`](crate::open()), who then ends in good order. The second one ends hard: after half a
-//! second in which the program may still end by itself, terminals are set back and the process
-//! exits with 128 + the signal's number. SIGQUIT ends at once, as a person means it who asks for a
-//! core dump; but terminals are set back before.
+//! The first SIGINT, SIGTERM or SIGHUP wakes [`run()`](crate::run()) or [`open`](crate::open()), which then
+//! ends cleanly. The second one ends hard: after half a second in which the program may still end by itself,
+//! terminals are restored and the process exits with 128 + the signal's number. SIGQUIT ends at once, as
+//! expected by a user who wants a core dump; but terminals are restored first.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{self, Read, Write};
@@ -16,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 
-/// The signals of this process, as a count and a descriptor to wait on. Cheap to clone; all
-/// clones see the same.
+/// The signals of this process, as a count and a descriptor to poll. Cheap to clone; all clones share the
+/// state.
 #[derive(Clone, Debug)]
 pub struct Signals(Arc<Shared>);
 
@@ -36,18 +35,18 @@ impl Shared {
     }
 }
 
-/// The one that [`Signals::install`] made.
+/// The instance made by [`Signals::install`].
 static INSTALLED: Mutex<Option<Signals>> = Mutex::new(None);
 
-/// How long after the first signal a program may take to end in good order.
+/// How long a program may take to end cleanly after the first signal.
 const END_WITHIN: Duration = Duration::from_secs(1);
 /// How long a program may take to end by itself after the second signal.
 const HARD_AFTER: Duration = Duration::from_millis(500);
 
 impl Signals {
-    /// Takes over SIGINT, SIGTERM, SIGHUP and SIGQUIT, except those that the process was started to
-    /// ignore (`nohup`, background jobs), and lets SIGXFSZ show as an error of the write, as
-    /// SIGPIPE already does in a Rust program. Every call returns the same signals.
+    /// Handles SIGINT, SIGTERM, SIGHUP and SIGQUIT, except those that the process was started to ignore
+    /// (`nohup`, background jobs), and makes SIGXFSZ an error of the write, as SIGPIPE already is in a Rust
+    /// program. Every call returns the same signals.
     pub fn install() -> io::Result<Self> {
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(signals) = installed.as_ref() {
@@ -81,8 +80,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Signals that only [`Signals::raise`] raises: for tests and for hosts with their own
-    /// handling.
+    /// Signals raised only by [`Signals::raise`]: for tests and for hosts with their own handling.
     pub fn detached() -> io::Result<Self> {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
@@ -96,42 +94,42 @@ impl Signals {
         })))
     }
 
-    /// As if this signal had come.
+    /// As if this signal had arrived.
     pub fn raise(&self, signal: i32) {
         self.0.first().get_or_insert_with(Instant::now);
         self.0.last.store(signal, Ordering::SeqCst);
         self.0.count.fetch_add(1, Ordering::SeqCst);
-        // A full pipe is as good as one more byte in it: whoever waits wakes up.
+        // A full pipe is as good as one more byte in it: it is readable.
         let _ = (&self.0.writer).write(&[0]);
     }
 
-    /// How many have come.
+    /// Number of signals so far.
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::SeqCst)
     }
 
-    /// The last one that came.
+    /// The last signal.
     pub fn last(&self) -> Option<i32> {
         (self.count() > 0).then(|| self.0.last.load(Ordering::SeqCst))
     }
 
-    /// How long ago the first one came.
+    /// Time since the first signal.
     pub fn since_first(&self) -> Option<Duration> {
         self.0.first().map(|first| first.elapsed())
     }
 
-    /// How long [`Port::finish`](crate::Port::finish) may take, which ends within twice its
-    /// patience: `usual`, or once a signal has come what is left of one second since then.
+    /// Time limit for [`Port::finish`](crate::Port::finish), which ends within twice its patience: `usual`, or
+    /// after a signal the rest of one second since then.
     pub fn patience(&self, usual: Duration) -> Duration {
         self.since_first().map_or(usual, |past| usual.min(END_WITHIN.saturating_sub(past) / 2))
     }
 
-    /// The signals that [`Signals::install`] has taken over, if it has.
+    /// The signals that [`Signals::install`] handles, if it was called.
     pub fn installed() -> Option<Self> {
         INSTALLED.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Readable when one has come that nobody has noticed yet.
+    /// Readable when an unhandled signal has arrived.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.0.reader.as_fd()
     }
@@ -142,15 +140,15 @@ impl Signals {
         while matches!((&self.0.reader).read(&mut bytes), Ok(len) if len == bytes.len()) {}
     }
 
-    /// Forgets what came: the next signal counts as the first again.
+    /// Forgets past signals: the next one counts as the first again.
     pub fn reset(&self) {
         self.noticed();
         *self.0.first() = None;
         self.0.count.store(0, Ordering::SeqCst);
     }
 
-    /// Waits until `fd` is ready for `events` or `timeout` has passed; the ready events, empty
-    /// for the timeout. A signal ends it early with its number.
+    /// Waits until `fd` is ready for `events` or `timeout` has passed; returns the ready events, empty after
+    /// the timeout. A signal ends it early with its number.
     pub(crate) fn wait(
         signals: Option<&Self>,
         fd: BorrowedFd<'_>,
@@ -183,8 +181,8 @@ impl Signals {
     }
 }
 
-/// The signals that this process was started to ignore, bit 0 for signal 1. Zero where the
-/// system does not tell.
+/// The signals that this process was started to ignore, bit 0 for signal 1. Zero where the system does not
+/// report them.
 fn ignored_mask() -> u64 {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
     status

@@ -1,4 +1,4 @@
-//! A store that writes what arrives to a stream: `wst receive LINE -o -`.
+//! A store that writes received data to a stream: `wst receive LINE -o -`.
 
 use crate::disk::{FileOutcome, FileRecord, Running, store_error};
 use crate::in_words;
@@ -21,24 +21,24 @@ impl<W: Write> SinkStore<W> {
         Self::with_digest(out, Some(DigestKind::Xxh3))
     }
 
-    /// A store that writes to `out` and keeps this digest. A stream cannot be read again, so no
-    /// other digest can be answered.
+    /// A store that writes to `out` and computes this digest. A stream cannot be read again, so no other digest
+    /// is available.
     pub fn with_digest(out: W, digest: Option<DigestKind>) -> Self {
         let running = Running::new(None);
         Self { out, files: Vec::new(), running, digest, open: false, last_error: None }
     }
 
-    /// What became of each file, in order.
+    /// The result of each file, in order.
     pub fn files(&self) -> &[FileRecord] {
         &self.files
     }
 
-    /// The last error in words, for a person.
+    /// The text of the last error, for the user.
     pub fn last_error(&self) -> Option<&str> {
         self.last_error.as_deref()
     }
 
-    /// The stream back.
+    /// Returns the stream.
     pub fn into_inner(self) -> W {
         self.out
     }

@@ -1,4 +1,4 @@
-//! Terminals and descriptors that must come back as they were, however the program ends.
+//! Terminals and descriptors that must be restored however the program ends.
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::termios::{
@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-/// What [`restore_all`] sets back: the descriptor and how it was.
+/// What [`restore_all`] restores: the descriptor and its state.
 static SAVED: Mutex<Vec<Saved>> = Mutex::new(Vec::new());
 
 struct Saved {
@@ -23,7 +23,7 @@ enum Was {
 }
 
 impl Saved {
-    /// Whether both are of the settings, or both of the flags, of one terminal.
+    /// Whether both are settings, or both flags, of one terminal.
     fn is_of(&self, other: &Self) -> bool {
         let device = |saved: &Self| rustix::fs::fstat(&saved.fd).ok().map(|stat| stat.st_rdev);
         matches!(
@@ -41,28 +41,26 @@ impl Saved {
     }
 }
 
-/// Something that was changed and comes back when this is dropped, and when a second signal
-/// ends the program hard.
+/// A change that is undone when this is dropped, and when a second signal ends the program hard.
 #[derive(Debug)]
-#[must_use = "what was changed comes back at once when this is dropped"]
+#[must_use = "the change is undone at once when this is dropped"]
 pub struct Restore(u64);
 
 impl Restore {
-    /// Remembers the settings of a terminal.
+    /// Saves the settings of a terminal.
     pub fn settings(fd: impl AsFd) -> io::Result<Self> {
         let settings = tcgetattr(&fd)?;
         Self::remember(fd, Was::Settings(settings))
     }
 
-    /// Makes a terminal raw: bytes pass as they are, nothing echoes, no key is special.
+    /// Makes a terminal raw: bytes pass unchanged, no echo, no special keys.
     pub fn raw(fd: impl AsFd) -> io::Result<Self> {
         let guard = Self::settings(&fd)?;
         make_raw(&fd)?;
         Ok(guard)
     }
 
-    /// Lets single keys be read: nothing echoes and no line is awaited. Ctrl-C and its relatives
-    /// stay what they are.
+    /// Makes single keys readable: no echo, no line editing. Ctrl-C and the like keep their meaning.
     pub fn keys(fd: impl AsFd) -> io::Result<Self> {
         let guard = Self::settings(&fd)?;
         let mut settings = tcgetattr(&fd)?;
@@ -73,7 +71,7 @@ impl Restore {
         Ok(guard)
     }
 
-    /// Lets a line be typed that nobody shall see.
+    /// Disables echo for a line.
     pub fn silent(fd: impl AsFd) -> io::Result<Self> {
         let guard = Self::settings(&fd)?;
         let mut settings = tcgetattr(&fd)?;
@@ -82,7 +80,7 @@ impl Restore {
         Ok(guard)
     }
 
-    /// Makes a descriptor non-blocking. Everybody who shares its open file sees that.
+    /// Makes a descriptor non-blocking. Affects all that share its open file.
     pub fn nonblocking(fd: impl AsFd) -> io::Result<Self> {
         let flags = fcntl_getfl(&fd)?;
         let guard = Self::remember(&fd, Was::Flags(flags))?;
@@ -106,8 +104,8 @@ impl Drop for Restore {
             let gone = saved.remove(index);
             let later = saved[index..].iter_mut().find(|later| later.is_of(&gone));
             match later {
-                // It was changed once more, and how it is is still wanted: the other one has to set back to
-                // how it was before both.
+                // It was changed again, and the later change is still in effect: that one has to restore the
+                // state before both.
                 Some(later) => later.was = gone.was,
                 None => gone.restore(),
             }
@@ -115,7 +113,7 @@ impl Drop for Restore {
     }
 }
 
-/// Sets back everything that a [`Restore`] still holds, the last change first.
+/// Restores everything that a [`Restore`] still holds, the last change first.
 pub fn restore_all() {
     let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
     while let Some(last) = saved.pop() {
@@ -123,11 +121,11 @@ pub fn restore_all() {
     }
 }
 
-/// Raw mode without a way back, for a PTY of our own making.
+/// Raw mode without restoring, for our own PTY.
 pub(crate) fn make_raw(fd: impl AsFd) -> io::Result<()> {
     let mut settings = tcgetattr(&fd)?;
     settings.make_raw();
-    // A read takes what is there and never reports an empty line as the end.
+    // A read takes what is available and never reports an empty line as end of file.
     settings.special_codes[SpecialCodeIndex::VMIN] = 1;
     settings.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(&fd, OptionalActions::Now, &settings)?;
@@ -139,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_that_two_have_changed_comes_back_whoever_ends_first() {
+    fn nested_terminal_changes_restore_in_any_order() {
         let (_master, slave) = pty_process::blocking::open().expect("a pty");
         let modes = || tcgetattr(&slave).expect("its settings").local_modes;
         let before = modes();

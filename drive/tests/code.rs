@@ -1,15 +1,15 @@
-//! The code phrase: the exchange and the handshake behind it, datagram by datagram, without a socket.
+//! The code phrase: the exchange and the handshake after it, datagram by datagram, without a socket.
 
 use std::net::SocketAddr;
 use wetstring_drive::datagram::secure::{
-    Answer, Frame, GOOD_FOR, GUESSES, Gate, HALVES, Heard, Initiator, OVERHEAD, Proved, SHORTEST,
-    Session, Why,
+    Answer, Frame, GOOD_FOR, GUESSES, Gate, GateOutput, HALVES, Initiator, OVERHEAD, Proved,
+    RefusalReason, SHORTEST, Session,
 };
 use wetstring_drive::datagram::{Credentials, Phrase};
 use wetstring_proto::{Duration, Instant};
 
 const BEGIN: Instant = Instant(1_000_000_000);
-const WORD: &[u8] = b"the packet of somebody who may come in";
+const WORD: &[u8] = b"the packet of an admitted peer";
 
 fn code(text: &str) -> Credentials {
     Credentials::Code(text.parse::<Phrase>().unwrap())
@@ -23,13 +23,13 @@ fn address(last: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, last], 998))
 }
 
-/// A listener, with what went out to those who are not in.
+/// A listener, with the datagrams it sent to peers that are not admitted.
 struct Door {
     gate: Gate,
     now: Instant,
     open: Vec<u8>,
     proved: Option<Proved>,
-    refused: Option<Why>,
+    refused: Option<RefusalReason>,
 }
 
 impl Door {
@@ -41,16 +41,16 @@ impl Door {
     fn hear(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
         let frame = Frame::parse(bytes)?;
         match self.gate.hear(self.now, from, frame, bytes.len(), &mut self.open) {
-            Heard::Nothing => None,
-            Heard::Answer(answer) => {
+            GateOutput::Nothing => None,
+            GateOutput::Answer(answer) => {
                 assert!(answer.len() <= bytes.len(), "{} for {}", answer.len(), bytes.len());
                 Some(answer)
             }
-            Heard::Refused(answer, why) => {
+            GateOutput::Refused(answer, why) => {
                 self.refused = Some(why);
                 Some(answer)
             }
-            Heard::Proved(proved) => {
+            GateOutput::Proved(proved) => {
                 self.proved = Some(*proved);
                 None
             }
@@ -58,7 +58,7 @@ impl Door {
     }
 }
 
-/// One who dials, as far as he has come.
+/// A dialer, and its state.
 struct Caller<'c> {
     asking: Initiator<'c>,
     session: Option<Session>,
@@ -71,7 +71,7 @@ impl<'c> Caller<'c> {
         Self { asking, session: None, refused: None }
     }
 
-    /// What leaves now.
+    /// What to send now.
     fn says(&mut self, now: Instant) -> Vec<Vec<u8>> {
         if let Some(session) = &mut self.session {
             let mut data = vec![0; WORD.len() + OVERHEAD];
@@ -91,7 +91,8 @@ impl<'c> Caller<'c> {
     }
 }
 
-/// Both talk for so many rounds, and `change` has every datagram before it is heard: its number, and whether
+/// Runs both ends for this many rounds. `change` gets every datagram before it is delivered: its number, and
+/// whether
 /// it is the caller's.
 fn talk(
     door: &mut Door,
@@ -119,32 +120,32 @@ fn talk(
 }
 
 #[test]
-fn the_same_phrase_opens() {
+fn the_right_phrase_is_accepted() {
     let ours = right();
     let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
     talk(&mut door, &mut caller, 5, &mut |_, _, _| {});
     assert_eq!(door.proved.expect("it opens").packet, WORD);
     assert_eq!((door.gate.guesses(), door.gate.is_used()), (0, true));
-    // It was for one: nobody else gets in, whatever he knows.
+    // It was for one peer: no one else is admitted, with any phrase.
     let mut other = Caller::new(&ours);
     (door.proved, door.refused) = (None, None);
     let mut door = Door { proved: None, ..door };
     talk(&mut door, &mut other, 5, &mut |_, _, _| {});
-    assert!(door.proved.is_none() && door.refused == Some(Why::Used));
+    assert!(door.proved.is_none() && door.refused == Some(RefusalReason::Used));
     assert!(other.refused.is_some_and(|why| why.contains("still good")), "{:?}", other.refused);
 }
 
 #[test]
-fn three_wrong_phrases_and_it_is_over() {
+fn three_wrong_phrases_end_the_exchange() {
     let mut door = Door::new(right());
     for wrong in 1..=GUESSES {
         let theirs = code(&format!("{wrong}-walnut-compass"));
         let mut caller = Caller::new(&theirs);
         talk(&mut door, &mut caller, 5, &mut |_, _, _| {});
         assert!(door.proved.is_none() && caller.session.is_none());
-        assert_eq!(door.refused, Some(Why::Code));
+        assert_eq!(door.refused, Some(RefusalReason::Code));
         assert!(caller.refused.is_some_and(|why| why.contains("ours is another")));
-        // However long he goes on, he has had his guess.
+        // The attacker has used up the one guess.
         for _ in 0..50 {
             door.now = door.now + Duration::from_secs(1);
             talk(&mut door, &mut caller, 1, &mut |_, _, _| {});
@@ -155,13 +156,13 @@ fn three_wrong_phrases_and_it_is_over() {
     let ours = right();
     let mut late = Caller::new(&ours);
     talk(&mut door, &mut late, 9, &mut |_, _, _| {});
-    assert!(late.session.is_none() && door.refused == Some(Why::Used));
+    assert!(late.session.is_none() && door.refused == Some(RefusalReason::Used));
 }
 
 /// Bytes of a datagram that say nothing: padding, and a cookie where none is needed.
 fn is_idle(bytes: &[u8], at: usize) -> bool {
     match Frame::parse(bytes) {
-        Some(Frame::Ask { .. }) => at >= 24 + 33,
+        Some(Frame::CodeInit { .. }) => at >= 24 + 33,
         Some(Frame::Init { message, .. }) => at >= 28 + message.len() || (12..28).contains(&at),
         Some(Frame::Reply { message, .. }) => at >= 16 + message.len() || (14..16).contains(&at),
         _ => false,
@@ -169,7 +170,7 @@ fn is_idle(bytes: &[u8], at: usize) -> bool {
 }
 
 #[test]
-fn no_byte_of_any_datagram_can_be_changed() {
+fn changing_any_byte_is_detected() {
     // Ask, Ask, Init, Data: none is repeated.
     const ROUNDS: usize = 4;
     let ours = right();
@@ -212,9 +213,9 @@ fn no_byte_of_any_datagram_can_be_changed() {
 }
 
 #[test]
-fn one_between_them_has_a_guess_at_each_and_no_more() {
+fn a_man_in_the_middle_gets_one_guess_per_end() {
     let (ours, guess) = (right(), code("8-walnut-compass"));
-    // To the caller he is the listener, to the listener the caller.
+    // To the dialer it is the listener, to the listener the dialer.
     let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
     let (mut his_door, mut his_caller) = (Door::new(guess.clone()), Caller::new(&guess));
     talk(&mut his_door, &mut caller, 5, &mut |_, _, _| {});
@@ -223,20 +224,20 @@ fn one_between_them_has_a_guess_at_each_and_no_more() {
     assert!(caller.session.is_none() && his_caller.session.is_none());
     assert_eq!((door.gate.guesses(), his_door.gate.guesses()), (1, 1));
     assert!(caller.asking.has_shown_code());
-    // He answers again as if nothing had been, with another guess: the caller has shown its code already.
+    // It answers again as if it were the first time, with another guess: the dialer has committed already.
     let mut again = Door::new(code("9-walnut-compass"));
     let mut asks = 0;
     for _ in 0..60 {
         again.now = again.now + Duration::from_secs(1);
         talk(&mut again, &mut caller, 1, &mut |_, ours, bytes| {
-            asks += u32::from(ours && matches!(Frame::parse(bytes), Some(Frame::Ask { .. })));
+            asks += u32::from(ours && matches!(Frame::parse(bytes), Some(Frame::CodeInit { .. })));
         });
     }
     assert_eq!((asks, again.gate.guesses()), (0, 0));
 }
 
 #[test]
-fn a_second_answer_is_not_believed() {
+fn a_second_answer_is_ignored() {
     let ours = right();
     let (mut one, mut two) = (Door::new(right()), Door::new(right()));
     let mut caller = Caller::new(&ours);
@@ -246,7 +247,7 @@ fn a_second_answer_is_not_believed() {
             // Both have the same words; the second one's cookie is not the first one's.
             for (door, first) in [(&mut one, true), (&mut two, false)] {
                 let Some(answer) = door.hear(address(1), &said) else { continue };
-                if matches!(Frame::parse(&answer), Some(Frame::Told { .. })) {
+                if matches!(Frame::parse(&answer), Some(Frame::CodeReply { .. })) {
                     told.push(answer.clone());
                 }
                 if first {
@@ -256,11 +257,11 @@ fn a_second_answer_is_not_believed() {
         }
     }
     assert_eq!(told.len(), 1);
-    let Some(Frame::Told { receiver, message, .. }) = Frame::parse(&told[0]) else { panic!() };
+    let Some(Frame::CodeReply { receiver, message, .. }) = Frame::parse(&told[0]) else { panic!() };
     let mut forged = told[0].clone();
     forged[8] ^= 1;
     assert_eq!(
-        Frame::parse(&forged).map(|frame| matches!(frame, Frame::Told { receiver: r, message: m, .. } if r == receiver && m == message)),
+        Frame::parse(&forged).map(|frame| matches!(frame, Frame::CodeReply { receiver: r, message: m, .. } if r == receiver && m == message)),
         Some(true)
     );
     caller.hears(&forged, BEGIN);
@@ -269,7 +270,7 @@ fn a_second_answer_is_not_believed() {
 }
 
 #[test]
-fn losses_copies_and_disorder_do_no_harm() {
+fn loss_duplication_and_reordering_do_no_harm() {
     for seed in 1..=60_u64 {
         let ours = right();
         let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
@@ -310,7 +311,7 @@ fn losses_copies_and_disorder_do_no_harm() {
 }
 
 #[test]
-fn strangers_cost_little_and_get_no_more_than_they_gave() {
+fn strangers_are_cheap_and_cannot_amplify() {
     let mut door = Door::new(right());
     let (mut sent, mut got) = (0, 0);
     let theirs = code("1-walnut-compass");
@@ -341,11 +342,11 @@ fn strangers_cost_little_and_get_no_more_than_they_gave() {
         assert_eq!(door.gate.waiting(), (usize::from(last) * 4).min(16));
     }
     assert!(door.gate.waiting() <= HALVES);
-    assert_eq!(door.gate.guesses(), 0, "nobody has shown a phrase");
+    assert_eq!(door.gate.guesses(), 0, "no phrase was tried");
 }
 
 #[test]
-fn a_phrase_grows_old() {
+fn a_phrase_expires() {
     let mut door = Door::new(right());
     door.now = BEGIN + GOOD_FOR.mul_f64(0.999);
     assert!(!door.gate.is_over(door.now));
@@ -354,12 +355,12 @@ fn a_phrase_grows_old() {
     let ours = right();
     let mut late = Caller::new(&ours);
     talk(&mut door, &mut late, 5, &mut |_, _, _| {});
-    assert!(late.session.is_none() && door.refused == Some(Why::Used));
+    assert!(late.session.is_none() && door.refused == Some(RefusalReason::Used));
 }
 
 #[test]
-fn other_listeners_say_what_they_want() {
-    let secret = wetstring_drive::datagram::Secret::new(b"what nobody else knows").unwrap();
+fn other_listeners_name_their_mode() {
+    let secret = wetstring_drive::datagram::Secret::new(b"a long shared secret!!").unwrap();
     let ours = right();
     let mut caller = Caller::new(&ours);
     let mut door = Door::new(Credentials::Secret(secret.clone()));

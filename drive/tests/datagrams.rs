@@ -1,4 +1,4 @@
-//! Datagrams over the loopback interface: sessions, partners that are not what they say, floods.
+//! Datagrams over the loopback interface: sessions, peers that are not what they say, floods.
 
 use crate::pump;
 
@@ -43,12 +43,12 @@ fn packets_of_every_size_pass_sealed_and_plain() {
             let house = House::new(credentials.clone(), 300).open();
             let sent = pump(Below::Udp, house.at, &ours, (300, len)).unwrap();
             assert_eq!(sent.outcome, Outcome::Done, "{len}");
-            let (knocks, finished) = house.end();
+            let (stats, finished) = house.end();
             assert_eq!(finished[0].outcome, Outcome::Done);
             assert_eq!(finished[0].twice, 0);
             // Whatever the interface takes, a session begins with what Ethernet does.
-            assert_eq!(finished[0].partner.packet_max, 1452 - 32);
-            assert!(knocks.bytes_to_unproved <= knocks.bytes_of_unproved, "{knocks:?}");
+            assert_eq!(finished[0].peer.packet_max, 1452 - 32);
+            assert!(stats.bytes_to_unproved <= stats.bytes_of_unproved, "{stats:?}");
         }
     }
 }
@@ -59,12 +59,12 @@ fn each_end_learns_the_key_of_the_other() {
     let house = House::new(Credentials::Keys(theirs.clone()), 10).open();
     let sent = pump(Below::Udp, house.at, &Credentials::Keys(ours.clone()), (10, 100)).unwrap();
     let (_, finished) = house.end();
-    assert_eq!(sent.partner.key, Some(theirs.public));
-    assert_eq!(finished[0].partner.key, Some(ours.public));
+    assert_eq!(sent.peer.key, Some(theirs.public));
+    assert_eq!(finished[0].peer.key, Some(ours.public));
 }
 
 #[test]
-fn a_key_that_is_not_allowed_is_told_so() {
+fn an_unauthorized_key_is_told_why() {
     let allowed = identity();
     let mut house = House::new(keys(), 10);
     house.allowed = Some(allowed.public);
@@ -80,7 +80,7 @@ fn a_key_that_is_not_allowed_is_told_so() {
 }
 
 #[test]
-fn a_wrong_secret_and_a_wrong_kind_are_told_apart() {
+fn wrong_secret_and_wrong_mode_have_different_errors() {
     let house = House::new(secret(SECRET), 10).open();
     let wrong = pump(Below::Udp, house.at, &secret("another secret, as long"), (10, 100));
     let Err(DialError::Refused(say)) = wrong else { panic!("{wrong:?}") };
@@ -93,16 +93,16 @@ fn a_wrong_secret_and_a_wrong_kind_are_told_apart() {
 }
 
 #[test]
-fn where_nobody_listens_it_is_said_at_once() {
+fn no_listener_is_reported_at_once() {
     let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let began = Instant::now();
     let said = pump(Below::Udp, free, &keys(), (1, 100));
-    assert!(matches!(said, Err(DialError::NobodyListens)), "{said:?}");
+    assert!(matches!(said, Err(DialError::NotListening)), "{said:?}");
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
-fn a_listener_that_encrypts_refuses_what_is_plain() {
+fn an_encrypting_listener_refuses_plain_packets() {
     let house = House::new(keys(), 10).open();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -115,8 +115,8 @@ fn a_listener_that_encrypts_refuses_what_is_plain() {
     assert!(len <= open.len());
     assert!(answer[..len].windows(7).any(|text| text == b"--plain"));
     pump(Below::Udp, house.at, &keys(), (10, 100)).unwrap();
-    let (knocks, finished) = house.end();
-    assert_eq!((knocks.refused_plain, finished.len()), (1, 1));
+    let (stats, finished) = house.end();
+    assert_eq!((stats.refused_plain, finished.len()), (1, 1));
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -126,7 +126,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_replayed_damaged_or_made_up_does_not_arrive() {
+fn replayed_damaged_and_forged_packets_are_dropped() {
     let house = House::new(keys(), 400).open();
     let (mut old, mut seed) = (Vec::<Vec<u8>>::new(), 1_u64);
     let replayed = Arc::new(Mutex::new(0));
@@ -179,7 +179,7 @@ fn every_message_of_the_handshake_may_be_lost() {
 }
 
 #[test]
-fn a_path_that_takes_no_long_datagrams_is_found_out() {
+fn a_small_path_mtu_is_detected() {
     let house = House::new(keys(), 20).open();
     let relay =
         Relay::new(
@@ -190,7 +190,7 @@ fn a_path_that_takes_no_long_datagrams_is_found_out() {
         );
     let sent = pump(Below::Udp, relay.at, &keys(), (20, 100_000)).unwrap();
     assert_eq!(sent.outcome, Outcome::Done);
-    assert_eq!(sent.partner.packet_max, 1200 - 32);
+    assert_eq!(sent.peer.packet_max, 1200 - 32);
     house.end();
     relay.end();
 }
@@ -231,16 +231,16 @@ fn through(count: u32, bad: bool, most: impl Fn(usize) -> usize + Send + 'static
     });
     let sent = pump(Below::Udp, relay.at, &secret(SECRET), (count, 1400)).unwrap();
     assert_eq!(sent.outcome, Outcome::Done);
-    let (knocks, finished) = house.end();
+    let (stats, finished) = house.end();
     relay.end();
     assert_eq!((finished[0].outcome, finished[0].twice), (Outcome::Done, 0));
-    assert!(knocks.bytes_to_unproved <= knocks.bytes_of_unproved, "{knocks:?}");
+    assert!(stats.bytes_to_unproved <= stats.bytes_of_unproved, "{stats:?}");
     let seen = *seen.lock().unwrap();
-    (seen, sent.partner.packet_max)
+    (seen, sent.peer.packet_max)
 }
 
 #[test]
-fn what_a_path_takes_is_found_by_probing() {
+fn the_path_mtu_is_found_by_probing() {
     for (most, begins) in [(1100, 1000), (1280, 1200), (1400, 1200), (1500, 1452), (9000, 1452)] {
         for bad in [false, true] {
             let (seen, packet_max) = through(3000, bad, move |_| most);
@@ -256,7 +256,7 @@ fn what_a_path_takes_is_found_by_probing() {
 }
 
 #[test]
-fn a_path_that_takes_less_and_then_more_in_the_middle_loses_nothing() {
+fn a_changing_path_mtu_loses_nothing() {
     for low in [1100, 1280] {
         let most = move |number| if (200..2000).contains(&number) { low } else { 9000 };
         let (seen, packet_max) = through(6000, false, most);
@@ -266,7 +266,7 @@ fn a_path_that_takes_less_and_then_more_in_the_middle_loses_nothing() {
 }
 
 #[test]
-fn several_sessions_at_once_and_no_more_than_allowed() {
+fn concurrent_sessions_are_limited() {
     let mut house = House::new(keys(), 500);
     (house.sessions, house.limits) = (3, Limits { sessions: 3, ..Limits::default() });
     let house = house.open();
@@ -283,15 +283,15 @@ fn several_sessions_at_once_and_no_more_than_allowed() {
     let house = house.open();
     let refused = pump(Below::Udp, house.at, &keys(), (500, 900)).unwrap();
     assert!(matches!(refused.outcome, Outcome::Failed(_)));
-    // It stays until somebody has been served, which here is nobody: the thread ends with the test.
+    // It stays until a client has been served, which does not happen here: the thread ends with the test.
 }
 
 #[test]
-fn a_flood_of_strangers_is_small_change() {
+fn a_flood_of_strangers_is_harmless() {
     let mut house = House::new(keys(), 50);
     house.sessions = 1;
     let house = house.open();
-    // The whole of 127/8 is ours: ten thousand addresses that nobody answers from.
+    // The whole of 127/8 is ours: ten thousand addresses that do not answer.
     let mut init = b"WN\x01\x01".to_vec();
     init.resize(1200, 0);
     (init[8], init[9]) = (1, 1);
@@ -308,18 +308,18 @@ fn a_flood_of_strangers_is_small_change() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // Somebody who means it gets in all the same.
+    // A genuine peer is admitted all the same.
     let sent = pump(Below::Udp, house.at, &keys(), (50, 500)).unwrap();
     assert_eq!(sent.outcome, Outcome::Done);
-    let (knocks, finished) = house.end();
+    let (stats, finished) = house.end();
     assert_eq!(finished.len(), 1);
-    assert!(knocks.most_waiting <= 64, "{knocks:?}");
-    assert!(knocks.bytes_of_unproved > 5_000_000, "the flood came: {knocks:?}");
-    assert!(knocks.bytes_to_unproved < knocks.bytes_of_unproved / 4, "{knocks:?}");
+    assert!(stats.most_waiting <= 64, "{stats:?}");
+    assert!(stats.bytes_of_unproved > 5_000_000, "the flood came: {stats:?}");
+    assert!(stats.bytes_to_unproved < stats.bytes_of_unproved / 4, "{stats:?}");
 }
 
 #[test]
-fn noise_from_anywhere_harms_nobody() {
+fn random_datagrams_are_harmless() {
     let house = House::new(keys(), 200).open();
     let at = house.at;
     let noise = std::thread::spawn(move || {
@@ -346,7 +346,7 @@ fn noise_from_anywhere_harms_nobody() {
 }
 
 #[test]
-fn a_partner_that_sends_too_fast_is_held_to_its_rate() {
+fn a_peer_that_sends_too_fast_is_rate_limited() {
     let mut house = House::new(keys(), 2000);
     house.limits.bytes_per_s = Some(2_000_000);
     let house = house.open();
@@ -359,7 +359,7 @@ fn a_partner_that_sends_too_fast_is_held_to_its_rate() {
 }
 
 #[test]
-fn keys_are_made_once_kept_private_and_compared() {
+fn keys_are_created_once_private_and_compared() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let folder = KeyFolder::new(dir.path().join("deep/wetstring"));
@@ -372,7 +372,7 @@ fn keys_are_made_once_kept_private_and_compared() {
     assert!(folder.identity().unwrap_err().contains("0600"));
     let (host, key, other) = ("udp://box:1", identity().public, identity().public);
     assert_eq!(folder.look_up(host, &key), Ok(Known::New));
-    // To look is not to learn.
+    // Looking up does not store.
     assert_eq!(folder.look_up(host, &key), Ok(Known::New));
     folder.remember(host, &key).unwrap();
     assert_eq!(folder.look_up(host, &key), Ok(Known::Same));

@@ -41,7 +41,7 @@ impl Inbox {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Everything in the directory, sorted.
+    /// All entries of the directory, sorted.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.directory.path())
             .unwrap()
@@ -84,7 +84,7 @@ impl Inbox {
         reply
     }
 
-    /// What a transfer leaves that is cut short.
+    /// The state after an interrupted transfer.
     fn leave(&mut self, name: &str, content: &str) {
         assert_eq!(self.offer(named(name)), TAKEN);
         assert!(self.write(0, content.as_bytes()) && self.close(false));
@@ -106,7 +106,7 @@ fn collision(collision: Collision) -> ReceiveOptions {
 const TAKEN: Reply<'static> = Reply::Accept { offset: 0 };
 
 #[test]
-fn a_file_stands_aside_until_it_is_whole() {
+fn a_file_gets_its_name_when_complete() {
     let mut inbox = inbox(ReceiveOptions::default());
     let info = FileInfo { modified: Some(1_000_000_000), mode: Some(0o4751), ..named("a.bin") };
     assert_eq!(inbox.offer(info), TAKEN);
@@ -130,8 +130,8 @@ fn a_file_stands_aside_until_it_is_whole() {
 }
 
 #[test]
-fn collision_policies_do_what_they_say() {
-    // Policy, what is answered, what stands there in the end.
+fn collision_policies_work_as_documented() {
+    // Policy, reply, result in the directory.
     let old_date = 2_000_000_000;
     for (policy, date, answer, names, texts) in [
         (Collision::Rename, None, TAKEN, &["f", "f.~1~"][..], &["old", "new"][..]),
@@ -156,7 +156,7 @@ fn collision_policies_do_what_they_say() {
 }
 
 #[test]
-fn numbers_go_one_above_the_highest() {
+fn backup_numbers_are_one_above_the_highest() {
     let mut inbox = inbox(ReceiveOptions::default());
     for name in ["f", "f.~3~", "f.~x~", "f.~7", "g.~9~"] {
         inbox.put(name, "old");
@@ -165,7 +165,7 @@ fn numbers_go_one_above_the_highest() {
     assert_eq!((inbox.text("f"), inbox.text("f.~4~")), ("new".into(), "old".into()));
     assert_eq!(inbox.last().path.as_deref(), Some(inbox.path("f").as_path()));
     assert_eq!(inbox.last().put_aside.as_deref(), Some(inbox.path("f.~4~").as_path()));
-    // Who puts the highest number there is into the directory stops nobody.
+    // The highest possible number in the directory does not block.
     for name in ["h", "h.~1~", "h.~18446744073709551615~", "i", "i.~999999~", "i.~1000000~"] {
         inbox.put(name, "old");
     }
@@ -181,7 +181,7 @@ fn numbers_go_one_above_the_highest() {
 }
 
 #[test]
-fn names_of_a_hostile_peer_stay_inside() {
+fn hostile_names_stay_inside() {
     let outside = tempfile::tempdir().unwrap();
     let mut inbox = inbox(ReceiveOptions::default());
     let escape = format!("{}/escaped", outside.path().display());
@@ -219,7 +219,7 @@ fn obstacle(at: &Path, kind: &str, outside: &Path) {
 }
 
 #[test]
-fn nothing_is_written_through_what_stands_in_the_way() {
+fn links_and_devices_are_not_written_through() {
     let outside = tempfile::tempdir().unwrap();
     let target = outside.path().join("target");
     let root = rustix::process::geteuid().is_root();
@@ -260,7 +260,7 @@ fn nothing_is_written_through_what_stands_in_the_way() {
 }
 
 #[test]
-fn directories_of_a_path_are_made_and_never_followed() {
+fn directories_of_a_path_are_created_and_links_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     let mut inbox =
         inbox(ReceiveOptions { paths: PathRule::Relative, ..ReceiveOptions::default() });
@@ -275,7 +275,7 @@ fn directories_of_a_path_are_made_and_never_followed() {
 }
 
 #[test]
-fn what_is_not_whole_is_kept_or_discarded_as_asked() {
+fn incomplete_files_are_kept_or_discarded() {
     for (incomplete, names) in [(Incomplete::Keep, &["f.part"][..]), (Incomplete::Discard, &[])] {
         let mut inbox = inbox(ReceiveOptions { incomplete, ..ReceiveOptions::default() });
         assert_eq!(inbox.offer(named("f")), TAKEN);
@@ -284,7 +284,7 @@ fn what_is_not_whole_is_kept_or_discarded_as_asked() {
         assert_eq!(inbox.names(), names);
         assert_eq!(inbox.last().outcome, FileOutcome::Partial);
         assert_eq!(inbox.last().path.is_some(), incomplete == Incomplete::Keep);
-        // Nothing at all is nothing to keep.
+        // An empty part is not kept.
         assert_eq!(inbox.offer(named("g")), TAKEN);
         assert!(inbox.close(false));
         assert_eq!(inbox.names(), names);
@@ -292,7 +292,7 @@ fn what_is_not_whole_is_kept_or_discarded_as_asked() {
 }
 
 #[test]
-fn what_is_wrong_can_be_discarded_after_the_file_was_closed() {
+fn a_wrong_part_can_be_discarded_after_close() {
     let mut inbox = inbox(ReceiveOptions::default());
     assert!(!inbox.store.discard_partial(), "nothing came yet");
     for close_first in [true, false] {
@@ -307,14 +307,14 @@ fn what_is_wrong_can_be_discarded_after_the_file_was_closed() {
             (FileOutcome::Partial, None)
         );
     }
-    // A whole file is none of its business.
+    // A complete file is not affected.
     assert_eq!(inbox.receive("g", "good"), TAKEN);
     assert!(!inbox.store.discard_partial());
     assert_eq!(inbox.names(), ["g"]);
 }
 
 #[test]
-fn the_records_of_a_peer_that_never_stops_are_bounded() {
+fn file_records_are_bounded() {
     let mut inbox = inbox(ReceiveOptions::default());
     assert_eq!(inbox.receive("f", "x"), TAKEN);
     for _ in 0..20_000 {
@@ -328,7 +328,7 @@ fn the_records_of_a_peer_that_never_stops_are_bounded() {
 }
 
 #[test]
-fn dropping_the_store_keeps_what_came() {
+fn dropping_the_store_keeps_received_data() {
     let mut inbox = inbox(ReceiveOptions::default());
     assert_eq!(inbox.offer(named("f")), TAKEN);
     assert!(inbox.write(0, b"half"));
@@ -376,7 +376,7 @@ fn a_part_is_resumed_only_when_offered() {
 }
 
 #[test]
-fn a_file_under_its_own_name_is_continued_only_when_told() {
+fn a_file_under_its_own_name_is_resumed_only_if_configured() {
     let info = FileInfo { size: Some(6), resume: true, ..named("f") };
     let mut careful = inbox(ReceiveOptions::default());
     careful.put("f", "abc");
@@ -392,7 +392,7 @@ fn a_file_under_its_own_name_is_continued_only_when_told() {
     assert_eq!((told.text("f"), told.text("f.part")), ("abc".into(), "abcd".into()));
     assert_eq!(told.offer(info), Reply::Accept { offset: 4 });
     assert!(told.write(4, b"ef") && told.close(true));
-    // Nobody has said that it was the beginning of this one.
+    // It was not confirmed to be the beginning of this one.
     assert_eq!((told.text("f"), told.text("f.~1~")), ("abcdef".into(), "abc".into()));
     assert_eq!(told.offer(info), Reply::Accept { offset: 6 });
     assert!(told.close(true));
@@ -402,10 +402,10 @@ fn a_file_under_its_own_name_is_continued_only_when_told() {
     );
 }
 
-/// What is here is another file's beginning, as both ends have found out: it is offered again while
+/// The existing data is the beginning of another file, as both ends have determined: it is offered again while
 /// it is open, and counts once.
 #[test]
-fn a_part_of_another_file_makes_room() {
+fn a_part_of_another_file_is_replaced() {
     let resume = FileInfo { size: Some(6), resume: true, compared: true, ..named("f") };
     let afresh = FileInfo { resume: false, ..resume };
     let mut parts = inbox(ReceiveOptions::default());
@@ -413,7 +413,7 @@ fn a_part_of_another_file_makes_room() {
     assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
     assert_eq!(parts.offer(afresh), TAKEN);
     assert!(parts.write(0, b"abc") && parts.close(false));
-    // Interrupted, it can be gone on with.
+    // Interrupted, it can be continued with.
     assert_eq!((parts.text("f.part"), parts.store.files().len()), ("abc".into(), 2));
     assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
     assert!(parts.write(3, b"def") && parts.close(true));
@@ -456,7 +456,7 @@ fn a_file_is_replaced_only_if_its_check_differs() {
 }
 
 #[test]
-fn two_receivers_of_one_name_do_not_mix() {
+fn two_receivers_of_one_name_are_independent() {
     let mut first = inbox(ReceiveOptions::default());
     let path = first.directory.path().to_owned();
     let mut second = DiskStore::receiving(&path, ReceiveOptions::default()).unwrap();
@@ -526,7 +526,7 @@ fn a_full_disk_is_a_clear_failure() {
         }
         assert_eq!(reply, Reply::Failed(StoreError::NoSpace));
         assert!(inbox.store.last_error().unwrap().contains("f.part: File too large"));
-        // Whoever insists that it is whole is not believed.
+        // A digest of the whole does not help.
         assert!(!inbox.close(true));
         match incomplete {
             Incomplete::Keep => {
@@ -562,7 +562,7 @@ fn writes_of_any_size_arrive() {
 }
 
 #[test]
-fn offsets_that_go_back_are_an_error_and_gaps_are_not_resumed() {
+fn backward_offsets_fail_and_gaps_are_not_resumed() {
     let mut inbox = inbox(ReceiveOptions::default());
     assert_eq!(inbox.offer(named("f")), TAKEN);
     assert!(inbox.write(0, b"abc"));
@@ -655,7 +655,7 @@ fn files_are_sent_in_order_and_unreadable_ones_are_skipped() {
 }
 
 #[test]
-fn what_is_left_of_a_batch_is_told() {
+fn the_rest_of_a_batch_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     fs::write(path("a"), pattern(100)).unwrap();
@@ -671,7 +671,7 @@ fn what_is_left_of_a_batch_is_told() {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_sent_is_noticed() {
+fn a_file_that_changes_while_sent_is_detected() {
     let directory = tempfile::tempdir().unwrap();
     for (name, then, sent) in [("grows", "more", "0123456789"), ("shrinks", "", "")] {
         let path = directory.path().join(name);
@@ -716,7 +716,7 @@ fn a_fifo_is_sent_as_a_stream() {
             fs::write(path, content).unwrap();
         }
     });
-    // The reader was there first: it waits for the writer, and does not take silence for the end.
+    // The reader opens first: it waits for the writer, and does not take silence for the end.
     let mut all = Vec::new();
     let mut buffer = [0; 700];
     loop {
@@ -746,7 +746,7 @@ fn a_store_does_only_its_own_direction() {
 }
 
 #[test]
-fn a_sink_writes_in_order_and_knows_its_digest() {
+fn a_sink_writes_in_order_and_computes_its_digest() {
     let mut sink = SinkStore::new(Vec::new());
     assert_eq!(sink.answer(Request::Offer { info: named("../x") }), TAKEN);
     assert_eq!(sink.answer(Request::Write { offset: 0, bytes: b"ab" }), Reply::Done);

@@ -1,4 +1,4 @@
-//! Who gets a place at a server, who keeps it, and what it costs to guess a password.
+//! Session slots of a server, and the cost of guessing a password.
 
 use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ fn a_source_is_an_address_of_ipv4_or_a_network_of_ipv6() {
 const S: Duration = Duration::from_secs(1);
 
 #[test]
-fn tries_of_a_source_are_further_and_further_apart() {
+fn attempts_of_a_source_are_delayed_progressively() {
     let guesses = Guesses::new(Pace::default());
     let from = Some(source("10.0.0.1"));
     // All at once: those that may be judged soon are, at the distances of one after the other.
@@ -60,12 +60,12 @@ fn tries_of_a_source_are_further_and_further_apart() {
 }
 
 #[test]
-fn an_account_of_ones_own_gives_no_guesses_at_others() {
+fn a_login_gives_no_free_guesses_at_other_accounts() {
     let guesses = Guesses::new(Pace::default());
     let from = Some(source("10.0.0.1"));
     let (mut now, mut judged) = (Duration::ZERO, 0);
     while now < S * 60 {
-        // In between he comes in, as often as he likes.
+        // In between, a right login as often as the user likes.
         if let Ok(own) = guesses.knock(now, from, b"own") {
             guesses.succeeded(own);
         }
@@ -82,7 +82,7 @@ fn an_account_of_ones_own_gives_no_guesses_at_others() {
 }
 
 #[test]
-fn who_knows_the_password_comes_in_while_others_guess() {
+fn the_right_password_works_while_others_guess() {
     let guesses = Guesses::new(Pace::default());
     let (home, friend) = (Some(source("192.0.2.1")), Some(source("192.0.2.2")));
     guesses.succeeded(guesses.knock(Duration::ZERO, friend, b"anna").unwrap());
@@ -101,7 +101,7 @@ fn who_knows_the_password_comes_in_while_others_guess() {
         let crowd = guesses.pace().most / 4;
         let waits = guesses.knock(now, home, b"anna").unwrap();
         assert!(waits.at > now + S && waits.at <= now + crowd, "{:?} at {now:?}", waits.at);
-        // His own tries do not make him wait for himself here.
+        // The user's own attempts cause no delay here.
         guesses.succeeded(waits);
         assert_eq!(guesses.knock(now, friend, b"anna").unwrap().at, now);
         return;
@@ -110,7 +110,7 @@ fn who_knows_the_password_comes_in_while_others_guess() {
 }
 
 #[test]
-fn a_neighbour_who_guesses_does_not_keep_out_who_came_in_before() {
+fn guesses_do_not_delay_a_known_source() {
     let guesses = Guesses::new(Pace::default());
     let from = Some(source("10.0.0.1"));
     guesses.succeeded(guesses.knock(Duration::ZERO, from, b"anna").unwrap());
@@ -118,13 +118,13 @@ fn a_neighbour_who_guesses_does_not_keep_out_who_came_in_before() {
         guesses.failed(knock);
     }
     assert_eq!(guesses.knock(S, from, b"anna").unwrap().at, S);
-    // At his account they wait like everybody.
+    // At the user's account they wait like everyone.
     let at: Vec<_> = (0..50).filter_map(|_| guesses.knock(S, from, b"anna").ok()).collect();
     assert_eq!(at.len(), 3);
 }
 
 #[test]
-fn what_is_remembered_is_bounded_and_a_flood_forgets_itself_first() {
+fn guess_records_are_bounded_and_floods_evict_themselves() {
     let guesses = Guesses::new(Pace::default());
     let worst = Some(source("10.0.0.1"));
     while let Ok(knock) = guesses.knock(Duration::ZERO, worst, b"anna") {
@@ -142,7 +142,7 @@ fn what_is_remembered_is_bounded_and_a_flood_forgets_itself_first() {
 }
 
 #[test]
-fn a_true_user_comes_in_while_another_hammers() {
+fn a_user_can_log_in_while_another_hammers() {
     let file = format!("anna:{}\n", hash(b"right").unwrap());
     let users = Users::parse(&file).unwrap().with_delay(Duration::from_millis(100));
     let (over, from) = (AtomicBool::new(false), |n: u8| Some(IpAddr::from([10, 0, 0, n])));
@@ -172,9 +172,9 @@ fn a_true_user_comes_in_while_another_hammers() {
     });
 }
 
-/// A name that nobody has costs as much as the costliest hash of the file.
+/// An unknown name costs as much as the most expensive hash of the file.
 #[test]
-fn an_unknown_name_takes_as_long_as_a_known_one() {
+fn unknown_names_take_as_long_as_known_ones() {
     let costly = "anna:$argon2id$v=19$m=65536,t=4,p=1$c29tZXNhbHRzb21lc2FsdA$\
                   RdescudvJCsgt3ub+b4dWRWJTmaaJObGpVwfLJVnVvY\n";
     let users = Users::parse(costly).unwrap().with_delay(Duration::from_millis(1));
@@ -198,14 +198,14 @@ fn enter(places: &Arc<Places>, from: &str) -> Result<Place, NoPlace> {
 }
 
 #[test]
-fn a_flood_of_silent_ones_takes_its_own_places() {
+fn a_flood_of_silent_clients_takes_only_unproved_slots() {
     let places = Places::new(Limits { unproved_per_address: 3, ..few(2, 4) });
     let flood: Vec<_> = (0..3).map(|_| enter(&places, "2001:db8::1").unwrap()).collect();
     assert_eq!(enter(&places, "2001:db8::2").unwrap_err(), NoPlace::FromThere);
     let client = enter(&places, "10.0.0.1").unwrap();
     assert!(client.prove() && client.left().is_none());
     let _fourth = enter(&places, "10.0.0.2").unwrap();
-    // All are taken: the oldest of those who have most gives way, to who has fewer.
+    // All are taken: the oldest of the source with the most gives way to a source with fewer.
     let fifth = enter(&places, "10.0.0.3").unwrap();
     let dropped: Vec<bool> = flood.iter().map(Place::is_dropped).collect();
     assert_eq!(dropped, [true, false, false]);
@@ -221,12 +221,12 @@ fn a_flood_of_silent_ones_takes_its_own_places() {
 }
 
 #[test]
-fn who_proved_himself_keeps_the_place_while_he_uses_it() {
+fn a_proved_client_keeps_its_slot_while_active() {
     let places = Places::new(few(2, 4));
     let old = [enter(&places, "10.0.0.1").unwrap(), enter(&places, "10.0.0.1").unwrap()];
     assert!(old.iter().all(Place::prove));
     let late = enter(&places, "10.0.0.2").unwrap();
-    assert!(!late.prove() && late.is_dropped(), "nobody is idle yet");
+    assert!(!late.prove() && late.is_dropped(), "no client is idle yet");
     assert!(old.iter().all(|place| !place.is_dropped()));
     drop(late);
     std::thread::sleep(Duration::from_millis(400));
@@ -283,7 +283,7 @@ fn packet(command: &C<'_>) -> Vec<u8> {
     [&packet[start..end], b"\r"].concat()
 }
 
-/// What is said in one turn; nothing if it is over.
+/// The output of one turn; nothing if it has ended.
 fn ask(stream: &mut TcpStream, command: &C<'_>) -> String {
     let mut said = [0; 300];
     let sent = stream.write_all(&packet(command));
@@ -291,7 +291,7 @@ fn ask(stream: &mut TcpStream, command: &C<'_>) -> String {
     String::from_utf8_lossy(&said[..len]).into_owned()
 }
 
-/// What is still said until it is over.
+/// The remaining output until the end.
 fn rest(stream: &mut TcpStream) -> String {
     let mut said = Vec::new();
     let _ = stream.read_to_end(&mut said);
@@ -321,7 +321,7 @@ fn connections_of_one_address_do_not_block_another() {
 }
 
 #[test]
-fn a_stranger_who_talks_is_sent_away_and_a_user_stays() {
+fn unproved_clients_time_out_and_users_stay() {
     let users = format!("anna:{}\n", hash(b"right").unwrap());
     let limits = Limits { grace: Duration::from_secs(2), ..Limits::default() };
     serving(limits, Some(&users), |at| {
@@ -348,7 +348,7 @@ fn a_stranger_who_talks_is_sent_away_and_a_user_stays() {
 }
 
 #[test]
-fn who_gives_no_command_is_sent_away() {
+fn clients_without_a_command_time_out() {
     let limits = Limits { grace: Duration::from_secs(1), ..Limits::default() };
     serving(limits, None, |at| {
         let mut client = call("127.0.0.1", at);
@@ -369,7 +369,7 @@ fn who_gives_no_command_is_sent_away() {
 }
 
 #[test]
-fn who_finds_no_place_among_the_proved_is_told() {
+fn a_client_without_a_slot_is_told() {
     let limits = Limits { sessions: 1, ..Limits::default() };
     serving(limits, None, |at| {
         let mut first = call("127.0.0.1", at);

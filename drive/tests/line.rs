@@ -1,4 +1,4 @@
-//! The LINE argument: every form, and what is said of those that are none.
+//! The LINE argument: every form, and the errors for others.
 
 use proptest::prelude::*;
 use wetstring_drive::line::{
@@ -14,7 +14,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn every_form_is_read() {
+fn every_form_parses() {
     assert_eq!(parse("/dev/ttyUSB0"), LineSpec::Serial(SerialSpec::new("/dev/ttyUSB0")));
     assert_eq!(parse("COM3"), LineSpec::Serial(SerialSpec::new("COM3")));
     assert_eq!(
@@ -75,18 +75,18 @@ fn defaults_are_115200_8n1_without_flow_control_and_with_the_pins_kept() {
 }
 
 #[test]
-fn planned_forms_say_so() {
+fn planned_forms_are_reported() {
     let text = "lab:wet?seed=1";
-    assert!(error(text).starts_with("not built yet: "), "{text}: {}", error(text));
+    assert!(error(text).starts_with("not supported yet: "), "{text}: {}", error(text));
     assert!(LineSpec::looks_like(text));
 }
 
 #[test]
-fn unknown_forms_say_what_is_expected() {
+fn unknown_forms_report_what_is_expected() {
     for text in ["", "ttyUSB0", "http://host:80", "COM", "COM0", "COMX", "readme.txt", "tcp:host"] {
         let said = error(text);
         assert!(said.starts_with("expected a line") && !said.contains('\n'), "{said}");
-        // Of what a person has typed only a line comes back, not a page.
+        // The error echoes only a line of the user's input, not a page.
         assert!(said.len() < 150, "{said}");
         assert!(!LineSpec::looks_like(text));
     }
@@ -105,7 +105,7 @@ fn unknown_forms_say_what_is_expected() {
 }
 
 #[test]
-fn what_people_type_without_a_scheme_is_read() {
+fn lines_without_a_scheme_parse() {
     let host = |host: &str, port| HostPort { host: host.into(), port };
     assert_eq!(parse("box:1649"), LineSpec::Tcp(host("box", 1649)));
     assert_eq!(parse("[::1]:1649"), LineSpec::Tcp(host("::1", 1649)));
@@ -115,7 +115,7 @@ fn what_people_type_without_a_scheme_is_read() {
 
 /// As socat and tty0tty make them.
 #[test]
-fn a_link_to_a_terminal_is_a_line() {
+fn a_symlink_to_a_terminal_is_a_line() {
     let here = std::env::temp_dir().join(format!("wst-line-{}", std::process::id()));
     std::fs::create_dir_all(&here).unwrap();
     let mut notes = |_: &str| {};
@@ -139,7 +139,7 @@ fn a_link_to_a_terminal_is_a_line() {
 }
 
 #[test]
-fn parity_break_and_rs485_are_said_as_tio_has_them() {
+fn parity_break_and_rs485_use_tios_notation() {
     for text in [
         "serial:/dev/x?parity=mark",
         "serial:/dev/x?parity=space&databits=7",
@@ -160,7 +160,7 @@ fn parity_break_and_rs485_are_said_as_tio_has_them() {
 }
 
 #[test]
-fn wrong_parts_say_which() {
+fn wrong_parts_are_named() {
     for (text, part) in [
         ("serial:", "serial: expected a device"),
         ("serial:/dev/x?baud=fast", "baud: expected a whole number"),

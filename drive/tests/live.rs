@@ -44,7 +44,7 @@ impl Running {
     }
 }
 
-/// Opens an end, and gives the last word that a person is told.
+/// Opens an end, and returns the last note for the user.
 fn open(spec: &str) -> (Box<dyn Port>, String) {
     let spec: LineSpec = spec.parse().expect("a good line");
     let mut name = String::new();
@@ -105,13 +105,13 @@ fn assert_pace(from: impl Write + Send + 'static, to: impl Read, running: Runnin
 }
 
 #[test]
-fn the_pace_through_ptys() {
+fn pace_through_ptys() {
     let (running, [a, b]) = over_ptys("9600,delay=100ms");
     assert_pace(terminal(&a), terminal(&b), running);
 }
 
 #[test]
-fn the_pace_through_tcp() {
+fn pace_through_tcp() {
     let (running, [a, b]) = over_tcp("9600,delay=100ms");
     let connect = |name: &str| TcpStream::connect(name).expect("it listens");
     assert_pace(connect(&a), connect(&b), running);
@@ -164,7 +164,7 @@ fn noise_hits_the_same_characters_as_in_virtual_time() {
 }
 
 #[test]
-fn what_is_written_before_the_other_end_opens_waits() {
+fn data_written_before_the_other_end_opens_is_kept() {
     let (running, [a, b]) = over_ptys("115200");
     terminal(&a).write_all(b"early\n\x03\x11\x13\xff").expect("it is written");
     std::thread::sleep(Duration::from_millis(100));
@@ -182,7 +182,7 @@ fn what_is_written_before_the_other_end_opens_waits() {
 }
 
 #[test]
-fn a_lost_connection_is_followed_by_the_next() {
+fn a_lost_connection_is_replaced_by_the_next() {
     let (running, [a, b]) = over_tcp("0");
     let mut far = TcpStream::connect(&b).expect("it listens");
     far.set_read_timeout(Some(LIMIT)).expect("a time limit");
@@ -201,10 +201,10 @@ fn a_lost_connection_is_followed_by_the_next() {
 }
 
 #[test]
-fn it_ends_when_an_end_closes_and_all_has_arrived() {
+fn a_line_ends_when_an_end_closes_and_all_has_arrived() {
     let (a, mut near) = live::joint().expect("a joint");
     let (b, mut far) = live::joint().expect("a joint");
-    // The near program says its word and goes; the far one stays.
+    // The near program sends its last data and exits; the far one stays.
     near.write(b"goodbye").expect("it is written");
     drop(near);
     let running = Running::start("9600,delay=50ms", 1, a, b);
@@ -219,7 +219,7 @@ fn it_ends_when_an_end_closes_and_all_has_arrived() {
 }
 
 #[test]
-fn it_ends_when_its_time_is_over() {
+fn a_line_ends_at_its_time_limit() {
     let (a, _near) = live::joint().expect("a joint");
     let (b, _far) = live::joint().expect("a joint");
     let until = Until { after: Some(Duration::from_millis(200)), scale: 10, ..Until::default() };
@@ -229,7 +229,7 @@ fn it_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn a_scaled_line_is_so_much_faster() {
+fn a_scaled_line_is_faster_by_the_factor() {
     let ((a, name_a), (b, name_b)) = (open("pty:"), open("pty:"));
     let running = Running::start("9600,delay=1s", 10, a, b);
     let sent = Content::Random(4).bytes(4800);

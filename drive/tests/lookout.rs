@@ -1,4 +1,4 @@
-//! The look-out for the wrong peer, in virtual time: who is named, when, and who is not.
+//! Detection of the wrong peer, in virtual time: who is reported, when, and who is not.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn kermit(tongue: PeerProtocol) -> bool {
     tongue == PeerProtocol::Kermit
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 struct Seen {
     who: Option<(PeerProtocol, Part)>,
@@ -45,7 +45,8 @@ struct Seen {
     settled: bool,
 }
 
-/// Lets the engine talk for a minute with a peer that is told in each tenth of a second what the engine
+/// Runs the engine for a minute with a peer that gets the engine's output in each tenth of a second, and
+/// answers.
 /// has said, and says something.
 fn talk(
     engine: Box<dyn Engine>,
@@ -57,7 +58,7 @@ fn talk(
     for tick in 0..600 {
         let cx =
             &mut Cx { now: Instant(1) + Duration::from_millis(100 * tick), trace: &mut NoTrace };
-        // Nothing may depend on more than the deadline that was told.
+        // Nothing may depend on more than the reported deadline.
         if lookout.deadline().is_some_and(|at| at <= cx.now) {
             lookout.tick(cx);
         }
@@ -98,7 +99,7 @@ fn at(when: u64, tick: u64, words: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_zmodem_receiver_is_named_to_a_kermit_sender_within_two_seconds() {
+fn a_kermit_sender_detects_a_zmodem_receiver_within_two_seconds() {
     let expected = expected(Part::Sender, kermit, Probes::All);
     let seen = talk(kermit_sender(), expected, |tick, _| at(3, tick, ZRINIT));
     assert_eq!(seen.who, Some((PeerProtocol::Zmodem, Part::Receiver)));
@@ -106,7 +107,7 @@ fn a_zmodem_receiver_is_named_to_a_kermit_sender_within_two_seconds() {
 }
 
 #[test]
-fn one_start_character_is_told_and_the_second_ends_it() {
+fn one_start_character_is_reported_and_the_second_ends_the_transfer() {
     let expected = expected(Part::Sender, kermit, Probes::All);
     let seen = talk(kermit_sender(), expected, |tick, _| at(0, tick % 110, b"C"));
     assert_eq!(seen.who, Some((PeerProtocol::Xymodem, Part::Receiver)));
@@ -118,7 +119,7 @@ fn one_start_character_is_told_and_the_second_ends_it() {
 }
 
 #[test]
-fn a_line_that_echoes_is_no_second_sender_or_receiver() {
+fn an_echo_is_not_a_second_sender_or_receiver() {
     let sends = expected(Part::Sender, kermit, Probes::All);
     let receives = expected(Part::Receiver, kermit, Probes::All);
     let nameless = expected(Part::Receiver, |tongue| tongue == PeerProtocol::Ymodem, Probes::Nul);
@@ -131,8 +132,8 @@ fn a_line_that_echoes_is_no_second_sender_or_receiver() {
 }
 
 #[test]
-fn a_twin_is_told_from_an_echo() {
-    // It says at once what we say, and does not return what is not of its protocol.
+fn a_second_sender_is_told_from_an_echo() {
+    // It sends at once what we send, and does not return data that is not of its protocol.
     let twin = |mark: &'static [u8]| {
         move |_, said: &[u8]| {
             if said.starts_with(mark) { said.to_vec() } else { Vec::new() }
@@ -153,7 +154,7 @@ fn a_twin_is_told_from_an_echo() {
 }
 
 #[test]
-fn silent_peers_are_made_to_speak_within_ten_seconds() {
+fn silent_peers_are_probed_within_ten_seconds() {
     // A sender of XMODEM, which only answers.
     let mut block = [0x5A; SHORT + 5];
     let len = finish(&mut block, 1, SHORT, Check::Crc);
@@ -172,7 +173,7 @@ fn silent_peers_are_made_to_speak_within_ten_seconds() {
 }
 
 #[test]
-fn nothing_is_said_into_silence_by_who_says_nothing_unasked() {
+fn passive_engines_send_no_probes() {
     let config = xymodem::Config::default();
     let memory = vec![0; config.sender_memory()];
     let sender = Box::new(xymodem::Sender::new(config, memory).expect("enough memory"));
@@ -185,8 +186,8 @@ fn nothing_is_said_into_silence_by_who_says_nothing_unasked() {
 }
 
 #[test]
-fn a_wrong_peer_that_has_gone_is_no_hindrance() {
-    // The last words of another program, still in a queue, and then the right one.
+fn a_wrong_peer_that_has_gone_does_no_harm() {
+    // The last packets of another program, still in a queue, and then the right one.
     let expected = expected(Part::Receiver, kermit, Probes::All);
     let seen = talk(kermit_receiver(), expected, |tick, _| match tick {
         0 => ZRINIT.to_vec(),

@@ -14,7 +14,7 @@ fn last(wire: &[u8]) -> Result<(String, Option<NameRule>), NameRule> {
 }
 
 #[test]
-fn honest_names_pass_untouched() {
+fn honest_names_are_unchanged() {
     for name in [
         "a",
         "README",
@@ -41,7 +41,7 @@ fn honest_names_pass_untouched() {
 }
 
 #[test]
-fn names_that_name_no_file_are_refused() {
+fn invalid_names_are_refused() {
     for (wire, rule) in [
         (&b""[..], NameRule::Empty),
         (b"/", NameRule::Empty),
@@ -61,7 +61,7 @@ fn names_that_name_no_file_are_refused() {
 }
 
 #[test]
-fn names_that_lead_elsewhere_stay_here() {
+fn names_that_lead_outside_are_confined() {
     for (wire, name, rule) in [
         (&b"/etc/passwd"[..], "passwd", NameRule::Absolute),
         (b"../../etc/passwd", "passwd", NameRule::Directories),
@@ -89,7 +89,7 @@ fn names_that_lead_elsewhere_stay_here() {
 }
 
 #[test]
-fn long_names_are_cut_and_keep_their_extension() {
+fn long_names_are_truncated_and_keep_their_extension() {
     let (name, rule) = last("ä".repeat(200).as_bytes()).unwrap();
     assert_eq!((name.len(), rule), (MAX_LEN, Some(NameRule::TooLong)));
     let (name, _) = last(format!("{}.tar.gz", "x".repeat(300)).as_bytes()).unwrap();
@@ -165,7 +165,7 @@ proptest! {
 }
 
 #[test]
-fn no_two_names_of_a_batch_are_the_same() {
+fn batch_names_are_unique() {
     use wetstring_drive::disk::distinct;
     let same = |name: &[u8]| name.to_vec();
     for (names, wanted) in [

@@ -1,5 +1,5 @@
-//! Every store here, with writes in any order and of any known or unknown size: what is reported whole is
-//! the union of what came, and a file with a hole is never reported whole.
+//! Every store, with writes in any order and of any known or unknown size: what is reported complete is the
+//! union of the received data, and a file with a hole is never reported complete.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -36,12 +36,12 @@ impl Draw {
     }
 }
 
-/// Which bytes came, and what of them the store reports as a whole file.
+/// Which bytes were received, and what the store reports as a complete file.
 #[derive(Clone, Debug)]
 struct Case {
     len: usize,
     announced: Option<usize>,
-    /// What was here before this session, and what is written in it, in this order.
+    /// What existed before this session, and what is written in it, in this order.
     before: Vec<(usize, usize)>,
     writes: Vec<(usize, usize)>,
     /// The store is asked what it has, so that it may take writes in any order.
@@ -60,7 +60,7 @@ impl Case {
             draw.shuffle(&mut writes);
         }
         if draw.one_in(3) {
-            // One is lost; or it comes last, which is the case that cut files short.
+            // One is lost; or it comes last, which is the case that truncated files.
             let at = draw.below(writes.len());
             let lost = writes.remove(at);
             if draw.one_in(2) {
@@ -101,7 +101,7 @@ fn content(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251 + 1) as u8).collect()
 }
 
-/// A store, and what stands in it as whole.
+/// A store, and its complete files.
 trait Bench {
     fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store));
     fn whole(&self) -> Option<Vec<u8>>;
@@ -228,8 +228,8 @@ fn write(store: &mut dyn Store, bytes: &[u8], spans: &[(usize, usize)]) -> bool 
     })
 }
 
-/// A session: the offer, the writes, the end. What it says to the end; whether it takes any order; and what
-/// it had before.
+/// A session: the offer, the writes, the end. Its final reply; whether it accepts any order; and what it had
+/// before.
 fn session(
     bench: &mut dyn Bench,
     case: &Case,
@@ -250,7 +250,7 @@ fn session(
             panic!("not accepted: {case:?}");
         };
         had.push((0, offset as usize));
-        // All that is here, as an engine asks for it.
+        // All existing data, as an engine requests it.
         loop {
             if !case.asks {
                 break;
@@ -267,7 +267,7 @@ fn session(
                 _ => break,
             }
         }
-        // A write that is refused ends the transaction, as engines do it.
+        // A refused write ends the transaction, as with engines.
         let complete = write(store, &bytes, spans) && complete;
         let closed = store.answer(Request::Close { complete, verified: false });
         done = complete && matches!(closed, Reply::Done);
@@ -275,7 +275,7 @@ fn session(
     (done, scattered, had)
 }
 
-/// What each of the benches does in the same cases; how often it was whole, and how often it was not.
+/// Runs each store in the same cases; counts complete and incomplete files.
 fn judge(name: &str, mut make: impl FnMut() -> Box<dyn Bench>) -> (u32, u32) {
     let mut draw = Draw(17);
     let (mut counts, mut continued) = ((0, 0), 0);
@@ -326,7 +326,7 @@ fn judge(name: &str, mut make: impl FnMut() -> Box<dyn Bench>) -> (u32, u32) {
 }
 
 #[test]
-fn what_is_whole_is_the_union_of_what_came_in_every_store() {
+fn complete_files_are_the_union_of_received_data_in_every_store() {
     let dir = || tempfile::tempdir().unwrap();
     let enough = |name: &str, (whole, broken): (u32, u32), least: u32| {
         println!("{name}: {whole} whole, {broken} not");
@@ -336,14 +336,14 @@ fn what_is_whole_is_the_union_of_what_came_in_every_store() {
     enough("server", judge("server", || Box::new(Served(dir()))), 100);
     let scattered = || Box::new(Memory(MemorySink::new().scattered())) as Box<dyn Bench>;
     enough("memory", judge("memory", scattered), 100);
-    // Those that take them in order only refuse the rest, and are never whole then.
+    // Sequential stores refuse the rest, and are never complete then.
     enough("text", judge("text", || Box::new(Text(dir()))), 50);
     enough("stdout", judge("stdout", || Box::<Stdout>::default()), 50);
     enough("in order", judge("in order", || Box::new(Memory(MemorySink::new()))), 50);
 }
 
 #[test]
-fn a_hole_that_is_filled_last_does_not_cut_the_file() {
+fn a_hole_filled_last_does_not_truncate_the_file() {
     let bytes = content(1_000_000);
     let dir = tempfile::tempdir().unwrap();
     let mut store = DiskStore::receiving(dir.path(), ReceiveOptions::default()).unwrap();

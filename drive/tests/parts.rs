@@ -1,4 +1,4 @@
-//! What becomes of files called `NAME.part`: ours are continued or replaced, other people's never.
+//! Files called `NAME.part`: ours are resumed or replaced, the user's never.
 
 use rustix::fs::{FlockOperation, flock, getxattr};
 use std::fs;
@@ -61,7 +61,7 @@ fn is(directory: &TempDir, expected: &[(&str, &str)]) {
     assert_eq!(all(directory), expected);
 }
 
-/// Tests of marks need a file system that holds them, and none of them may pass for want of one.
+/// Tests of marks need a file system that supports them, and must not pass without one.
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let probe = directory.path().join("probe");
@@ -73,12 +73,12 @@ fn directory() -> TempDir {
 }
 
 #[test]
-fn a_persons_file_is_not_removed_for_its_name() {
+fn a_users_file_is_not_removed_because_of_its_name() {
     for collision in [Collision::Rename, Collision::Replace, Collision::Backup, Collision::Append] {
         for resume in [Resume::Never, Resume::Part, Resume::Existing] {
             let directory = directory();
             fs::write(path(&directory, "b.part"), "precious").unwrap();
-            // As an earlier version left its own, and as many people's files are.
+            // As an earlier version left its own, and as many users' files are named.
             fs::set_permissions(path(&directory, "b.part"), fs::Permissions::from_mode(0o600))
                 .unwrap();
             let options = ReceiveOptions { collision, resume, ..ReceiveOptions::default() };
@@ -97,7 +97,7 @@ fn a_part_received_in_the_same_batch_stays() {
         receive(&mut store, name, content);
     }
     is(&directory, &[("a", "2"), ("a.part", "4"), ("a.part.part", "3"), ("a.part.~1~", "1")]);
-    // Nothing of the mark stays on a file that is whole, so that its owner may call it what he likes.
+    // A complete file bears no mark, so that its owner may name it freely.
     fs::rename(path(&directory, "a"), path(&directory, "a.part")).unwrap();
     receive(&mut store, "a", "5");
     assert_eq!(fs::read_to_string(path(&directory, "a.part")).unwrap(), "2");
@@ -107,9 +107,9 @@ fn a_part_received_in_the_same_batch_stays() {
     }
 }
 
-/// A leftover of ours that was given another name is a person's file.
+/// A part of ours that was renamed is the user's file.
 #[test]
-fn a_leftover_that_was_renamed_is_no_leftover() {
+fn a_renamed_part_is_the_users_file() {
     let directory = directory();
     let mut store = store(directory.path());
     assert_eq!(offer(&mut store, named("f")), Some(0));
@@ -124,7 +124,7 @@ fn a_leftover_that_was_renamed_is_no_leftover() {
 }
 
 #[test]
-fn a_leftover_of_ours_is_continued_or_replaced_beside_a_persons_file() {
+fn our_part_is_resumed_or_replaced_beside_a_users_file() {
     let directory = directory();
     fs::write(path(&directory, "f.part"), "precious").unwrap();
     // Long enough to be written at once.
@@ -133,7 +133,7 @@ fn a_leftover_of_ours_is_continued_or_replaced_beside_a_persons_file() {
     let size = Some(bytes.len() as u64);
     let resumed = FileInfo { resume: true, size, modified: Some(1), ..named("f") };
     let mut first = store(directory.path());
-    assert_eq!(offer(&mut first, resumed), Some(0), "nobody compares it");
+    assert_eq!(offer(&mut first, resumed), Some(0), "it is not compared");
     write(&mut first, 0, &bytes[..half]);
     // Killed: nothing is closed.
     std::mem::forget(first);
@@ -149,7 +149,7 @@ fn a_leftover_of_ours_is_continued_or_replaced_beside_a_persons_file() {
     close(&mut second, true);
     is(&directory, &[("f", &content), ("f.part", "precious")]);
 
-    // Without resuming the leftover makes room, and nothing else does.
+    // Without resuming our part is replaced, and nothing else is.
     assert_eq!(offer(&mut second, named("g")), Some(0));
     write(&mut second, 0, b"stale and long");
     close(&mut second, false);
@@ -174,10 +174,10 @@ fn unlock(directory: &TempDir) {
     }
 }
 
-/// An earlier version left no marks. What the partner has found to be the beginning of its file is
-/// taken over as a copy; the file itself stays, for it may be a person's all the same.
+/// An earlier version left no marks. A part that the peer has found to be the beginning of its file is resumed
+/// as a copy; the file itself stays, because it may be the user's.
 #[test]
-fn an_unmarked_part_is_continued_as_a_copy_where_it_is_compared() {
+fn an_unmarked_part_is_resumed_as_a_copy_if_compared() {
     let directory = directory();
     let part = path(&directory, "f.part");
     fs::write(&part, "01234").unwrap();
@@ -202,7 +202,7 @@ fn an_unmarked_part_is_continued_as_a_copy_where_it_is_compared() {
     assert_eq!(store.files().last().unwrap().resumed_from, 5);
     fs::remove_file(path(&directory, "f")).unwrap();
 
-    // A person who says that what is here is the beginning is believed, and keeps it.
+    // A user who declares that the existing file is the beginning is believed, and keeps it.
     let options = ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() };
     let mut told = DiskStore::receiving(directory.path(), options).unwrap();
     assert_eq!(offer(&mut told, resumed), Some(5));
@@ -211,7 +211,7 @@ fn an_unmarked_part_is_continued_as_a_copy_where_it_is_compared() {
 }
 
 #[test]
-fn what_is_discarded_is_ours() {
+fn only_our_parts_are_discarded() {
     let directory = directory();
     fs::write(path(&directory, "f.part"), "01234").unwrap();
     let options = ReceiveOptions { incomplete: Incomplete::Discard, ..ReceiveOptions::default() };
@@ -224,7 +224,7 @@ fn what_is_discarded_is_ours() {
     is(&directory, &[("f.part", "01234")]);
 }
 
-/// A part of ours that another process is still writing is left to it, and so is one that somebody
+/// A part of ours that another process is still writing is left alone, and so is one that another process
 /// else has locked.
 #[test]
 fn a_locked_part_is_left_alone() {
@@ -258,9 +258,9 @@ fn a_part_that_could_not_be_placed_stays_marked() {
     is(&directory, &[("f", "again")]);
 }
 
-/// As with C-Kermit the old file gets the other name, and nothing is lost, whatever it is.
+/// As with C-Kermit the old file is renamed, and nothing is lost.
 #[test]
-fn what_is_put_aside_is_known() {
+fn files_put_aside_are_recorded() {
     let directory = directory();
     let mut store = store(directory.path());
     for text in ["one", "two", "three"] {
@@ -282,7 +282,7 @@ fn what_is_put_aside_is_known() {
     assert!(path(&directory, "d").is_dir());
     assert_eq!(read("d.~1~"), "new");
     assert_eq!(store.files().last().unwrap().put_aside, None);
-    // One that does not come whole puts nothing aside.
+    // An incomplete file puts nothing aside.
     assert_eq!(store.answer(Request::Offer { info: named("f") }), TAKEN);
     write(&mut store, 0, b"fo");
     close(&mut store, false);
@@ -301,9 +301,9 @@ fn longer() -> FileInfo<'static> {
     FileInfo { size: Some(6), resume: true, ..named("f") }
 }
 
-/// Whatever the policy says of a file that comes is said of one that is continued, too.
+/// The policy for an incoming file also applies to a resumed one.
 #[test]
-fn a_file_that_is_continued_keeps_the_rules() {
+fn resumed_files_follow_the_collision_policy() {
     let renamed = &[("f", "abc"), ("f.~1~", "abcdef")][..];
     let (aside, alone) = (&[("f", "abcdef"), ("f.~1~", "abc")][..], &[("f", "abcdef")][..]);
     let cases = [
@@ -334,7 +334,7 @@ fn a_file_that_is_continued_keeps_the_rules() {
     write(&mut store, 3, b"def");
     close(&mut store, true);
     is(&refusing, &[("f", "abcdef")]);
-    // Both ends have found out that it is another one.
+    // Both ends have determined that it is another one.
     let mut store = continuing(&refusing, Collision::Reject, false);
     assert_eq!(offer(&mut store, same), Some(3));
     assert_eq!(offer(&mut store, FileInfo { resume: false, ..same }), None);
@@ -351,9 +351,9 @@ fn a_file_that_is_continued_keeps_the_rules() {
     is(&appending, &[("f", "abcabcdef")]);
 }
 
-/// What was compared and is another file is not continued again, and has not touched what was here.
+/// A part that was compared and differs is not resumed again, and the existing file is untouched.
 #[test]
-fn what_was_compared_and_is_wrong_goes() {
+fn a_part_that_differs_is_dropped() {
     let directory = directory();
     let mut store = continuing(&directory, Collision::Replace, false);
     assert_eq!(offer(&mut store, longer()), Some(3));
@@ -365,9 +365,9 @@ fn what_was_compared_and_is_wrong_goes() {
     assert!(!last.verified && last.path.is_none());
 }
 
-/// What changes here while a copy of it is continued stays.
+/// A file that changes while a copy of it is resumed is kept.
 #[test]
-fn a_file_that_changes_while_it_is_continued_stays() {
+fn a_file_that_changes_while_resumed_is_kept() {
     let directory = directory();
     let mut store = continuing(&directory, Collision::Backup, false);
     assert_eq!(offer(&mut store, FileInfo { compared: true, ..longer() }), Some(3));

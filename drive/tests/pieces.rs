@@ -1,4 +1,4 @@
-//! Files that come in any order: what is remembered of them, and what is made of it later.
+//! Files received in any order: what is remembered of them, and how it is used later.
 
 use std::path::Path;
 use wetstring_drive::DiskStore;
@@ -51,7 +51,7 @@ fn open(dir: &Path) -> DiskStore {
 }
 
 #[test]
-fn pieces_come_in_any_order_and_are_whole_at_the_end() {
+fn pieces_arrive_in_any_order_and_are_complete_at_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     assert_eq!(offer(&mut store, false), 0);
@@ -65,7 +65,7 @@ fn pieces_come_in_any_order_and_are_whole_at_the_end() {
 }
 
 #[test]
-fn what_a_longer_file_left_does_not_outlive_a_shorter_one() {
+fn the_rest_of_a_longer_file_is_truncated() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     offer(&mut store, true);
@@ -92,7 +92,7 @@ fn what_a_longer_file_left_does_not_outlive_a_shorter_one() {
 }
 
 #[test]
-fn a_failure_is_what_it_was_at_every_later_question() {
+fn a_failure_is_reported_to_every_later_request() {
     use wetstring_proto::file::{DigestKind, StoreError};
     // Writes of a mebibyte go to a thread, whose failure comes later.
     let dir = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ fn a_failure_is_what_it_was_at_every_later_question() {
 }
 
 #[test]
-fn what_was_here_is_not_asked_for_again() {
+fn existing_pieces_are_not_requested_again() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     offer(&mut store, true);
@@ -139,7 +139,7 @@ fn what_was_here_is_not_asked_for_again() {
 }
 
 #[test]
-fn one_that_takes_them_in_order_sees_no_holes() {
+fn a_sequential_store_sees_no_holes() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     offer(&mut store, true);

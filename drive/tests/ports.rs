@@ -60,7 +60,7 @@ fn write_all(port: &mut dyn Port, mut bytes: &[u8]) {
     }
 }
 
-/// Reads until so many bytes have come or the other end has closed.
+/// Reads until this many bytes have arrived or the peer has closed.
 fn read_up_to(port: &mut dyn Port, len: usize) -> Vec<u8> {
     let mut all = Vec::new();
     let mut buffer = vec![0; 100_000];
@@ -75,7 +75,7 @@ fn read_up_to(port: &mut dyn Port, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn tcp_carries_everything_both_ways_and_loses_nothing_at_close() {
+fn tcp_carries_both_directions_and_loses_nothing_at_close() {
     let (listener, address) = listen();
     let (mut near, _) = open_noting(&format!("tcp://{address}"));
     let mut far = listener.join().unwrap();
@@ -87,7 +87,7 @@ fn tcp_carries_everything_both_ways_and_loses_nothing_at_close() {
     let content = pattern(3_000_000);
     let expected = content.clone();
     let reader = std::thread::spawn(move || {
-        // Input that nobody reads must not take the last bytes with it at close.
+        // Unread input must not destroy the last bytes at close.
         write_all(&mut *far, b"unread");
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(read_up_to(&mut *far, usize::MAX), expected);
@@ -99,7 +99,7 @@ fn tcp_carries_everything_both_ways_and_loses_nothing_at_close() {
 }
 
 #[test]
-fn a_read_of_nothing_and_a_write_that_does_not_fit_return_at_once() {
+fn empty_reads_and_full_writes_return_at_once() {
     let (listener, address) = listen();
     let (mut near, _) = open_noting(&format!("tcp://{address}"));
     let far = listener.join().unwrap();
@@ -115,13 +115,13 @@ fn a_read_of_nothing_and_a_write_that_does_not_fit_return_at_once() {
 }
 
 #[test]
-fn tcp_does_not_swallow_a_file_that_the_path_cannot_carry() {
+fn tcp_buffering_is_limited() {
     let (listener, address) = listen();
     let (mut near, _) = open_noting(&format!("tcp://{address}"));
     let far = listener.join().unwrap();
     let bytes = vec![0; 256 * 1024];
     let (mut taken, began) = (0, Instant::now());
-    // Nobody reads: what is taken now lies in this system's queues, and in the window.
+    // Nothing reads: accepted data is in this system's queues, and in the window.
     while began.elapsed() < Duration::from_millis(500) && taken < 1 << 26 {
         match near.write(&bytes).unwrap() {
             Some(len) => taken += len,
@@ -133,7 +133,7 @@ fn tcp_does_not_swallow_a_file_that_the_path_cannot_carry() {
 }
 
 #[test]
-fn tcp_says_who_did_not_answer() {
+fn tcp_errors_name_the_address() {
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let said = open_error(&format!("tcp://{unused}")).to_string();
     assert!(said.starts_with(&format!("could not connect to {unused}: ")), "{said}");
@@ -152,7 +152,7 @@ fn a_signal_ends_the_wait_for_a_connection() {
 }
 
 #[test]
-fn exec_joins_a_command_and_reports_its_end() {
+fn exec_runs_a_command_and_reports_its_exit() {
     let (mut port, _) = open_noting("exec:cat; exit 3");
     assert_eq!((port.facts().reliable, port.facts().clear), (Some(true), true));
     let content = pattern(200_000);
@@ -174,7 +174,7 @@ fn a_command_that_ends_closes_the_line() {
 
 /// lrzsz's rx answers the last block, flushes its terminal and is gone; the answer is read.
 #[test]
-fn the_last_word_of_a_command_in_a_pty_is_heard() {
+fn the_last_output_of_a_command_in_a_pty_is_read() {
     const WORD: &[u8] = b"the last word";
     if std::env::var_os("WST_TEST_FLUSH").is_some() {
         rustix::io::write(rustix::stdio::stdout(), WORD).unwrap();
@@ -183,7 +183,7 @@ fn the_last_word_of_a_command_in_a_pty_is_heard() {
         std::process::exit(0);
     }
     let program = std::env::current_exe().unwrap();
-    let test = "the_last_word_of_a_command_in_a_pty_is_heard";
+    let test = "the_last_output_of_a_command_in_a_pty_is_read";
     let spec = format!(
         "exec-pty:WST_TEST_FLUSH=1 exec '{}' --exact {test} --nocapture",
         program.display()
@@ -197,7 +197,7 @@ fn the_last_word_of_a_command_in_a_pty_is_heard() {
 }
 
 #[test]
-fn a_command_in_a_pty_is_heard_however_it_writes() {
+fn all_output_of_a_command_in_a_pty_is_read() {
     let (mut port, _) = open_noting("exec-pty:echo a; echo b >&2; echo c >/dev/tty; echo d >&0");
     let said = String::from_utf8(read_up_to(&mut *port, usize::MAX)).unwrap();
     let mut lines: Vec<&str> = said.lines().collect();
@@ -207,7 +207,7 @@ fn a_command_in_a_pty_is_heard_however_it_writes() {
 }
 
 #[test]
-fn a_command_that_does_not_end_is_ended() {
+fn a_command_that_does_not_exit_is_killed() {
     for (spec, signal) in [
         ("exec:exec sleep 1000", 15),
         ("exec:trap '' TERM; while :; do sleep 0.1; done", 9),
@@ -225,13 +225,13 @@ fn a_command_that_does_not_end_is_ended() {
 }
 
 #[test]
-fn an_end_takes_twice_its_patience_at_most() {
+fn finish_takes_at_most_twice_its_patience() {
     for spec in
         ["exec:trap '' TERM; while :; do sleep 0.1; done", "exec-pty:exec sleep 1000", "pty:"]
     {
         for patience in [0, 400].map(Duration::from_millis) {
             let (mut port, _) = open_noting(spec);
-            // The partner reads nothing of this.
+            // The peer reads nothing of this.
             while port.write(&[0; 4096]).unwrap().is_some() {}
             let start = Instant::now();
             port.finish(patience).unwrap();
@@ -264,7 +264,7 @@ fn exec_pty_is_a_raw_terminal_in_its_own_session() {
 }
 
 #[test]
-fn what_a_pty_was_given_last_is_read_before_it_goes() {
+fn a_pty_delivers_its_last_output_before_closing() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("out");
     let content = pattern(3000);
@@ -290,7 +290,7 @@ fn what_a_pty_was_given_last_is_read_before_it_goes() {
 }
 
 #[test]
-fn a_pty_can_be_linked_and_outlives_its_partners() {
+fn a_pty_can_be_linked_and_outlives_its_peers() {
     let directory = tempfile::tempdir().unwrap();
     let link = directory.path().join("modem");
     std::os::unix::fs::symlink("/nowhere", &link).unwrap();
@@ -299,15 +299,15 @@ fn a_pty_can_be_linked_and_outlives_its_partners() {
     assert_eq!(notes, [format!("pty {} -> {device}", link.display())]);
     assert_eq!(std::fs::read_link(&link).unwrap(), Path::new(&device));
     for _ in 0..2 {
-        let mut partner = std::fs::OpenOptions::new().read(true).write(true).open(&link).unwrap();
-        partner.write_all(b"\x00\x11\x13\xffhello").unwrap();
+        let mut peer = std::fs::OpenOptions::new().read(true).write(true).open(&link).unwrap();
+        peer.write_all(b"\x00\x11\x13\xffhello").unwrap();
         assert_eq!(read_up_to(&mut *port, 9), b"\x00\x11\x13\xffhello");
         write_all(&mut *port, b"\x03\x04\r\n");
         let mut got = [0; 4];
-        partner.read_exact(&mut got).unwrap();
+        peer.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"\x03\x04\r\n");
     }
-    assert_eq!(port.read(&mut [0; 10]).unwrap(), None, "gone partners do not close it");
+    assert_eq!(port.read(&mut [0; 10]).unwrap(), None, "gone peers do not close it");
     drop(port);
     assert!(std::fs::symlink_metadata(&link).is_err(), "the link goes with the pty");
 
@@ -318,7 +318,7 @@ fn a_pty_can_be_linked_and_outlives_its_partners() {
 }
 
 #[test]
-fn a_serial_port_is_raw_exclusive_and_set_back() {
+fn a_serial_port_is_raw_exclusive_and_restored() {
     let (mut far, notes) = open_noting("pty:");
     let device = notes[0].strip_prefix("pty ").unwrap().to_owned();
     let terminal = std::fs::File::open(&device).unwrap();
@@ -350,7 +350,7 @@ fn a_serial_port_is_raw_exclusive_and_set_back() {
     assert_eq!(read_up_to(&mut *far, 256), all);
     assert_eq!(near.read(&mut [0; 10]).unwrap(), None, "an empty line is not a closed one");
 
-    // Where damage is marked, FF is told from a mark by being doubled. A PTY has no damage to tell of.
+    // Where damage is marked, FF is doubled. A PTY reports no damage.
     assert!(near.mark_damage().unwrap() && !far.mark_damage().unwrap());
     write_all(&mut *far, &[1, 0xFF, 0, 0x41]);
     assert_eq!(read_up_to(&mut *near, 5), [1, 0xFF, 0xFF, 0, 0x41]);
@@ -366,7 +366,7 @@ fn a_serial_port_is_raw_exclusive_and_set_back() {
 }
 
 #[test]
-fn a_serial_port_that_is_none_says_why() {
+fn opening_a_non_serial_device_reports_why() {
     let said = open_error("/dev/wetstring-none").to_string();
     assert!(said.starts_with("could not open /dev/wetstring-none: No such file"), "{said}");
     let said = open_error("/dev/null").to_string();
@@ -382,7 +382,7 @@ fn ports_are_listed_in_order() {
 /// This process's stdin and stdout need a process of their own: this test runs again, behind
 /// pipes and behind a PTY, and echoes.
 #[test]
-fn stdio_is_a_line_and_leaves_the_shared_files_as_they_were() {
+fn stdio_is_a_line_and_restores_shared_descriptors() {
     const START: &[u8] = b"\x01\x02start\x03";
     if std::env::var_os("WST_TEST_ECHO").is_some() {
         let flags = || rustix::fs::fcntl_getfl(rustix::stdio::stdout()).unwrap();
@@ -398,7 +398,7 @@ fn stdio_is_a_line_and_leaves_the_shared_files_as_they_were() {
         return;
     }
     let program = std::env::current_exe().unwrap();
-    let test = "stdio_is_a_line_and_leaves_the_shared_files_as_they_were";
+    let test = "stdio_is_a_line_and_restores_shared_descriptors";
     for form in ["exec", "exec-pty"] {
         let spec = format!(
             "{form}:WST_TEST_ECHO=1 exec '{}' --exact {test} --nocapture --quiet",

@@ -1,5 +1,5 @@
-//! Every byte that a session stores or is sent counts, whichever command it is of, while it moves; and what a client
-//! may not do to a file it does by no command, no setting and no wish of the sender.
+//! Every byte that a session stores or is sent counts while it moves, whichever command causes it; and what a
+//! client may not do to a file is possible by no command, setting or sender's request.
 
 use std::fs;
 use std::path::Path;
@@ -72,14 +72,14 @@ fn stored(root: &Path) -> u64 {
 }
 
 #[test]
-fn whatever_is_sent_counts_while_it_is_sent() {
+fn sent_bytes_count_while_they_are_sent() {
     let dir = root();
     let commands: [&[C<'_>]; 5] = [
         &[get(b"f*")],
         &[get(b"f00 f01 f02 f03 f04 f05 f06 f07 f08 f09 f10 f11 f12")],
         &[C::Type(b"f*")],
         &[C::Directory(b"f*")],
-        // What each of several commands brings adds up.
+        // The files of several commands add up.
         &[C::Type(b"f0*"), C::Directory(b"f0*"), get(b"f1*")],
     ];
     for all in commands {
@@ -104,7 +104,7 @@ fn whatever_is_sent_counts_while_it_is_sent() {
 }
 
 #[test]
-fn whatever_is_stored_counts_while_it_is_stored() {
+fn stored_bytes_count_while_they_are_stored() {
     for announced in [None, Some(0), Some(100), Some(100_000)] {
         let dir = root();
         let before = stored(dir.path());
@@ -146,7 +146,7 @@ const ALL: [(Collision, u8); 7] = [
     (Collision::Update, b'6'),
     (Collision::Differing, b'7'),
 ];
-/// What a sender may wish.
+/// A sender's requests.
 const WISHES: [Wish; 9] = [
     Wish::Unsaid,
     Wish::NewerOrLonger,
@@ -159,9 +159,9 @@ const WISHES: [Wish; 9] = [
     Wish::Rename,
 ];
 
-/// What may happen to a file that is here: nothing, or what its right allows.
+/// The effect on an existing file: none, or what its right allows.
 #[test]
-fn no_setting_and_no_wish_does_what_its_right_forbids() {
+fn no_setting_or_request_bypasses_rights() {
     for disabled in
         [vec![Action::Delete], vec![Action::Rename], vec![Action::Delete, Action::Rename]]
     {
@@ -202,7 +202,7 @@ fn no_setting_and_no_wish_does_what_its_right_forbids() {
                         drop(session);
                         let at = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
                         let may = |action| !disabled.contains(&action);
-                        // It stands there as it was, or its right allows what became of it.
+                        // It is unchanged, or its right allows the change.
                         let stays = at("f").as_deref() == Some("old old old");
                         let aside = at("f.~1~").as_deref() == Some("old old old");
                         let done = stays || aside && may(Action::Rename) || may(Action::Delete);

@@ -104,7 +104,7 @@ fn receive(port: &mut dyn Port, bite: usize) -> (Ended, Vec<u8>) {
 }
 
 #[test]
-fn a_file_moves_whatever_the_chunks() {
+fn a_file_is_transferred_with_any_chunks() {
     // Bytes taken by the engine at once, and by the port.
     for (bite, most, len) in
         [(usize::MAX, usize::MAX, 5_000_000), (100, 4096, 300_000), (1000, 7, 20_000), (1, 64, 0)]
@@ -125,7 +125,7 @@ fn a_file_moves_whatever_the_chunks() {
 }
 
 #[test]
-fn a_file_moves_over_every_kind_of_port() {
+fn a_file_is_transferred_over_every_kind_of_port() {
     let content = pattern(400_000);
     let open = |spec: &str| {
         let spec: LineSpec = spec.parse().unwrap();
@@ -156,7 +156,7 @@ fn a_file_moves_over_every_kind_of_port() {
 }
 
 #[test]
-fn a_busy_line_costs_few_calls_and_an_idle_one_none() {
+fn busy_lines_need_few_calls_and_idle_ones_none() {
     let content = pattern(8 << 20);
     let (mut near, mut far) = pair();
     let (tell, told) = mpsc::channel();
@@ -175,7 +175,7 @@ fn a_busy_line_costs_few_calls_and_an_idle_one_none() {
     let reads = told.recv().unwrap();
     assert!(reads < blocks * 8, "{reads} reads");
 
-    // Nobody answers: the loop sleeps in poll until the signal.
+    // No answer: the loop sleeps in poll until the signal.
     let (mut near, _far) = pair();
     let signals = Signals::detached().unwrap();
     let later = signals.clone();
@@ -190,7 +190,7 @@ fn a_busy_line_costs_few_calls_and_an_idle_one_none() {
 }
 
 #[test]
-fn a_line_that_closes_is_a_failure_of_the_line_and_the_part_is_kept() {
+fn a_closed_line_is_a_line_failure_and_the_part_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = DiskStore::receiving(directory.path(), ReceiveOptions::default()).unwrap();
     let (mut near, far) = pair();
@@ -205,7 +205,7 @@ fn a_line_that_closes_is_a_failure_of_the_line_and_the_part_is_kept() {
     assert_eq!(store.files()[0].outcome, FileOutcome::Partial);
     assert_eq!(std::fs::read(directory.path().join("f.part")).unwrap(), b"only this");
 
-    // The sender's side: what the partner said last is still heard.
+    // The sender's side: the peer's last packet is still received.
     let (mut near, far) = pair();
     io::Write::write_all(&mut &far.stream, b"!").unwrap();
     drop(far);
@@ -238,7 +238,7 @@ fn bytes_after_the_end_are_left_over() {
 }
 
 #[test]
-fn the_first_signal_tells_the_partner_and_the_second_ends_at_once() {
+fn the_first_signal_aborts_cleanly_and_the_second_ends_at_once() {
     let signals = Signals::detached().unwrap();
     signals.raise(15);
     let (mut near, mut far) = pair();
@@ -250,9 +250,9 @@ fn the_first_signal_tells_the_partner_and_the_second_ends_at_once() {
     let mut told = Vec::new();
     drop(near);
     io::Read::read_to_end(&mut far.stream, &mut told).unwrap();
-    assert_eq!(told.last(), Some(&b'!'), "the partner was not told");
+    assert_eq!(told.last(), Some(&b'!'), "the peer was not told");
 
-    // A partner that reads nothing cannot be told; that takes the grace, a second signal nothing.
+    // A peer that reads nothing cannot be told; that takes the grace time, a second signal no time.
     for (count, least, most) in [(1, 300, 2000), (2, 0, 250)] {
         let signals = Signals::detached().unwrap();
         let (mut near, _far) = pair();
@@ -279,7 +279,7 @@ fn the_first_signal_tells_the_partner_and_the_second_ends_at_once() {
 }
 
 #[test]
-fn a_store_that_fails_ends_with_the_blame_on_the_store() {
+fn a_store_failure_blames_the_store() {
     let (mut near, mut far) = pair();
     let receiver = std::thread::spawn(move || {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -293,7 +293,7 @@ fn a_store_that_fails_ends_with_the_blame_on_the_store() {
 }
 
 #[test]
-fn the_person_sees_events_and_progress_and_is_obeyed() {
+fn the_watch_sees_events_and_progress_and_its_commands_are_executed() {
     struct Impatient(Seen);
     impl Watch for Impatient {
         fn event(&mut self, event: &Event<'_>, stats: &Stats) {
@@ -375,7 +375,7 @@ impl Engine for Ticking {
 }
 
 #[test]
-fn timers_run_and_only_doubtful_lines_are_lingered_on() {
+fn timers_run_and_only_unreliable_lines_linger() {
     for (reliable, told, ticks) in
         [(Some(true), None, 3), (Some(false), None, 4), (None, None, 4), (None, Some(false), 3)]
     {

@@ -182,9 +182,9 @@ impl Tree for Torn {
     }
 }
 
-/// The others are sent, and the end is no good one.
+/// The others are sent, and the transfer fails.
 #[test]
-fn a_file_behind_a_pattern_that_cannot_be_read_is_no_success() {
+fn an_unreadable_file_of_a_pattern_is_a_failure() {
     let scene = Scene::new();
     let tree = Arc::new(Torn(LocalTree::open(&scene.root()).unwrap()));
     let mut s = Session::new(tree, all(), "10.0.0.1:9", "10.0.0.1".parse().ok());
@@ -232,7 +232,7 @@ fn nothing_outside_the_root_can_be_reached() {
             C::RemoveDirectory(b"../empty"),
             C::RemoveDirectory(b"up"),
         ];
-        // Who may write may move and remove a link, which is not what it leads to.
+        // A client with write access may move and remove a link, but not its target.
         let moved = (name != b"link").then_some([C::Rename([name, b"new"]), C::Delete(name)]);
         let commands = commands.into_iter().chain(moved.into_iter().flatten());
         for command in commands {
@@ -247,7 +247,7 @@ fn nothing_outside_the_root_can_be_reached() {
     }
     assert_eq!(fs::read(scene.dir.path().join("secret")).unwrap(), b"secret");
     assert!(!scene.dir.path().join("stolen").exists() && !scene.dir.path().join("new").exists());
-    // What is received goes where the session is, whatever the name says.
+    // Received files go to the session's directory, whatever the name is.
     assert_eq!(ask(&mut s, &C::Receive), Said::Text(String::new()));
     for (name, good) in [(&b"../x"[..], false), (b"up/x", false), (b"/etc/x", true)] {
         let info = FileInfo { name, size: Some(1), ..FileInfo::default() };
@@ -288,9 +288,9 @@ fn commands_that_write_are_off_unless_allowed_and_each_can_be_disabled() {
     assert!(scene.root().join("a.txt").exists());
 }
 
-/// As those of uploads are: the terminal of whoever lists the directory, and Windows, may act on some.
+/// As for uploads: the terminal of a user who lists the directory, and Windows, may act on some.
 #[test]
-fn names_of_what_is_made_are_cleaned() {
+fn created_names_are_cleaned() {
     let scene = Scene::new();
     let mut s = scene.session(all());
     let text = |text: &str| Said::Text(text.into());
@@ -381,7 +381,7 @@ fn settings_and_variables() {
 }
 
 #[test]
-fn only_users_come_in_and_guessing_is_slow_and_ends() {
+fn only_users_log_in_and_guessing_is_slow() {
     let scene = Scene::new();
     let file = format!("# people\nanna:{}\n", hash(b"right").unwrap());
     let users = Users::parse(&file).unwrap().with_delay(Duration::from_millis(50));
@@ -405,14 +405,14 @@ fn only_users_come_in_and_guessing_is_slow_and_ends() {
     }
     assert_eq!(said[..3], [no("Access denied"), no("Access denied"), no("Access denied")]);
     assert_eq!(said[5], no("Too many wrong passwords, try again in 1 s"));
-    // Who has come in from there before does not wait for that.
+    // A source that has logged in before does not wait for that.
     let began = std::time::Instant::now();
     let login = ask(&mut s, &C::Login([b"anna", b"right", b""]));
     assert_eq!(login, Said::Text("You are logged in".into()));
     assert!(began.elapsed() < Duration::from_secs(1));
     let log = scene.log.0.lock().unwrap().join("\n");
     assert!(log.contains("login: refused") && !log.contains("guess") && !log.contains("right"));
-    // Who guesses in many sessions at once has no more tries than in one.
+    // Guessing in many concurrent sessions gives no more attempts than in one.
     let users = Users::parse(&file).unwrap().with_delay(Duration::from_millis(50));
     let from = Some("10.0.0.2".parse().unwrap());
     let wrong = std::sync::atomic::AtomicUsize::new(0);
@@ -435,7 +435,7 @@ fn only_users_come_in_and_guessing_is_slow_and_ends() {
 }
 
 #[test]
-fn commands_of_the_host_are_bounded() {
+fn host_commands_are_bounded() {
     let scene = Scene::new();
     let mut s = scene.session(Rules { host: Some(scene.root()), ..all() });
     assert_eq!(ask(&mut s, &C::Host(b"cat a.txt; echo err >&2")), Said::Follows);
@@ -445,7 +445,7 @@ fn commands_of_the_host_are_bounded() {
 }
 
 #[test]
-fn lists_are_split_into_words_that_may_be_several_names() {
+fn lists_split_into_words_with_several_readings() {
     for (list, wanted) in [
         (" a {b c} d\\ e  {}", &["a", "{b c}", "d\\ e", "{}"][..]),
         ("\"a b\" c\"d\"", &["\"a b\"", "c\"d\""]),

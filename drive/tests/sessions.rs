@@ -1,4 +1,4 @@
-//! Sessions of a server that go wrong: each ends alone, and ends when it is told to.
+//! Sessions of a server that fail: each ends alone, and ends when it is told to.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
 use wetstring_proto::{Reply, Request, Store};
 
-/// How many names a stopped command may still be told.
+/// How many more names a stopped command may receive.
 const AFTER_STOP: u64 = 1;
 const STOP_AT: u64 = 1000;
 
@@ -132,12 +132,12 @@ fn every_long_command_ends_with_its_session() {
 }
 
 #[test]
-fn a_command_goes_through_so_many_names_and_brings_so_many() {
+fn names_and_files_per_command_are_limited() {
     let tree = Arc::new(Endless::new(None));
     let mut session = Session::new(tree, Rules::default(), "client", None);
     for (command, wanted) in [
         (get(b"*", false), "More than 100000 files"),
-        (get(b"* *", false), "More than 5000 files by several names: ask for fewer at once"),
+        (get(b"* *", false), "More than 5000 files for several names: request fewer at once"),
         (C::Directory(b"*"), "More than 100000 files"),
         (get(b"none*", false), "Too many names to look through"),
         (C::Directory(b"none*"), "Too many names to look through"),
@@ -147,7 +147,7 @@ fn a_command_goes_through_so_many_names_and_brings_so_many() {
 }
 
 #[test]
-fn a_copy_that_is_stopped_leaves_nothing() {
+fn an_aborted_copy_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("a"), vec![7; 1 << 20]).unwrap();
     let tree = LocalTree::open(dir.path()).unwrap();
@@ -164,7 +164,7 @@ fn a_copy_that_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn names_come_sorted_and_once_from_directories_longer_than_a_page() {
+fn large_directories_are_listed_sorted_and_once() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(dir.path().join("m/n")).unwrap();
     let mut wanted = Vec::new();
@@ -226,7 +226,7 @@ fn asks(at: std::net::SocketAddr, packet: &[u8]) -> String {
 }
 
 #[test]
-fn a_fault_in_one_session_ends_it_alone() {
+fn a_panic_ends_only_its_session() {
     let spec: LineSpec = "tcp-listen://127.0.0.1:0".parse().unwrap();
     let listener = Listener::of(&spec).unwrap().unwrap();
     let at = listener.address().unwrap();
@@ -258,7 +258,7 @@ fn a_fault_in_one_session_ends_it_alone() {
         serving.join().unwrap().unwrap();
     });
     let log = log.0.lock().unwrap();
-    let faults = log.iter().filter(|line| line.contains("a fault of this program")).count();
+    let faults = log.iter().filter(|line| line.contains("internal error")).count();
     assert_eq!(faults, 3, "{log:#?}");
     assert!(log.iter().any(|line| line.contains("a fault that a test has made")), "{log:#?}");
 }
@@ -359,7 +359,7 @@ fn through_a_hole(sandboxed: bool) -> (BTreeMap<&'static str, bool>, Vec<String>
 /// Each session's thread is bound to the root by the kernel, so that a fault in the code that looks at names opens
 /// nothing outside.
 #[test]
-fn the_kernel_keeps_a_session_inside() {
+fn landlock_confines_a_session() {
     assert_eq!(through_a_hole(false).0, [("inside", true), ("outside", true)].into());
     let (read, log) = through_a_hole(true);
     let said = |what: &str| log.iter().filter(|line| line.contains(what)).count();

@@ -1,4 +1,4 @@
-//! Real signals, to a process of our own: this test program, run again.
+//! Real signals, sent to our own process: this test program, run again.
 
 mod heed;
 
@@ -49,7 +49,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn the_second_signal_ends_hard_and_the_terminal_comes_back() {
+fn the_second_signal_ends_hard_and_restores_the_terminal() {
     if role().is_some() {
         let signals = Signals::install().unwrap();
         let _raw = Restore::raw(rustix::stdio::stdin()).unwrap();
@@ -71,7 +71,7 @@ fn the_second_signal_ends_hard_and_the_terminal_comes_back() {
     let echoes = || tcgetattr(&slave).unwrap().local_modes.contains(LocalModes::ECHO);
     assert!(echoes());
     let stdin = Stdio::from(slave.try_clone().unwrap());
-    let test = "the_second_signal_ends_hard_and_the_terminal_comes_back";
+    let test = "the_second_signal_ends_hard_and_restores_the_terminal";
     let (mut child, mut said) = again(test, "hang", stdin);
     wait_for(&mut said, "raw");
     assert!(!echoes());
@@ -87,13 +87,13 @@ fn the_second_signal_ends_hard_and_the_terminal_comes_back() {
 }
 
 #[test]
-fn a_signal_shortens_the_patience_to_what_is_left_of_a_second() {
+fn a_signal_limits_finish_to_one_second() {
     let usual = Duration::from_secs(2);
     let signals = Signals::detached().unwrap();
     assert_eq!((signals.since_first(), signals.patience(usual)), (None, usual));
     signals.raise(2);
     std::thread::sleep(Duration::from_millis(100));
-    // The second does not begin the second anew.
+    // The second does not begin the second again.
     signals.raise(2);
     assert!(signals.since_first().unwrap() >= Duration::from_millis(100));
     let left = signals.patience(usual);
@@ -105,17 +105,17 @@ fn a_signal_shortens_the_patience_to_what_is_left_of_a_second() {
 }
 
 #[test]
-fn a_source_that_stays_silent_does_not_hold_up_the_end() {
+fn a_silent_source_does_not_delay_the_end() {
     use wetstring_drive::disk::{DiskStore, SendOptions, Source};
     use wetstring_proto::file::{Reply, Request, Store};
-    let test = "a_source_that_stays_silent_does_not_hold_up_the_end";
+    let test = "a_silent_source_does_not_delay_the_end";
     if role().is_some() {
         Signals::install().unwrap();
         let mut store = DiskStore::sending(vec![Source::stdin(b"x")], SendOptions::default());
         assert!(matches!(store.answer(Request::Next), Reply::File(_)));
         let mut byte = [0];
         for _ in 0..2 {
-            // The second is asked for when the signal has come already.
+            // The second one is due when the signal has already arrived.
             eprintln!("waits");
             let read = store.answer(Request::Read { offset: 0, into: &mut byte });
             assert!(matches!(read, Reply::Failed(_)), "{read:?}");
@@ -145,7 +145,7 @@ fn a_source_that_stays_silent_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn a_panic_brings_the_terminal_back() {
+fn a_panic_restores_the_terminal() {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();

@@ -1,4 +1,4 @@
-//! The loop of `wst slip` over a port that can be told what to say: damage at the port, and how it ends.
+//! The loop of `wst slip` over a scripted port: damage at the port, and how it ends.
 
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
@@ -135,13 +135,13 @@ fn answered(line: &mut UnixStream) -> u8 {
     all[31]
 }
 
-/// A character that came damaged costs its frame, and no other; FF is a byte like others.
+/// A damaged character drops its frame, and no other; FF is a byte like others.
 #[test]
-fn a_damaged_character_costs_its_frame() {
+fn a_damaged_character_drops_its_frame() {
     let (mut line, running) = start();
     line.write_all(&marked(&ping(1))).unwrap();
     assert_eq!(answered(&mut line), 1);
-    // The checksums would not tell: what the port marked is the byte as it was sent.
+    // The checksums would not detect it: the byte marked by the port is the byte as sent.
     let mut damaged = marked(&ping(2));
     let at = damaged.len() - 2;
     damaged.splice(at..at, [0xFF, 0]);

@@ -30,7 +30,7 @@ fn forward(text: &str) -> Forward {
     text.parse().unwrap()
 }
 
-/// What became of a pair of stacks.
+/// The result of a pair of stacks.
 struct Ended {
     counts: [StackCounts; 2],
     answers: Vec<Answer>,
@@ -95,7 +95,7 @@ fn run(stacks: &mut [Stack; 2], stop: &AtomicBool, ping: bool) -> Ended {
                 longest_packet = longest_packet.max(packet.len());
                 stacks[1 - from].came(now, &packet);
                 moved = true;
-                // Queues are short; what has come is worked off at once.
+                // Queues are short; what has arrived is worked off at once.
                 stacks[1 - from].turn(now);
             }
         }
@@ -149,7 +149,7 @@ fn turned_round(stream: &mut TcpStream, len: usize) {
 }
 
 #[test]
-fn forwards_lead_over_the_line_and_back() {
+fn forwards_work_in_both_directions() {
     let server = reverser();
     let mut a = config(A, B);
     a.to_line = vec![forward(&format!("0:{B}:7000"))];
@@ -181,7 +181,7 @@ fn socks_words(stream: &mut TcpStream, words: &[u8], answer: usize) -> Vec<u8> {
 }
 
 #[test]
-fn socks_leads_to_addresses_behind_the_line_and_says_what_it_cannot() {
+fn socks_reaches_the_line_and_reports_failures() {
     let server = reverser();
     let mut a = config(A, B);
     a.socks = Some("127.0.0.1:0".parse().unwrap());
@@ -198,18 +198,18 @@ fn socks_leads_to_addresses_behind_the_line_and_says_what_it_cannot() {
 
     let mut stream = TcpStream::connect(at).unwrap();
     socks_words(&mut stream, &[5, 1, 0], 2);
-    assert_eq!(socks_words(&mut stream, &request(7001), 10)[..2], [5, 5], "nobody listens there");
+    assert_eq!(socks_words(&mut stream, &request(7001), 10)[..2], [5, 5], "nothing listens there");
 
     let mut stream = TcpStream::connect(at).unwrap();
     let name = [&[5, 1, 0, 5, 1, 0, 3, 3][..], b"box", &[0, 80]].concat();
-    assert_eq!(socks_words(&mut stream, &name, 12)[..4], [5, 0, 5, 4], "nobody looks names up");
+    assert_eq!(socks_words(&mut stream, &name, 12)[..4], [5, 0, 5, 4], "there is no name server");
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
     running.end();
 }
 
-/// What comes over the line reaches nothing that was not forwarded, and connections are counted.
+/// Data from the line reaches nothing that was not forwarded, and connections are counted.
 #[test]
-fn nothing_is_open_that_was_not_asked_for() {
+fn only_configured_ports_are_open() {
     let server = reverser();
     let mut a = config(A, B);
     a.to_line = vec![forward(&format!("0:{B}:{}", server.port()))];
@@ -224,7 +224,7 @@ fn nothing_is_open_that_was_not_asked_for() {
 }
 
 #[test]
-fn no_more_connections_than_there_is_memory_for() {
+fn connections_are_limited() {
     let server = reverser();
     let mut a = config(A, B);
     a.to_line = vec![forward(&format!("0:{B}:7000"))];
@@ -253,12 +253,12 @@ fn no_more_connections_than_there_is_memory_for() {
     assert_eq!(ended.counts[1].refused, 1);
 }
 
-/// A forward that could not lead anywhere is refused, not forgotten.
+/// A forward that cannot work is refused, not ignored.
 #[test]
-fn forwards_from_the_line_that_cannot_be_are_told() {
+fn impossible_forwards_are_reported() {
     for (forwards, wanted) in [
         (vec!["0:127.0.0.1:80"], "expected a port from 1 to 65535, got 0"),
-        (vec!["80:127.0.0.1:80", "80:127.0.0.1:81"], "expected a port that leads nowhere yet"),
+        (vec!["80:127.0.0.1:80", "80:127.0.0.1:81"], "expected an unused port"),
         (vec!["127.0.0.1:80:127.0.0.1:80"], "expected our address on the line, 10.9.0.1, or none"),
     ] {
         let from_line = forwards.into_iter().map(forward).collect();
@@ -328,9 +328,9 @@ impl Told {
     }
 }
 
-/// Who leaves a shell open overnight finds it open in the morning; who has gone is noticed.
+/// A shell left open overnight is still open in the morning; a peer that has gone is noticed.
 #[test]
-fn a_silent_connection_stays_while_its_partner_is_there() {
+fn an_idle_connection_stays_while_its_peer_is_alive() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = listener.local_addr().unwrap();
     let a = StackConfig { to_line: vec![forward(&format!("0:{B}:22"))], ..config(A, B) };
@@ -373,7 +373,7 @@ fn a_silent_connection_stays_while_its_partner_is_there() {
     drop(quiet);
     told.moment();
     assert_eq!(other.read(&mut byte).unwrap(), 0);
-    // Somebody cuts the line, and both ends let go.
+    // The line is cut, and both ends release the connection.
     told.cut = true;
     told.pass(Duration::from_secs(3600));
     assert_eq!(told.stacks.each_ref().map(Stack::open_connections), [0, 0]);
@@ -397,10 +397,10 @@ fn packet(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), numbers: [u32; 2], flags: 
     [ip, tcp].concat()
 }
 
-/// A partner that sends whatever it likes: ports that were not forwarded stay shut, whatever address is
+/// A peer that sends whatever it likes: ports that were not forwarded stay shut, whatever address is
 /// called and whoever says that he calls, and memory is what was agreed.
 #[test]
-fn a_hostile_partner_reaches_no_more_than_the_forward() {
+fn a_hostile_peer_reaches_only_the_forward() {
     let (open, shut) =
         (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
     for listener in [&open, &shut] {
@@ -437,6 +437,6 @@ fn a_hostile_partner_reaches_no_more_than_the_forward() {
         now += Duration::from_millis(7);
     }
     assert!(longest <= 64, "{longest} packets waited to leave");
-    assert!(shut.accept().is_err(), "nobody may get there");
+    assert!(shut.accept().is_err(), "it must not be reachable");
     assert!(stack.counts().joined <= 8);
 }

@@ -109,7 +109,7 @@ fn an_echo_longer_than_the_mtu_is_answered() {
 
 /// A fragment that is lost costs its packet, is counted, and holds nothing up.
 #[test]
-fn a_packet_with_a_hole_is_counted() {
+fn an_incomplete_packet_is_counted() {
     let mut stack = Stack::open(&config(A, B, 296), &mut |_| {}).unwrap();
     for (index, part) in routed(&echo_request(1000), 296).iter().enumerate() {
         if index != 1 {
@@ -126,7 +126,7 @@ fn a_packet_with_a_hole_is_counted() {
 
 /// Connections over a line of which every packet comes in fragments, out of order and some of them twice.
 #[test]
-fn connections_over_fragments_carry_what_was_sent() {
+fn connections_work_over_fragments() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = listener.local_addr().unwrap();
     let mut there = config(A, B, 1500);

@@ -1,6 +1,6 @@
-//! What stands under the final name is what came: parts that others move, replace or change are not called
-//! whole, parts that are being received are out of reach for the clients of a server, and nothing is continued
-//! that may be another file's.
+//! The file under the final name is what was received: parts that others move, replace or change are not called
+//! complete, parts being received are inaccessible to the clients of a server, and nothing is resumed that may
+//! be another file's.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -69,10 +69,10 @@ fn texts(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect()
 }
 
-/// Somebody who may write into the directory.
+/// Another process with write access to the directory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Hand {
-    /// Puts a file of his own in the part's place.
+    /// Puts its own file in the part's place.
     Replaces,
     /// Takes it away.
     Removes,
@@ -107,14 +107,14 @@ impl Hand {
     }
 }
 
-/// What came was whole, and what stands there is not: that is a failure, before and after the digest was given.
+/// The received data was complete, and the stored file is not: a failure, before and after the digest was sent.
 #[test]
-fn a_part_that_others_lay_hands_on_is_not_whole() {
+fn a_part_changed_by_others_is_not_complete() {
     let content = vec![b'.'; 100_000];
     for collision in [Collision::Rename, Collision::Replace, Collision::Backup, Collision::Append] {
         for hand in Hand::ALL {
             for late in [false, true] {
-                // What changes after it was compared would have to be looked at for ever.
+                // Changes after the comparison would need checks without end.
                 if late && hand == Hand::Changes {
                     continue;
                 }
@@ -139,7 +139,7 @@ fn a_part_that_others_lay_hands_on_is_not_whole() {
                 assert_ne!(record.outcome, FileOutcome::Stored, "{case}");
                 assert!(!record.verified, "{case}");
                 assert_eq!(fs::read_to_string(&at).unwrap(), "old", "{case}");
-                // What is somebody's own stays.
+                // The other process's own file stays.
                 let part = fs::read_to_string(directory.path().join("f.part")).ok();
                 let expected = (hand == Hand::Replaces).then(|| "evil".to_owned());
                 assert_eq!(part, expected, "{case}");
@@ -148,9 +148,9 @@ fn a_part_that_others_lay_hands_on_is_not_whole() {
     }
 }
 
-/// What came in order, and in any order.
+/// Data received in order, and in any order.
 #[test]
-fn what_is_stored_is_read_again_where_that_is_asked_for_or_cheap() {
+fn stored_data_is_read_again_if_requested_or_cheap() {
     let content = vec![b'.'; 100_000];
     for (verify, wait, found) in [
         (Verify::Stream, 0, false),
@@ -180,9 +180,9 @@ fn what_is_stored_is_read_again_where_that_is_asked_for_or_cheap() {
     }
 }
 
-/// A protocol without a digest asks for none: the store compares by itself.
+/// A protocol without a digest requests none: the store compares by itself.
 #[test]
-fn without_a_digest_of_the_sender_what_came_is_compared_with_what_is_stored() {
+fn without_a_digest_stored_data_is_compared_with_received_data() {
     let directory = directory();
     let options = ReceiveOptions { verify: Verify::Stored, ..ReceiveOptions::default() };
     let mut store = store(&directory, options);
@@ -194,9 +194,9 @@ fn without_a_digest_of_the_sender_what_came_is_compared_with_what_is_stored() {
     assert_eq!(all(directory.path()), texts(&[]), "nor is it kept to be continued");
 }
 
-/// A part that is kept is removed only if it still is the same file.
+/// A kept part is removed only if it is still the same file.
 #[test]
-fn what_is_discarded_is_what_was_kept() {
+fn only_the_kept_part_is_discarded() {
     let directory = directory();
     let mut store = store(&directory, ReceiveOptions::default());
     assert_eq!(offer(&mut store, named("f")), TAKEN);
@@ -215,9 +215,9 @@ fn what_is_discarded_is_what_was_kept() {
     assert_eq!(all(directory.path()), texts(&[("f.part", "evil"), ("g.part", "evil")]));
 }
 
-/// A stranger compares nothing. The length and date that he says tell one file from another.
+/// A stranger compares nothing. The stated length and date tell one file from another.
 #[test]
-fn a_part_is_continued_uncompared_only_for_the_same_file() {
+fn a_part_is_resumed_uncompared_only_for_the_same_file() {
     let first = FileInfo { size: Some(8), modified: Some(1_000), resume: true, ..named("f") };
     let cases = [
         ("the same", first, 4),
@@ -246,9 +246,9 @@ fn a_part_is_continued_uncompared_only_for_the_same_file() {
     }
 }
 
-/// One that is whole keeps nothing of what its sender said.
+/// A complete file keeps nothing of what its sender stated.
 #[test]
-fn a_file_under_its_name_is_continued_by_a_server_only_where_it_is_compared() {
+fn a_server_resumes_a_file_under_its_name_only_if_compared() {
     let info = FileInfo { size: Some(6), modified: Some(1), resume: true, ..named("f") };
     for (info, resume, offset) in [
         (info, Resume::Part, 0),
@@ -265,9 +265,9 @@ fn a_file_under_its_name_is_continued_by_a_server_only_where_it_is_compared() {
     }
 }
 
-/// What one client sends no other can delete, rename, replace, append to or move aside meanwhile.
+/// A file being sent by one client cannot be deleted, renamed, replaced, appended to or moved aside by another.
 #[test]
-fn a_part_that_is_being_received_is_out_of_reach() {
+fn a_part_being_received_is_inaccessible() {
     let directory = directory();
     let tree = Arc::new(LocalTree::open(directory.path()).unwrap());
     let session = |collision| {
@@ -307,7 +307,7 @@ fn a_part_that_is_being_received_is_out_of_reach() {
     assert!(close(&mut first, true));
     assert_eq!(all(directory.path()), texts(&[("f", &".".repeat(200_000))]));
 
-    // One that nobody is writing any more is a file like any other.
+    // A part that is no longer being written is a file like any other.
     let mut second = session(Collision::Backup);
     assert_eq!(offer(&mut second, named("h")), TAKEN);
     write(&mut second, 0, b"half");
@@ -317,7 +317,7 @@ fn a_part_that_is_being_received_is_out_of_reach() {
 
 /// A name that becomes busy after the offer is found at the end.
 #[test]
-fn what_another_began_to_receive_meanwhile_is_not_replaced() {
+fn a_file_received_by_another_session_is_not_replaced() {
     for collision in [Collision::Replace, Collision::Backup, Collision::Append] {
         let directory = directory();
         let options = || ReceiveOptions { collision, ..ReceiveOptions::default() };
@@ -334,9 +334,9 @@ fn what_another_began_to_receive_meanwhile_is_not_replaced() {
     }
 }
 
-/// A file that has other names, perhaps outside, is not written through them.
+/// A file with other names, perhaps outside, is not written through them.
 #[test]
-fn appending_does_not_reach_through_hard_links() {
+fn appending_does_not_follow_hard_links() {
     let (directory, outside) = (directory(), directory());
     let (at, other) = (directory.path().join("f"), outside.path().join("theirs"));
     fs::write(&other, "old,").unwrap();
@@ -353,7 +353,7 @@ fn appending_does_not_reach_through_hard_links() {
 }
 
 #[test]
-fn a_file_that_has_other_names_is_not_appended_to_under_those() {
+fn hard_linked_files_are_not_appended_to() {
     for quota in [None, Some(100), Some(30)] {
         let (inside, outside) = (directory(), directory());
         let secret = outside.path().join("secret");

@@ -7,7 +7,7 @@ use wetstring_drive::zone::offset_at;
 const WINTER_AND_SUMMER: [i64; 2] = [1_768_478_400, 1_784_116_800];
 
 #[test]
-fn the_offset_is_that_of_the_moment() {
+fn the_offset_includes_daylight_saving() {
     for (zone, offsets) in [
         ("America/New_York", [-5 * 3600, -4 * 3600]),
         ("Asia/Kolkata", [19_800, 19_800]),

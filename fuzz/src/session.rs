@@ -3,7 +3,7 @@
 use crate::Script;
 use std::net::SocketAddr;
 use wetstring_drive::datagram::secure::{
-    Agreed, Answer, Frame, GUESSES, Gate, HALVES, Heard, Initiator, OVERHEAD, Opened, Proved,
+    Agreed, Answer, Frame, GUESSES, Gate, GateOutput, HALVES, Initiator, OVERHEAD, Opened, Proved,
     SHORTEST,
 };
 use wetstring_drive::datagram::{Credentials, Phrase, Secret};
@@ -44,14 +44,14 @@ impl Door {
         let heard = self.gate.hear(self.now, address, frame, bytes.len(), &mut self.open);
         assert!(self.gate.waiting() <= HALVES, "{} handshakes", self.gate.waiting());
         match heard {
-            Heard::Nothing => (None, None),
-            Heard::Answer(answer) | Heard::Refused(answer, _) => {
+            GateOutput::Nothing => (None, None),
+            GateOutput::Answer(answer) | GateOutput::Refused(answer, _) => {
                 assert!(answer.len() <= bytes.len(), "{} for {}", answer.len(), bytes.len());
                 self.sums[from].1 += answer.len();
                 assert!(self.sums[from].1 <= self.sums[from].0, "{:?}", self.sums);
                 (Some(answer), None)
             }
-            Heard::Proved(proved) => (None, Some(*proved)),
+            GateOutput::Proved(proved) => (None, Some(*proved)),
         }
     }
 }

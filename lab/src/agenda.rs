@@ -1,11 +1,11 @@
-//! The agenda: what is to happen when, ordered by time and then by who came first.
+//! The agenda: future events, ordered by time and then by insertion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use wetstring_proto::Instant;
 
-/// Things to do, ordered by (time, sequence): two things at the same time come in the order in
-/// which they were put in, so that a run never depends on how a heap breaks ties.
+/// Future events, ordered by (time, sequence): two events at the same time come in the order of insertion, so
+/// that a run never depends on how a heap breaks ties.
 #[derive(Debug)]
 pub struct Agenda<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
@@ -51,18 +51,18 @@ impl<T> Agenda<T> {
         Self::default()
     }
 
-    /// Puts something in.
+    /// Inserts an event.
     pub fn put(&mut self, at: Instant, what: T) {
         self.heap.push(Reverse(Entry { at, sequence: self.sequence, what }));
         self.sequence += 1;
     }
 
-    /// When the first thing is due.
+    /// When the first event is due.
     pub fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
-    /// Takes the first thing that is due by `now`.
+    /// Takes the first event due by `now`.
     pub fn take(&mut self, now: Instant) -> Option<(Instant, T)> {
         if self.next()? > now {
             return None;
@@ -70,12 +70,12 @@ impl<T> Agenda<T> {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.what))
     }
 
-    /// How many things are in it.
+    /// Number of events.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether there is nothing to do.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }

@@ -1,17 +1,17 @@
-//! Elements in a row: a line behind a modem behind a line.
+//! Elements in series: a line behind a modem behind a line.
 
 use crate::element::{Element, End, Usage};
 use std::collections::VecDeque;
 use wetstring_proto::{Cx, Instant};
 
-/// Bytes that wait between two elements of a row, at most, in each direction.
+/// Maximum bytes between two elements of a chain, per direction.
 const JOINT_BYTES: usize = 64;
 
-/// Elements in a row, which are one element again. The B end of each is joined to the A end of the
-/// next. Only for elements that carry bytes.
+/// Elements in series, forming one element. The B end of each is connected to the A end of the next. Only for
+/// elements that carry bytes.
 pub struct Chain {
     elements: Vec<Box<dyn Element>>,
-    /// By joint, then by the end from which the bytes come.
+    /// By joint, then by the end that the bytes come from.
     joints: Vec<[VecDeque<u8>; 2]>,
 }
 
@@ -22,7 +22,7 @@ impl std::fmt::Debug for Chain {
 }
 
 impl Chain {
-    /// A row of these.
+    /// A chain of these.
     ///
     /// # Panics
     ///
@@ -35,7 +35,7 @@ impl Chain {
         Self { elements, joints }
     }
 
-    /// The element that has this end of the row.
+    /// The element at this end of the chain.
     fn at(&self, end: End) -> usize {
         match end {
             End::A => 0,
@@ -114,7 +114,7 @@ impl Element for Chain {
     }
 
     fn usage(&self, end: End) -> Usage {
-        // What was taken is known at the near end, what came out at the far end.
+        // The near end counts what was taken, the far end what was delivered.
         let mut usage = self.elements[self.at(end)].usage(end);
         usage.bytes_out = self.elements[self.at(end.other())].usage(end).bytes_out;
         usage

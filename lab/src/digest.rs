@@ -1,9 +1,9 @@
-//! The normalised digest of a run: what went over the wire and when, and how it ended.
+//! The normalised digest of a run: the bytes on the wire with their times, and the outcomes.
 //!
-//! It covers the bytes that each end put on the wire, with the virtual time of each, and the outcomes. It
-//! does not cover how the bytes were cut into writes, in which order the two ends were served at one
-//! moment, trace lines, or the wording of any message. A change that claims to leave a protocol's
-//! behaviour alone must leave this digest alone; `lab/tests/digests.rs` has those of the swarm.
+//! It covers the bytes that each end put on the wire, with the virtual time of each, and the outcomes. It does
+//! not cover how the bytes were split into writes, the order in which the ends were served at one time, trace
+//! lines, or the wording of messages. A change that claims not to affect a protocol's behaviour must not change
+//! this digest; `lab/tests/digests.rs` has those of the swarm.
 
 use crate::element::{Element, End, Unit};
 use std::ops::DerefMut;
@@ -12,18 +12,18 @@ use wetstring_proto::engine::{Blame, Failure, FailureKind, Outcome};
 use wetstring_proto::{Cx, Instant};
 use xxhash_rust::xxh3::Xxh3;
 
-/// What one end has put on the wire so far.
+/// The bytes that one end has put on the wire so far.
 #[derive(Clone, Default)]
 struct Sent {
     hash: Xxh3,
-    /// The moment of the bytes that came last, and how many there were at it.
+    /// The time of the last bytes, and how many there were at it.
     at: Option<Instant>,
     len: u64,
 }
 
 impl Sent {
     fn bytes(&mut self, at: Instant, bytes: &[u8], datagram: bool) {
-        // Bytes of one moment are one piece, however they were cut; a datagram always is one.
+        // Bytes of one time are one piece, however they were split; a datagram always is one.
         if datagram || self.at != Some(at) {
             self.hash.update(&self.len.to_le_bytes());
             self.hash.update(&at.as_nanos().to_le_bytes());
@@ -58,19 +58,19 @@ impl std::fmt::Debug for Wire {
 }
 
 impl Wire {
-    /// A run that the swarm has caught in a panic has a digest, too.
+    /// A run in which the swarm has caught a panic has a digest, too.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The line took these bytes from `end`.
+    /// The line accepted these bytes at `end`.
     pub fn sent(&self, at: Instant, end: End, bytes: &[u8], unit: Unit) {
         if !bytes.is_empty() {
             self.state().sent[end.index()].bytes(at, bytes, unit == Unit::Datagrams);
         }
     }
 
-    /// An engine came to this outcome at this time; `index` says which of those of the run.
+    /// An engine's outcome at this time; `index` is its number in the run.
     pub fn settled(&self, at: Instant, index: usize, outcome: Outcome) {
         let hash = &mut self.state().outcomes;
         hash.update(&[index as u8]);
@@ -78,14 +78,14 @@ impl Wire {
         hash.update(code(outcome).as_bytes());
     }
 
-    /// Something else that is part of the outcome.
+    /// Another part of the outcome.
     pub fn note(&self, what: &str) {
         let hash = &mut self.state().outcomes;
         hash.update(what.as_bytes());
         hash.update(b"\n");
     }
 
-    /// The digest of all that was collected.
+    /// The digest of everything collected.
     pub fn digest(&self) -> u64 {
         let state = self.state();
         let mut all = Xxh3::new();
@@ -97,7 +97,7 @@ impl Wire {
     }
 }
 
-/// An outcome in a word of this module, so that nothing depends on what a person is told.
+/// An outcome as a word of this module, so that nothing depends on user-visible texts.
 fn code(outcome: Outcome) -> String {
     let Outcome::Failed(Failure { blame, kind }) = outcome else { return "done;".to_owned() };
     let blame = match blame {
@@ -128,7 +128,7 @@ fn code(outcome: Outcome) -> String {
     format!("{blame}:{kind};")
 }
 
-/// An element, with a digest of what is put into it. `E` is a reference to the element, or its box.
+/// An element, with a digest of its input. `E` is a reference to the element, or its box.
 pub struct Tap<E> {
     inner: E,
     wire: Wire,

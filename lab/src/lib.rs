@@ -1,18 +1,18 @@
 //! A deterministic laboratory of lines and hosts.
 //!
-//! The engines that move real files run here in virtual time over models of lines. Nothing asks a
-//! clock, an operating system or a random device: a seed and a text such as
-//! `9600,delay=250ms,burst=8@2s` describe a run completely, and running it twice gives the same
-//! trace, byte for byte.
+//! The engines that move real files run here in virtual time over models of lines. Nothing reads a clock, an
+//! operating system or a random device: a seed and a text such as `9600,delay=250ms,burst=8@2s` describe a run
+//! completely, and running it twice gives the same trace, byte for byte.
 //!
-//! The rooms: [`element`] is the contract of everything that lies between two engines, [`serial`]
-//! is the first element, [`chain`] puts elements in a row, [`pair`] runs two engines over an
-//! element, [`net`], [`host`], [`tcp`] and [`quic`] are networks,
-//! computers, and TCP and QUIC between them, [`imp`] is the ARPANET's subnet, [`share`] lets several of them share one path, [`slip`] carries packets over a serial line, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
-//! faults by seed, [`agenda`] orders time and [`random`] is the only source of chance.
+//! The modules: [`element`] is the interface of everything between two engines, [`serial`] is the basic
+//! element, [`chain`] connects elements in series, [`pair`] runs two engines over an element, [`net`],
+//! [`host`], [`tcp`] and [`quic`] are networks, computers, and TCP and QUIC between them, [`imp`] is the
+//! ARPANET's subnet, [`share`] lets several of them share one path, [`slip`] carries packets over a serial
+//! line, [`store`] has files in memory, [`trace`] records events, [`swarm`] looks for faults by seed,
+//! [`agenda`] orders time and [`random`] is the only source of randomness.
 //!
-//! Time is whole nanoseconds and rates are whole bits per second; remainders are carried, and no
-//! floating point number decides anything.
+//! Time is whole nanoseconds and rates are whole bits per second; remainders are carried, and no floating point
+//! number affects a result.
 #![forbid(unsafe_code)]
 
 pub mod agenda;

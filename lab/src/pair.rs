@@ -4,13 +4,12 @@
 //! store <-> engine A <-> port A <-> element <-> port B <-> engine B <-> store
 //! ```
 //!
-//! The doors are used exactly as the real loop uses them: writes are small and are taken in part,
-//! bytes that an engine does not take wait in the port, timers run when they are due. Time jumps
-//! from one event to the next, so a transfer of an hour takes a moment.
+//! The engines are called exactly as by the real loop: writes are small and may be accepted in part, bytes that
+//! an engine does not accept stay in the port, timers run when they are due. Time jumps from one event to the
+//! next, so a transfer of an hour takes a moment.
 //!
-//! Over an element that carries datagrams, one that an engine lends is offered whole and one that
-//! comes out is given whole; one that an engine does not take waits in the port, and those behind
-//! it in the element.
+//! Over an element that carries datagrams, an engine's datagram is offered whole and one that comes out is
+//! delivered whole; one that an engine does not accept stays in the port, and later ones in the element.
 
 mod visit;
 
@@ -27,34 +26,34 @@ use wetstring_proto::stats::Stats;
 use wetstring_proto::trace::{Act as Traced, TraceEvent};
 use wetstring_proto::{Duration, Instant};
 
-/// Bytes that a port takes from an engine, or gives to it, at a time.
+/// Bytes that a port accepts from an engine, or delivers to it, at a time.
 const PORT_BYTES: usize = 64;
-/// So many calls at one moment without the time going on are a storm.
+/// Livelock limit: calls at one time.
 const CALLS_AT_ONE_TIME: u64 = 200_000;
-/// So many turns of the loop without the time going on, too.
+/// Livelock limit: loop turns at one time.
 const TURNS_AT_ONE_TIME: u32 = 1000;
-/// So many timers that run out at one moment, too.
+/// Livelock limit: timer expirations at one time.
 const TIMERS_AT_ONE_TIME: u32 = 100;
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// Both engines are over.
+    /// Both engines have ended.
     Over,
-    /// Nothing is under way, no timer runs, and at least one engine is not over.
+    /// Nothing is under way, no timer is set, and at least one engine has not ended.
     Stalled,
-    /// The virtual time came to its limit.
+    /// The limit of virtual time was reached.
     TimeLimit,
-    /// The number of events came to its limit.
+    /// The limit of events was reached.
     EventLimit,
-    /// Something kept on happening at one moment: timers, requests, bytes.
+    /// Livelock: virtual time is not advancing because of timers, requests or bytes.
     Storm,
-    /// What was to be measured is.
+    /// The measurement is complete.
     Measured,
 }
 
 impl Stop {
-    /// The word in a trace.
+    /// The name in a trace.
     const fn word(self) -> &'static str {
         match self {
             Self::Over => "over",
@@ -70,26 +69,26 @@ impl Stop {
 impl std::fmt::Display for Stop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Over => "both engines are over",
-            Self::Stalled => "stalled: nothing is under way and no timer runs",
-            Self::TimeLimit => "the virtual time came to its limit",
-            Self::EventLimit => "the number of events came to its limit",
-            Self::Storm => "something does not let the time go on",
-            Self::Measured => "what was to be measured is",
+            Self::Over => "both engines have ended",
+            Self::Stalled => "stalled: nothing is under way and no timer is set",
+            Self::TimeLimit => "limit of virtual time reached",
+            Self::EventLimit => "limit of events reached",
+            Self::Storm => "livelock: virtual time is not advancing",
+            Self::Measured => "the measurement is complete",
         })
     }
 }
 
-/// Something that is done to a run at a time.
+/// A scheduled action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// The person at this end wishes something.
+    /// The user at this end gives a command.
     Command(End, Command),
     /// The faults of the element stop.
     Calm,
 }
 
-/// A run: what lies between, the limits, and what is done when.
+/// A run: the element, the limits, and the scheduled actions.
 pub struct Pair<'a> {
     element: &'a mut dyn Element,
     agenda: Agenda<Act>,
@@ -110,28 +109,28 @@ impl std::fmt::Debug for Pair<'_> {
     }
 }
 
-/// What became of one side.
+/// The result of one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SideReport {
-    /// Its outcome, if it came to one.
+    /// Its outcome, if it has one.
     pub outcome: Option<Outcome>,
     /// When the outcome was fixed.
     pub settled_at: Option<Instant>,
     /// Its counters.
     pub stats: Stats,
-    /// How often it reported a whole file.
+    /// Number of complete files reported.
     pub files_done: u64,
-    /// How often it reported a whole file whose digests were compared.
+    /// Number of complete files reported whose digests were compared.
     pub files_verified: u64,
-    /// How often it reported a file refused or cancelled.
+    /// Number of files reported refused or cancelled.
     pub files_skipped: u64,
-    /// What the line carried of what it sent.
+    /// Line statistics of its direction.
     pub usage: Usage,
-    /// Bytes that its store was given.
+    /// Bytes given to its store.
     pub written: u64,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PairReport {
     /// Why it ended.
@@ -140,18 +139,18 @@ pub struct PairReport {
     pub sides: [SideReport; 2],
     /// When both outcomes were fixed, or else when the run ended.
     pub elapsed: Duration,
-    /// When the run ended, lingering included.
+    /// When the run ended, including lingering.
     pub ended_at: Instant,
-    /// How many different moments there were.
+    /// Number of different times.
     pub events: u64,
-    /// Bytes that both stores were given in the window, if it was over before the run was.
+    /// Bytes given to both stores in the window, if it ended before the run.
     pub window_bytes: Option<u64>,
-    /// When end A had sent the first of its files' bytes, and when the last for the first time.
+    /// When end A had sent the first byte of its files, and when the last for the first time.
     pub sending: Option<(Instant, Instant)>,
 }
 
 impl PairReport {
-    /// Whether both sides ended in good order.
+    /// Whether both sides ended well.
     pub fn is_done(&self) -> bool {
         self.sides.iter().all(|side| side.outcome == Some(Outcome::Done))
     }
@@ -163,7 +162,7 @@ impl PairReport {
     }
 }
 
-/// From when to when a sender sent what it had not sent before.
+/// When a sender began and finished sending new data.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sending {
     bytes: u64,
@@ -179,7 +178,7 @@ impl Sending {
     }
 }
 
-/// Hears what an engine tells, and when.
+/// Receives an engine's events, with their times.
 type Tell<'a> = dyn FnMut(Instant, &Event<'_>) + 'a;
 
 /// One engine with its store and its port.
@@ -188,19 +187,19 @@ pub(crate) struct Side<'a> {
     who: &'static str,
     pub(crate) engine: &'a mut dyn Engine,
     store: &'a mut dyn Store,
-    /// Is told what the engine tells.
+    /// Receives the engine's events.
     tell: Option<&'a mut Tell<'a>>,
-    /// What came out of the element and was not taken yet.
+    /// Output of the element that was not accepted yet.
     inbox: Vec<u8>,
-    /// How many bytes of the inbox that is.
+    /// How many bytes of the inbox are consumed.
     held: usize,
-    /// The element took less than was offered.
+    /// The element accepted less than was offered.
     held_back: bool,
     pub(crate) report: SideReport,
 }
 
 impl<'a> Pair<'a> {
-    /// A run over this element, of at most a day and a hundred million events.
+    /// A run over this element, limited to a day and a hundred million events.
     pub fn new(element: &'a mut dyn Element) -> Self {
         Self {
             element,
@@ -212,14 +211,14 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Measures what arrives between two moments, and ends the run with the second.
+    /// Measures data received between two times, and ends the run at the second.
     #[must_use]
     pub fn window(mut self, window: Window) -> Self {
         self.meter = Some(Meter::new(window));
         self
     }
 
-    /// Bytes that a port takes or gives at a time; 64 unless set.
+    /// Bytes that a port accepts or delivers at a time; default 64.
     #[must_use]
     pub fn port_buffer(mut self, bytes: usize) -> Self {
         self.port_buffer = bytes.max(1);
@@ -233,14 +232,14 @@ impl<'a> Pair<'a> {
         self
     }
 
-    /// Stops after so many events.
+    /// Stops after this many events.
     #[must_use]
     pub fn event_limit(mut self, limit: u64) -> Self {
         self.event_limit = limit;
         self
     }
 
-    /// Does something at a time.
+    /// Schedules an action.
     #[must_use]
     pub fn at(mut self, time: Duration, act: Act) -> Self {
         self.agenda.put(Instant::ZERO + time, act);
@@ -329,7 +328,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Uses all doors until nothing moves any more at this moment; false if that does not end.
+    /// Calls everything until nothing moves any more at this time; false if that does not end.
     pub(crate) fn settle(
         &mut self,
         sides: &mut [Side<'_>; 2],
@@ -361,7 +360,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The next moment at which something happens.
+    /// The next time at which something happens.
     pub(crate) fn next(&self, sides: &[Side<'_>; 2]) -> Option<Instant> {
         let mut next = self.agenda.next();
         let mut sooner = |time: Option<Instant>| {
@@ -406,7 +405,7 @@ impl<'a> Side<'a> {
         self.engine.tick(&mut Cx { now, trace: &mut trace });
     }
 
-    /// Answers the store door until it is closed.
+    /// Answers the engine's store requests until there are none.
     fn ask(&mut self, now: Instant, recorder: &mut Recorder, calls: &mut u64) -> bool {
         let mut moved = false;
         while *calls <= CALLS_AT_ONE_TIME {
@@ -478,7 +477,7 @@ impl<'a> Side<'a> {
             let mut trace = recorder.of(self.who);
             let mut cx = Cx { now, trace: &mut trace };
             let taken = match self.engine.status() {
-                // What comes after the end belongs to somebody else: here, to nobody.
+                // Bytes after the end are not for the engine: here they are dropped.
                 Status::Over(_) => waiting.len(),
                 _ => self.engine.receive(&mut cx, waiting).min(waiting.len()),
             };
@@ -491,7 +490,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Hears what the engine has to tell, and notes an outcome.
+    /// Handles the engine's events, and notes an outcome.
     fn listen(&mut self, now: Instant, recorder: &mut Recorder) {
         while let Some(event) = self.engine.event() {
             match event {

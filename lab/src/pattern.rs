@@ -1,7 +1,7 @@
-//! Files that are too long to be kept: their content follows from the place.
+//! Files too long to be kept in memory: their content is a function of the offset.
 //!
-//! A scenario that moves half a gigabyte, or goes on until it has been measured, needs no memory for
-//! it: the source makes what is read, the sink compares what is written, and both know the digests.
+//! A scenario that moves half a gigabyte, or runs until it has been measured, needs no memory for it: the
+//! source generates what is read, the sink compares what is written, and both know the digests.
 
 use std::collections::BTreeMap;
 use wetstring_proto::file::{DigestKind, FileInfo, Left, Reply, Request, Store, StoreError};
@@ -9,10 +9,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// A prime, so that a lost or doubled packet of any usual length shows.
 const PERIOD: usize = 65_521;
-/// Bytes that are made or compared at a time.
+/// Bytes generated or compared at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Bytes whose values follow from their places.
+/// Bytes whose values are a function of their offsets.
 #[derive(Clone, Debug)]
 pub struct Pattern(Vec<u8>);
 
@@ -30,7 +30,7 @@ impl Pattern {
         Self((0..PERIOD + CHUNK).map(|place| value(place)[0]).collect())
     }
 
-    /// The bytes from `offset` on: as many as are at hand, at least one and at most `most`.
+    /// The bytes from `offset` on: at least one and at most `most`.
     pub fn at(&self, offset: u64, most: usize) -> &[u8] {
         let place = (offset % PERIOD as u64) as usize;
         &self.0[place..place + most.min(CHUNK)]
@@ -113,23 +113,23 @@ impl Store for PatternSource {
     }
 }
 
-/// A receiver's store: compares what comes, at whatever place, and keeps nothing.
+/// A receiver's store: compares data at any offset, and keeps nothing.
 #[derive(Clone, Debug, Default)]
 pub struct PatternSink {
     pattern: Pattern,
-    /// What has come, as ranges that do not touch: ends by beginnings.
+    /// What has arrived, as ranges that do not touch: ends by beginnings.
     ranges: BTreeMap<u64, u64>,
     complete: bool,
     wrong: bool,
 }
 
 impl PatternSink {
-    /// Nothing has come.
+    /// Nothing has arrived.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether a whole file of this length came, each byte as it should be.
+    /// Whether a whole file of this length was received correctly.
     pub fn has_all(&self, len: u64) -> bool {
         let whole = match self.ranges.len() {
             0 => len == 0,
@@ -139,7 +139,7 @@ impl PatternSink {
         self.complete && !self.wrong && whole
     }
 
-    /// Whether a byte came that is not the one of its place.
+    /// Whether a wrong byte was received.
     pub fn is_wrong(&self) -> bool {
         self.wrong
     }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_has_one_byte() {
+    fn each_offset_has_one_value() {
         let pattern = Pattern::new();
         let mut whole = Vec::new();
         while whole.len() < 300_000 {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_knows_what_is_missing_and_what_is_wrong() {
+    fn the_sink_detects_missing_and_wrong_bytes() {
         let pattern = Pattern::new();
         let mut sink = PatternSink::new();
         let put = |sink: &mut PatternSink, offset: u64, len: usize, from: u64| {

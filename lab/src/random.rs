@@ -1,9 +1,8 @@
-//! Chance, by seed: one stream per (seed, element, purpose).
+//! Seeded randomness: one stream per (seed, element, purpose).
 //!
-//! A stream's state is derived from the text `element`, a zero byte and `purpose`, hashed with
-//! XXH3 under the seed; the generator is xoshiro256**. Both are fixed for ever: a seed that failed
-//! once fails again. Because each purpose has its own stream, a new element or a new kind of noise
-//! disturbs none of the others.
+//! A stream's state is derived from the text `element`, a zero byte and `purpose`, hashed with XXH3 under the
+//! seed; the generator is xoshiro256**. Both are fixed permanently: a seed that failed once fails again.
+//! Because each purpose has its own stream, a new element or a new kind of noise affects none of the others.
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -45,7 +44,7 @@ impl Random {
         }
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low).saturating_add(1))
     }

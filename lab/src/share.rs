@@ -1,4 +1,4 @@
-//! Several transfers over one path at once: who gets how much of it.
+//! Several transfers over one path at once, and the share of each.
 //!
 //! ```text
 //! netblt   A -> \                                   / -> B
@@ -6,8 +6,8 @@
 //! netblt   A -> /                                   \ -> B
 //! ```
 //!
-//! Each flow has ends of its own and moves a file that does not end. Windows are not in the way:
-//! what each takes is what its congestion control, or NETBLT's rate, makes it take.
+//! Each flow has its own ends and moves an endless file. Windows are not the limit: each takes the share of its
+//! congestion control, or of NETBLT's rate control.
 
 use crate::element::{Element, End};
 use crate::net::headers::{Headers, UDP_BYTES};
@@ -21,7 +21,7 @@ use crate::trace::Recorder;
 use wetstring_proto::netblt;
 use wetstring_proto::{Cx, Duration, Instant, NoTrace};
 
-/// What moves the bytes of a flow.
+/// The transport of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mover {
     /// NETBLT over UDP with these settings at both ends.
@@ -30,7 +30,7 @@ pub enum Mover {
     Transport(Comparator),
 }
 
-/// One of those that share.
+/// A flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
     /// What moves its bytes.
@@ -54,7 +54,7 @@ pub struct Sharing {
 const ENDLESS: u64 = 1 << 50;
 /// Bytes that are offered to a connection at a time.
 const CHUNK: usize = 1 << 15;
-/// Calls at one moment beyond which the time does not go on.
+/// Livelock limit: calls at one time.
 const CALLS_AT_ONE_TIME: u32 = 1000;
 
 /// Both ends of NETBLT, and their stores.
@@ -103,12 +103,12 @@ impl<'a> Runner<'a> {
         Self::Engines(Pair::new(element).port_buffer(DATAGRAM_MAX), Box::new([a, b]))
     }
 
-    /// Lets everything happen that happens now.
+    /// Processes everything that happens now.
     fn turn(&mut self, now: Instant, into: &mut [u8]) {
         match self {
             Self::Engines(pair, sides) => {
                 let ends = pair.settle(sides, now, &mut Recorder::off());
-                assert!(ends, "something keeps on happening at {now}");
+                assert!(ends, "livelock: virtual time is not advancing at {now}");
             }
             Self::Bytes { element, pattern, sent, came, until } => {
                 let cx = &mut Cx { now, trace: &mut NoTrace };
@@ -146,11 +146,11 @@ impl<'a> Runner<'a> {
 }
 
 impl Sharing {
-    /// Bytes that came to the far end of each flow in each of so many periods: `[period][flow]`.
+    /// Bytes received at the far end of each flow in each period: `[period][flow]`.
     ///
     /// # Panics
     ///
-    /// If other bytes come than were sent, or if something does not let the time go on.
+    /// If other bytes are received than were sent, or virtual time does not advance.
     pub fn run(&self, period: Duration, count: usize) -> Vec<Vec<u64>> {
         let shared = Shared::flows(&self.path, self.flows.len().min(255) as u8);
         let mut engines: Vec<Option<Engines>> = self.flows.iter().map(Flow::engines).collect();
@@ -175,7 +175,10 @@ impl Sharing {
             let begun = |flow: usize| now >= Instant::ZERO + self.flows[flow].from;
             // What one of them takes out of the path may be another's.
             for call in 0.. {
-                assert!(call < CALLS_AT_ONE_TIME, "the time does not go on at {now}");
+                assert!(
+                    call < CALLS_AT_ONE_TIME,
+                    "livelock: virtual time is not advancing at {now}"
+                );
                 let mut again = false;
                 for (_, runner) in runners.iter_mut().enumerate().filter(|(flow, _)| begun(*flow)) {
                     runner.turn(now, &mut into);
@@ -203,7 +206,7 @@ impl Sharing {
         periods
     }
 
-    /// What lies between the ends of a flow.
+    /// The element between the ends of a flow.
     fn element(&self, flow: &Flow, path: Shared) -> Box<dyn Element> {
         let Mover::Transport(comparator) = flow.mover else {
             return Box::new(Headers::new(Box::new(path), UDP_BYTES));
@@ -234,8 +237,7 @@ impl Sharing {
 }
 
 impl Flow {
-    /// A flow that begins at the beginning: `netblt`, or a comparator's name. `None` if there is no
-    /// such.
+    /// A flow that starts at time 0: `netblt`, or a comparator's name. `None` if there is no such.
     pub fn of(name: &str) -> Option<Self> {
         let mover = match name {
             "netblt" => Mover::Netblt(Box::default()),

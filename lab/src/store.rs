@@ -7,7 +7,7 @@ use wetstring_proto::file::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Content that is made, not kept: the same kind, seed and length give the same bytes for ever.
+/// Generated content: the same kind, seed and length always give the same bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// All bytes equally likely; cannot be compressed.
@@ -125,7 +125,7 @@ impl MemoryFile {
     }
 }
 
-/// A sender's store: gives these files, one after the other.
+/// A sender's store: offers these files, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct MemorySource {
     files: Vec<MemoryFile>,
@@ -207,24 +207,24 @@ impl Store for MemorySource {
     }
 }
 
-/// What a sink says to an offer.
+/// A sink's answer to an offer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
-    /// Yes, from the start.
+    /// Accept, from the start.
     #[default]
     Accept,
-    /// No.
+    /// Refuse.
     Refuse(Refusal),
-    /// Yes, from the end of what is here of that name; from the start if there is nothing.
+    /// Accept, from the end of the existing part of that name; from the start if there is none.
     Resume,
 }
 
-/// A file as it arrived.
+/// A received file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
     /// Name as the protocol gave it.
     pub name: Vec<u8>,
-    /// Content, the part that was here before included.
+    /// Content, including the part that existed before.
     pub bytes: Vec<u8>,
     /// The size that was announced.
     pub size: Option<u64>,
@@ -249,7 +249,7 @@ struct Pieces {
     held: Vec<(u64, u64)>,
 }
 
-/// A receiver's store: keeps what comes.
+/// A receiver's store: keeps what it receives.
 #[derive(Clone, Debug, Default)]
 pub struct MemorySink {
     policy: Policy,
@@ -274,14 +274,14 @@ impl MemorySink {
         Self::default()
     }
 
-    /// Says this to every offer.
+    /// Gives this answer to every offer.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Has this part of a file already.
+    /// Already has this part of a file.
     #[must_use]
     pub fn with_partial(mut self, name: &str, bytes: &[u8]) -> Self {
         self.partial.push((name.as_bytes().to_vec(), bytes.to_vec()));
@@ -295,7 +295,7 @@ impl MemorySink {
         self
     }
 
-    /// Has these parts of a file already, and takes writes in any order.
+    /// Already has these parts of a file, and takes writes in any order.
     #[must_use]
     pub fn with_pieces(mut self, name: &str, bytes: &[u8], pieces: &[(u64, u64)]) -> Self {
         let (name, bytes) = (name.as_bytes().to_vec(), bytes.to_vec());
@@ -304,7 +304,7 @@ impl MemorySink {
         self
     }
 
-    /// Refuses this file, whatever it says to others.
+    /// Refuses this file, whatever the policy is.
     #[must_use]
     pub fn without(mut self, name: &str, why: Refusal) -> Self {
         self.unwanted.push((name.as_bytes().to_vec(), why));
@@ -324,14 +324,14 @@ impl MemorySink {
         }
     }
 
-    /// Has room for so many bytes in all; then it fails with [`StoreError::NoSpace`].
+    /// Has room for this many bytes in all; then it fails with [`StoreError::NoSpace`].
     #[must_use]
     pub fn with_space(mut self, bytes: u64) -> Self {
         self.space = Some(bytes);
         self
     }
 
-    /// What has come, in order, whole or not.
+    /// The received files, in order, complete or not.
     pub fn received(&self) -> &[Received] {
         &self.received
     }
@@ -346,13 +346,13 @@ impl MemorySink {
         &self.refused
     }
 
-    /// Whether the receiver broke the contract: wrote backwards, over a hole, or without a file.
+    /// Whether the receiver violated the contract: wrote backwards, over a hole, or without a file.
     pub fn broken_order(&self) -> bool {
         self.broken_order
     }
 
     fn offer(&mut self, info: FileInfo<'_>) -> Reply<'static> {
-        // Offered again while it is open: what is here was of no use.
+        // Offered again while it is open: the existing data was useless.
         let again = core::mem::take(&mut self.open)
             && self.received.pop_if(|last| last.name == info.name).is_some();
         if let Some(why) = self.refusal(info.name) {

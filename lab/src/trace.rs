@@ -1,7 +1,7 @@
 //! The record of a run: one text line per event, in a stable order.
 //!
-//! `TIME who event...`, for example `1.250000000 A sent D n=3 len=94`. The same record is log,
-//! golden file and determinism oracle.
+//! `TIME who event...`, for example `1.250000000 A sent D n=3 len=94`. The same record is log, golden file and
+//! determinism oracle.
 
 use crate::digest::Wire;
 use std::fmt::Write as _;
@@ -70,17 +70,17 @@ impl Recorder {
         self.hash.digest()
     }
 
-    /// What the swarm's runs collect the normalised digest of what they put on the wire in.
+    /// Collects the normalised digest of the wire for the swarm's runs.
     pub fn wire(&self) -> &Wire {
         &self.wire
     }
 
-    /// The trace that `who` writes into. A word without spaces.
-    pub fn of<'a>(&'a mut self, who: &'static str) -> Voice<'a> {
-        Voice { recorder: self, who }
+    /// The trace for `who`: a name without spaces.
+    pub fn of<'a>(&'a mut self, who: &'static str) -> NamedTrace<'a> {
+        NamedTrace { recorder: self, who }
     }
 
-    /// Writes one line of `who`.
+    /// Writes one line for `who`.
     pub fn note(&mut self, at: Instant, who: &str, what: &TraceEvent<'_>) {
         if !self.listening {
             return;
@@ -97,14 +97,14 @@ impl Recorder {
     }
 }
 
-/// One of those who write into a [`Recorder`].
+/// A named source of a [`Recorder`].
 #[derive(Debug)]
-pub struct Voice<'a> {
+pub struct NamedTrace<'a> {
     recorder: &'a mut Recorder,
     who: &'static str,
 }
 
-impl Trace for Voice<'_> {
+impl Trace for NamedTrace<'_> {
     fn record(&mut self, at: Instant, event: &TraceEvent<'_>) {
         self.recorder.note(at, self.who, event);
     }
@@ -140,7 +140,7 @@ impl std::fmt::Display for Difference {
 
 impl std::error::Error for Difference {}
 
-/// Runs something twice and compares the two records. Gives the first run's result.
+/// Runs something twice and compares the two records. Returns the first run's result.
 pub fn twice<T>(mut run: impl FnMut(&mut Recorder) -> T) -> Result<(T, Recorder), Difference> {
     let (mut first, mut second) = (Recorder::keep(), Recorder::keep());
     let result = run(&mut first);

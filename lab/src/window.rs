@@ -1,18 +1,18 @@
-//! Throughput in steady state: what arrives between two moments.
+//! Steady state throughput: data received between two times.
 //!
 //! A transfer's mean rate has its beginning in it (a connection is made, a rate is found) and its end
 //! (late repairs). "The steady-state throughput is the rate at which data is transmitted as the
 //! transfer size approaches infinity" [RFC 1030 §3]; here: bytes that the far end's store, or its
-//! program, was given in order between two moments of a transfer that goes on.
+//! program, was given in order between two moments of a transfer that continues.
 
 use wetstring_proto::{Duration, Instant};
 
 /// Two moments after the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// What has arrived by then does not count.
+    /// Earlier data does not count.
     pub from: Duration,
-    /// What arrives later does not, either.
+    /// Nor does later data.
     pub to: Duration,
 }
 
@@ -28,7 +28,7 @@ impl Window {
     }
 }
 
-/// Counts what arrives in a window, while time goes on in steps.
+/// Counts data received in a window, while time advances in steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter {
     window: Window,
@@ -41,7 +41,7 @@ impl Meter {
         Self { window, totals: [None; 2] }
     }
 
-    /// So much has arrived in all, and nothing more happens before `next`.
+    /// The total received so far, and nothing more happens before `next`.
     pub(crate) fn pass(&mut self, next: Instant, total: u64) {
         let moments = [self.window.from, self.window.to];
         for (at, sample) in moments.into_iter().zip(&mut self.totals) {

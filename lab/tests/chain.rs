@@ -27,7 +27,7 @@ fn through(chain: &mut dyn Element, end: End, mut bytes: &[u8]) -> Vec<(u64, u8)
 }
 
 #[test]
-fn the_slowest_line_of_a_row_decides() {
+fn the_slowest_line_of_a_chain_is_the_limit() {
     for end in End::BOTH {
         let mut chain = Chain::new(vec![
             line("100000,delay=10ms,buffer=32"),
@@ -53,7 +53,7 @@ fn the_slowest_line_of_a_row_decides() {
 }
 
 #[test]
-fn a_row_of_timeless_lines_passes_everything_at_once() {
+fn a_chain_of_timeless_lines_passes_everything_at_once() {
     let mut chain = Chain::new(vec![line("0"), line("0"), line("0")]);
     let sent = vec![7; 10_000];
     let out = through(&mut chain, End::A, &sent);
@@ -77,7 +77,7 @@ fn the_agenda_keeps_the_order_of_equal_times() {
 }
 
 #[test]
-fn streams_are_fixed_for_ever_and_apart_from_each_other() {
+fn random_streams_are_stable_and_independent() {
     let first = |seed, element, purpose| Random::stream(seed, element, purpose).bits();
     let values = [
         first(1, "line", "drop fwd"),

@@ -86,7 +86,7 @@ fn executables_have_zero_runs() {
 }
 
 #[test]
-fn what_was_packed_cannot_be_packed() {
+fn compressed_files_are_incompressible() {
     for name in ["zip", "gzip"] {
         let bytes = bytes(name);
         let expected = bytes.len() as f64 / 256.0;

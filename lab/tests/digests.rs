@@ -67,7 +67,7 @@ fn differing(first: u64, was: &str, is: &str) -> Vec<u64> {
 }
 
 #[test]
-fn every_seed_does_what_it_did() {
+fn every_seed_has_its_digest() {
     let kinds: Vec<_> = Kind::all().collect();
     let computed = compute(&kinds);
     println!("{SEEDS} seeds of each of {} protocols", kinds.len());
@@ -158,7 +158,7 @@ fn one_changed_byte_changes_the_digest() {
 }
 
 #[test]
-fn bytes_times_ends_and_outcomes_count_and_cuts_do_not() {
+fn digests_cover_bytes_times_and_outcomes_but_not_chunks() {
     use wetstring_lab::Unit::{Bytes, Datagrams};
     let digest = |make: &dyn Fn(&Wire)| {
         let wire = Wire::default();

@@ -154,7 +154,7 @@ fn a_perfect_line_has_nothing_but_file_and_packets() {
 }
 
 #[test]
-fn stop_and_wait_waits_as_long_as_a_pencil_says() {
+fn stop_and_wait_time_matches_the_formula() {
     // A block of 133 bytes takes 138.5 ms at 960 characters a second, its answer 1 ms, and both
     // travel 250 ms: 500 ms and a character of 639.6 ms are waited.
     let (outcome, lines) =
@@ -194,7 +194,7 @@ fn the_rate_is_found_from_short_and_long_packets() {
 
 /// The port's rate, which a PTY names and does not keep to, is no limit where more was carried.
 #[test]
-fn a_port_that_carries_more_than_its_rate_is_not_believed() {
+fn a_port_rate_below_the_throughput_is_ignored() {
     let text =
         "protocol = \"kermit\"\nline = \"115200\"\nfile = { made = \"random\", bytes = 50_000 }\n";
     let sender = one_end(&run(text).1, "A");
@@ -235,7 +235,7 @@ fn each_kind_of_retransmission_is_told_from_the_others() {
 }
 
 #[test]
-fn a_half_duplex_line_turns_as_often_as_it_counts() {
+fn turnarounds_of_a_half_duplex_line_are_counted() {
     let (outcome, lines) = run(
         "line = '9600,half=80ms'\nprotocol = 'kermit'\n[file]\nbytes = 10000\n[both]\nwindow = 1\n\
          send-length = 500\n",
@@ -278,7 +278,7 @@ fn a_receiver_that_cannot_keep_up_is_a_computer() {
 }
 
 #[test]
-fn a_modem_that_says_stop_is_flow_control() {
+fn a_modem_that_stops_the_host_is_flow_control() {
     // The terminal's side of a modem is four times as fast as the line behind it, which the
     // trace is told is no limit: what was ready did not go.
     let (outcome, lines) =
@@ -333,7 +333,7 @@ fn the_prediction_is_what_happens() {
         assert_eq!(advice.before_ns, ns(&outcome));
         let (change, predicted) = advice.best.clone().unwrap_or_else(|| panic!("{advice:?}"));
         assert!(change.setting.starts_with(setting), "{change:?} of\n{text}");
-        // A person takes the advice, in the scenario's own notation.
+        // A user takes the advice, in the scenario's own notation.
         let mut sets = Vec::new();
         let text = if change.setting == "protocol" {
             sets.push(format!("protocol={}", change.to));
@@ -379,7 +379,7 @@ fn the_page_fits_eighty_columns() {
 }
 
 #[test]
-fn what_is_no_trace_is_told_so_with_its_line() {
+fn invalid_traces_are_reported_with_their_line() {
     let read = |text: &str| Account::read(text.lines(), None).map(|_| ()).unwrap_err().to_string();
     assert_eq!(read(""), "expected the trace of a transfer, got an empty file");
     let start = "0.000000000 A state from=start to=init";

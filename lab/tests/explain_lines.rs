@@ -25,7 +25,7 @@ fn account(lines: &[String]) -> Account {
 }
 
 /// The sender's own trace, as `wst send` writes it: what the port says and what was set, and nothing
-/// of the other end.
+/// of the peer.
 fn of_sender(lines: &[String], said: &[&str]) -> Account {
     let head = said.iter().map(|said| format!("0.000000000 run {said}"));
     let own = lines.iter().filter(|line| line.split(' ').nth(1) == Some("A")).cloned();
@@ -76,7 +76,7 @@ fn one_packet_at_a_time_is_no_rate() {
 }
 
 #[test]
-fn what_nothing_tells_of_the_line_is_not_made_up() {
+fn unknown_line_properties_are_not_invented() {
     // All packets are about equally long, and the end was not seen.
     let text = stop_and_wait(1).replace("= 94", "= 31").replace("= 8000", "= 1000");
     let (_, mut lines) = run(&text);
@@ -89,10 +89,10 @@ fn what_nothing_tells_of_the_line_is_not_made_up() {
         "{}",
         port.page()
     );
-    let nobody = of_sender(&lines, &SAID[..1]);
-    assert_eq!((nobody.rate_source, nobody.millicps), (RateSource::Unknown, None));
-    assert!(nobody.page().contains("rate is not known"), "{}", nobody.page());
-    for account in [&port, &nobody] {
+    let unknown = of_sender(&lines, &SAID[..1]);
+    assert_eq!((unknown.rate_source, unknown.millicps), (RateSource::Unknown, None));
+    assert!(unknown.page().contains("rate is not known"), "{}", unknown.page());
+    for account in [&port, &unknown] {
         let says = account.bottleneck();
         assert!(says.starts_with("Waiting for acknowledgements"), "{says}");
         let advice = account.advise(&no_files).unwrap();
@@ -261,7 +261,7 @@ fn a_run_that_fails_counts_what_arrived() {
 }
 
 #[test]
-fn what_is_sent_twice_was_carried_once() {
+fn retransmitted_bytes_count_once() {
     let text = |faults: &str| {
         format!("line = '9600{faults}'\nprotocol = 'xmodem-crc'\n[file]\nbytes = 20000\n")
     };

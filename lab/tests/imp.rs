@@ -16,7 +16,7 @@ fn subnet(words: &str) -> Subnet {
     Subnet::new(&words.parse::<SubnetModel>().unwrap())
 }
 
-/// A message to the host of the other end, with so many bits behind its leader.
+/// A message to the host of the peer, with this many bits behind its leader.
 fn message(from: End, link: u8, bits: usize) -> Vec<u8> {
     let mut octets = vec![0; 4 + bits.div_ceil(8)];
     let leader = Leader::regular(SubnetModel::HOSTS[from.other().index()], link);
@@ -98,7 +98,7 @@ fn messages_come_in_order_and_each_has_its_rfnm() {
 }
 
 #[test]
-fn what_an_imp_does_not_take_is_answered() {
+fn messages_refused_by_an_imp_are_answered() {
     let elsewhere = {
         let mut octets = vec![0; 20];
         Leader::regular(SubnetModel::HOSTS[0], 5).put(Form::Old, &mut octets).unwrap();
@@ -122,7 +122,7 @@ fn what_an_imp_does_not_take_is_answered() {
 }
 
 #[test]
-fn what_files_cost_who_types() {
+fn files_delay_interactive_traffic() {
     let echo = |buffers, transfers, large_count| {
         let mut experiment = experiment(buffers, transfers);
         experiment.hosts.iter_mut().for_each(|host| host.ncp.large_count = large_count);
@@ -244,7 +244,7 @@ fn the_lockup_of_rfc_626() {
 }
 
 #[test]
-fn a_line_that_is_slow_gives_nobody_up() {
+fn a_slow_line_causes_no_timeout() {
     // As long as something moves, whatever it is, neither process loses its patience: here for half an hour.
     let mut slow = experiment(Buffers::Small, 1);
     slow.hosts.iter_mut().for_each(|host| host.ftp.timeout = Span::from_secs(10));

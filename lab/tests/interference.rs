@@ -62,7 +62,7 @@ fn the_other_direction_is_left_alone_and_calm_ends_it() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_descriptions_are_refused() {
     for (spec, wanted) in [
         ("interference:8@2s", "rate: expected the rate of the line"),
         ("interference:8@2000,rate=9600", "interference: expected characters and a time"),

@@ -121,10 +121,10 @@ fn the_same_scenario_gives_the_same_trace() {
     }
 }
 
-/// The receiver does not ask for a packet that cannot have come yet, however long the way. (The
+/// The receiver does not ask for a packet that cannot have arrived yet, however long the way. (The
 /// sender's first two may be sent twice: nobody has measured anything then.)
 #[test]
-fn a_long_way_packet_by_packet_is_no_reason_to_ask_again() {
+fn a_long_delay_causes_no_naks() {
     for delay in ["1s", "1500ms", "2s"] {
         for rate in ["1200", "9600", "115200"] {
             let line = format!("{rate},delay={delay}");
@@ -154,7 +154,7 @@ fn the_shortest_packets_carry_a_file() {
 /// passes it on slowly. A timer that has seen short packets only is no reason to send long ones
 /// twice.
 #[test]
-fn a_slow_stretch_behind_the_port_is_no_reason_to_send_again() {
+fn a_slow_relay_causes_no_retransmissions() {
     for (window, length, adapt) in
         [("1", "4000", "off"), ("4", "2000", "off"), ("30", "8000", "on"), ("31", "1000", "on")]
     {

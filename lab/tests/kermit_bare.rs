@@ -73,7 +73,7 @@ fn a_line_that_passes_them_saves_most_prefixes() {
 }
 
 #[test]
-fn a_line_that_eats_them_carries_the_file_the_careful_way() {
+fn a_line_that_eats_controls_gets_prefixes() {
     // SO, as terminals take it for another character set; and with bit 7.
     for eaten in [&[14u8, 142][..], &[0], &[10], &[127]] {
         let (report, share) = run(eaten, "9600,delay=100ms", "auto");
@@ -88,7 +88,7 @@ fn a_line_that_eats_them_carries_the_file_the_careful_way() {
 }
 
 #[test]
-fn a_line_that_eats_what_is_never_tried_does_no_harm() {
+fn controls_that_are_never_sent_bare_do_no_harm() {
     // XON and XOFF, and what leaves a terminal server or a Telnet client.
     let (report, share) = run(&[16, 17, 19, 29, 30, 145, 147], "9600", "auto");
     assert!(report.is_done());

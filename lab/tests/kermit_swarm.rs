@@ -1,4 +1,4 @@
-//! Kermit in the swarm: whatever the line does, nobody reports a success that is none.
+//! Kermit in the swarm: whatever the line does, no end reports a false success.
 //!
 //! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab
 //! kermit_swarm::` runs more; `WETSTRING_SEED=7` runs one, with its trace.

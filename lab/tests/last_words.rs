@@ -1,5 +1,5 @@
 //! The last word leaves before an engine ends, in every protocol, whichever end gives up, and however slowly
-//! the port takes it: the other end is told, and does not have to find out by its timers.
+//! the port takes it: the peer is told, and does not have to find out by its timers.
 
 use wetstring_lab::element::End;
 use wetstring_lab::pair::{Act, Pair};
@@ -45,7 +45,7 @@ fn run(
 }
 
 #[test]
-fn the_end_that_gives_up_says_so_and_the_other_hears_it() {
+fn the_end_that_gives_up_tells_its_peer() {
     for name in Protocol::of_bytes().map(|protocol| protocol.name) {
         for (end, index) in [(End::A, 0), (End::B, 1)] {
             for seed in 0..6 {
@@ -68,7 +68,7 @@ fn the_end_that_gives_up_says_so_and_the_other_hears_it() {
 }
 
 #[test]
-fn the_end_of_a_transfer_is_said_to_the_end() {
+fn the_end_of_a_transfer_is_sent_completely() {
     for name in Protocol::of_bytes().map(|protocol| protocol.name) {
         for seed in 0..6 {
             for port in [1, 4096] {

@@ -14,7 +14,7 @@ fn line(text: &str) -> FlowLine {
 struct Station {
     send: Vec<u8>,
     chunk: usize,
-    /// Reads this many characters every so many ns; `None` reads at once.
+    /// Reads this many characters per interval in ns; `None` reads at once.
     read: Option<(usize, u64)>,
     got: Vec<(u64, u8)>,
     next_read: u64,
@@ -84,7 +84,7 @@ fn run(element: &mut dyn Element, stations: &mut [Station; 2], until: u64) -> u6
     }
 }
 
-const NOBODY: Option<(usize, u64)> = Some((0, 1 << 60));
+const NO_READER: Option<(usize, u64)> = Some((0, 1 << 60));
 
 #[test]
 fn without_flow_control_it_is_a_plain_serial_line() {
@@ -108,10 +108,10 @@ fn without_flow_control_it_is_a_plain_serial_line() {
 
 #[test]
 fn rts_stops_exactly_after_its_reaction() {
-    // A character takes 1 ms. Nobody reads: the driver says stop when it holds 192 of 256.
+    // A character takes 1 ms. Nothing reads: the driver stops the sender at 192 of 256.
     for (reaction, taken) in [("0s", 192), ("1ns", 193), ("1ms", 193), ("64ms", 256)] {
         let mut element = line(&format!("10000,rtscts,reaction={reaction}"));
-        let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NOBODY)];
+        let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NO_READER)];
         run(&mut element, &mut stations, 5_000_000_000);
         let usage = element.usage(End::A);
         assert_eq!((usage.bits / 10, usage.dropped_bytes), (taken, 0), "{reaction}");
@@ -119,7 +119,7 @@ fn rts_stops_exactly_after_its_reaction() {
     }
     // 70 more characters begin, and there is room for 64.
     let mut element = line("10000,rtscts,reaction=70ms");
-    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NOBODY)];
+    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NO_READER)];
     run(&mut element, &mut stations, 5_000_000_000);
     assert_eq!(element.usage(End::A).bits / 10, 262);
     assert_eq!(element.usage(End::A).dropped_bytes, 6);
@@ -129,16 +129,16 @@ fn rts_stops_exactly_after_its_reaction() {
 fn xoff_is_a_character_that_has_to_get_through() {
     // It takes a character's time to arrive, in which one more begins.
     let mut element = line("10000,xonxoff");
-    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NOBODY)];
+    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NO_READER)];
     run(&mut element, &mut stations, 5_000_000_000);
     assert_eq!(element.usage(End::A).bits / 10, 193);
-    // The other direction carried the XOFF and nothing that anybody reads.
+    // The other direction carried only the XOFF.
     assert_eq!(element.usage(End::B).bits, 10);
     assert!(stations[0].got.is_empty());
     // When the other direction is busy, XOFF waits for the end of the character under way, not
     // for those behind it. Both begin at the same time, so the character under way has just ended.
     let mut element = line("10000,xonxoff");
-    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[9; 1000], NOBODY)];
+    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[9; 1000], NO_READER)];
     run(&mut element, &mut stations, 5_000_000_000);
     assert_eq!(element.usage(End::A).bits / 10, 193);
     assert_eq!(element.usage(End::B).bits / 10, 1001);
@@ -169,7 +169,7 @@ fn a_slow_reader_gets_everything_and_the_sender_waits() {
 #[test]
 fn without_flow_control_a_slow_reader_loses_what_does_not_fit() {
     let mut element = line("10000");
-    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NOBODY)];
+    let mut stations = [Station::new(&[7; 1000], None), Station::new(&[], NO_READER)];
     run(&mut element, &mut stations, 5_000_000_000);
     let mut into = [0; 2000];
     let mut cx = Cx { now: Instant(5_000_000_000), trace: &mut NoTrace };
@@ -179,7 +179,7 @@ fn without_flow_control_a_slow_reader_loses_what_does_not_fit() {
 
 #[test]
 fn xon_and_xoff_in_the_data_disappear_and_act() {
-    // End B sends an XOFF as data: A stops, and goes on at the XON half a second later.
+    // End B sends an XOFF as data: A stops, and continues at the XON half a second later.
     let mut element = line("10000,xonxoff");
     let mut cx = Cx { now: Instant(0), trace: &mut NoTrace };
     element.offer(&mut cx, End::B, b"a\x13b");

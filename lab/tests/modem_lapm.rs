@@ -185,7 +185,7 @@ fn converse(params: Params, seed: u64, lost_in: u64, blocks: usize) -> [Station;
 }
 
 #[test]
-fn a_clean_link_repeats_nothing() {
+fn a_clean_link_has_no_retransmissions() {
     for selective in [false, true] {
         let stations = converse(Params { selective, ..PARAMS }, 1, 0, 1000);
         for station in stations {
@@ -213,7 +213,7 @@ fn lost_frames_come_again_and_selective_rejects_repeat_less() {
 }
 
 #[test]
-fn a_busy_station_stops_the_other_and_lets_it_go_on() {
+fn a_busy_station_stops_and_restarts_the_other() {
     let mut stations = [Station::new(PARAMS), Station::new(PARAMS)];
     let mut got = VecDeque::new();
     stations[1].set_busy(true);

@@ -17,7 +17,7 @@ fn model(text: &str) -> ModemModel {
 struct Host {
     send: Vec<u8>,
     chunk: usize,
-    /// Reads so many characters every so many ns, or everything at once.
+    /// Reads this many characters per interval in ns, or everything at once.
     read: Option<(usize, u64)>,
     got: Vec<u8>,
     times: Vec<u64>,
@@ -135,7 +135,7 @@ fn every_character_comes_when_the_bits_of_its_frame_say() {
         let mut pair = ModemPair::new(&model);
         let mut hosts = [host(&sent), host(&[])];
         run(&mut pair, &mut hosts, u64::MAX);
-        // The first frame is full when 128 characters have come; then the flag under way ends.
+        // The first frame is full when 128 characters have arrived; then the flag under way ends.
         let full = 128 * 10 * SECOND / 115_200;
         let mut bit = (full * line / SECOND + 1).next_multiple_of(8);
         for (number, octets) in sent.chunks(128).enumerate() {
@@ -361,7 +361,7 @@ fn noise_costs_time_and_nothing_else() {
 }
 
 #[test]
-fn characters_are_damaged_where_nobody_controls_errors() {
+fn characters_are_damaged_without_error_control() {
     let text = "modem:dte=9600,line=9600,mod=v32,flow=none,burst=8@2s,dir=fwd";
     let mut pair = ModemPair::new(&model(text));
     let sent = Content::Random(1).bytes(19_200);
@@ -375,7 +375,7 @@ fn characters_are_damaged_where_nobody_controls_errors() {
 }
 
 #[test]
-fn a_line_that_carries_nothing_ends_the_call() {
+fn a_dead_line_ends_the_connection() {
     let mut pair = ModemPair::new(&model("modem:line=14400,v42,ber=0.5"));
     let mut hosts = [host(&[1; 1000]), host(&[])];
     run(&mut pair, &mut hosts, 1000 * SECOND);
@@ -392,7 +392,7 @@ fn a_line_that_carries_nothing_ends_the_call() {
     assert_eq!(late[1].got, [1; 1000]);
 }
 
-/// Goes on with a run at this time.
+/// Continues a run at this time.
 fn run_on(pair: &mut ModemPair, hosts: &mut [Host; 2], now: u64) {
     let mut cx = Cx { now: Instant(now), trace: &mut NoTrace };
     pair.emit(&mut cx, End::B, &mut []);
@@ -509,7 +509,7 @@ fn bad_descriptions_are_named() {
             "modem: symbols: expected a symbol rate of the modulation \
                                            that carries the line's rate, got `symbols=3200`",
         ),
-        ("modem:v42=yes", "modem: v42: expected the word alone, got `v42=yes`"),
+        ("modem:v42=yes", "modem: v42: expected a flag without a value, got `v42=yes`"),
         (
             "modem:v42bis=511/6",
             "modem: v42bis: expected 512 to 32768 codewords and strings of 6 to \

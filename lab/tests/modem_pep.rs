@@ -10,7 +10,7 @@ fn pair(text: &str) -> PepPair {
     PepPair::new(&model)
 }
 
-/// Runs a pair for so long. `each` is told what has come out at both ends, and says what is offered.
+/// Runs a pair for this time. `each` gets the output at both ends, and returns the input.
 fn run(
     pair: &mut PepPair,
     seconds: u64,
@@ -74,7 +74,7 @@ fn a_file_goes_by_turns_of_twelve_long_packets() {
     assert!((56_000..=57_600).contains(&came), "{came}");
 }
 
-/// Characters a second, typed with an echo that takes the far host so long.
+/// Characters per second, typed, with an echo that takes the far host this long.
 fn typed(text: &str, echo_ms: u64) -> (f64, PepStats) {
     let mut pair = pair(text);
     let (mut echoes, mut began, mut owed) = (0, false, std::collections::VecDeque::new());
@@ -130,7 +130,7 @@ fn two_characters_too_many_cost_a_short_packet() {
 /// The two guesses of SLIP on Telebit (1989) about S120=0: a full frame for eleven characters, or two micro packets of which
 /// the second waits for the other side's turn.
 #[test]
-fn what_is_a_little_too_long_goes_as_the_words_say() {
+fn answers_slightly_too_long_follow_the_source() {
     let sent = |words: &str| {
         let mut pair = pair(&format!("pep:dte=38400,{words}"));
         let mut answered = 0;
@@ -182,7 +182,7 @@ fn the_times_of_the_channel_add_up() {
 }
 
 #[test]
-fn what_noise_hits_comes_again_and_in_order() {
+fn damaged_packets_are_retransmitted_in_order() {
     let (came, [a, _]) = bulk("pep:dte=38400,ber=1e-4", 120);
     assert!(a.damaged > 50, "{a:?}");
     let sent = a.packets[2];
@@ -194,7 +194,7 @@ fn what_noise_hits_comes_again_and_in_order() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn impossible_descriptions_are_reported() {
     for (text, wanted) in [
         ("pep:s120=7", "expected 0 (all packets) or 12"),
         ("pep:micro=30", "micro, short and long to grow"),

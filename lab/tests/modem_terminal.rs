@@ -7,12 +7,12 @@ use wetstring_proto::{Cx, Instant, NoTrace};
 const MS: u64 = 1_000_000;
 
 /// An element and its time.
-struct Desk<E> {
+struct Rig<E> {
     element: E,
     now: u64,
 }
 
-impl<E: Element> Desk<E> {
+impl<E: Element> Rig<E> {
     /// Offers everything at once.
     fn send(&mut self, end: End, bytes: &[u8]) {
         let mut cx = Cx { now: Instant(self.now), trace: &mut NoTrace };
@@ -47,17 +47,17 @@ fn bytes(out: &[(u64, u8)]) -> Vec<u8> {
     out.iter().map(|(_, byte)| *byte).collect()
 }
 
-fn host(text: &str) -> Desk<Ibm7171> {
+fn host(text: &str) -> Rig<Ibm7171> {
     let model: Ibm7171Model = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-    Desk { element: Ibm7171::new(&model), now: 0 }
+    Rig { element: Ibm7171::new(&model), now: 0 }
 }
 
-fn server(text: &str) -> Desk<TelnetPath> {
+fn server(text: &str) -> Rig<TelnetPath> {
     let model: TelnetModel = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-    Desk { element: TelnetPath::new(&model), now: 0 }
+    Rig { element: TelnetPath::new(&model), now: 0 }
 }
 
-/// When so many characters at 19200 are over.
+/// When this many characters at 19200 are over.
 const fn chars(count: u64) -> u64 {
     count * 10_000_000_000 / 19_200
 }
@@ -112,7 +112,7 @@ fn a_cycle_of_1920_characters_takes_what_the_table_says() {
 }
 
 #[test]
-fn what_comes_before_the_read_waits_or_is_lost() {
+fn early_input_waits_or_is_lost() {
     for (text, second) in [("7171:", &b"two\r"[..]), ("7171:early=lose", b"")] {
         let mut desk = host(text);
         desk.send(End::A, b"one\rtwo\r");
@@ -156,7 +156,7 @@ fn a_long_line_too_early_is_stopped_by_xoff_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_host_with_nothing_to_say_reads_on() {
+fn a_host_without_an_answer_reads_on() {
     let mut desk = host("7171:prompt=on");
     desk.send(End::A, b"one\r");
     assert_eq!(bytes(&desk.hear(End::B)), b"one\r");

@@ -138,7 +138,7 @@ fn characters(random: &mut Random) -> Vec<u8> {
 }
 
 #[test]
-fn everything_comes_back_whatever_the_flushes_modes_and_resets() {
+fn everything_round_trips_with_flushes_modes_and_resets() {
     for seed in 0..300 {
         let mut random = Random::stream(seed, "v42bis", "round trip");
         let codewords = random.pick(&[512, 513, 700, 1024, 2048, 4096]);

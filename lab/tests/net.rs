@@ -353,7 +353,7 @@ fn a_chain_adds_up() {
 }
 
 #[test]
-fn results_do_not_depend_on_who_looks_when() {
+fn results_do_not_depend_on_call_times() {
     let mut random = Random::stream(4, "test", "offers");
     let mut offers: Vec<Offer> =
         (0..1000).map(|_| (random.below(3_000_000_000), random.pick(&End::BOTH), 100)).collect();

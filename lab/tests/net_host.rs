@@ -30,7 +30,7 @@ fn a_free_host_adds_nothing_but_the_moment_of_the_call() {
     let other = times("line:9600,delay=7ms with host-b:block=64", &[(0, End::A, 30)]);
     assert_eq!(bare, other);
     for ((bare, _), (hosted, _)) in bare.iter().zip(&hosted) {
-        // What is offered at one time goes down when the time has gone on.
+        // What is offered at one time goes down when the time has continued.
         assert_eq!(bare + 1, *hosted);
     }
 }
@@ -45,7 +45,7 @@ fn calls_cost_before_and_behind_a_line() {
     let text = "line:0 with host-b:read=5ms";
     let offers = [(0, End::A, 10), (MS, End::A, 10), (2 * MS, End::A, 10)];
     assert_eq!(times(text, &offers), [(5 * MS, 10), (10 * MS, 20)]);
-    // The other direction pays at the other end.
+    // The other direction pays at the peer.
     let came = talk(
         &mut *network("line:0 with host-b:write=2ms with host-a:read=1ms").build(),
         &[(0, End::B, 10)],

@@ -67,7 +67,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("ethernet:0", "ethernet: rate: expected a rate above 0 such as 10M, got `0`"),
     (
         "ethernet:load=100%",
-        "ethernet: load: expected a share below 100% such as 30%, or 10%-50%@5s (drawn anew every 5 s), got `100%`",
+        "ethernet: load: expected a share below 100% such as 30%, or 10%-50%@5s (redrawn every 5 s), got `100%`",
     ),
     (
         "ethernet:lod=3%",
@@ -111,7 +111,7 @@ const ERRORS: &[(&str, &str)] = &[
         "nic:send=5",
         "nic: send: expected a cost per packet, or per packet and per byte, such as 300us+50ns, got `5`",
     ),
-    ("nic:shared=yes", "nic: shared: expected the word alone, got `shared=yes`"),
+    ("nic:shared=yes", "nic: shared: expected a flag without a value, got `shared=yes`"),
     (
         "tcp:nagle over",
         "network: expected ethernet:, path:, slotted:, nic:, ring:, slip: or line: with its words, got `tcp:nagle over`",

@@ -223,7 +223,7 @@ fn nobody_there() {
 }
 
 #[test]
-fn a_person_ends_it() {
+fn the_user_can_end_a_transfer() {
     use wetstring_proto::Command::{Abort, CancelBatch, CancelFile};
     for write in [true, false] {
         for to_a in [true, false] {
@@ -262,7 +262,7 @@ fn refused_files_are_passed_over() {
 }
 
 #[test]
-fn what_is_here_does_not_move_again() {
+fn existing_data_is_not_sent_again() {
     let mut file = files(&[500_000]).remove(0);
     file.resume = true;
     for (write, right) in [(true, true), (false, true), (true, false), (false, false)] {

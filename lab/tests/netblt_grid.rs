@@ -86,7 +86,7 @@ fn missed() -> BTreeMap<String, u64> {
     text.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
-/// These miss a bar: each has to be one of those that are named, and to have what is said there. How many have not.
+/// Cells that miss a bar: each has to be in the list, with the value there. Returns how many are not.
 fn unnamed(what: &str, found: &[(Cell, u64, u64)], is: &dyn Fn(&Cell, u64, u64) -> bool) -> u32 {
     let known = missed();
     let mut worse = 0;

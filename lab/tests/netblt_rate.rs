@@ -79,7 +79,7 @@ fn best(path: &Path, config: &Config) -> f64 {
     path.rate_bps as f64 * data * (1.0 - path.loss as f64 / 10_000.0)
 }
 
-/// Sends for so many round trips, and at least for so long.
+/// Sends for this many round trips, and at least for this time.
 fn measure(path: &Path, config: &Config, seconds: f64) -> (Report, f64) {
     let rtt = path.rtt.as_secs_f64();
     let len = (path.rate_bps as f64 * seconds / 8.0) as u64;
@@ -149,7 +149,7 @@ fn the_grid() {
     }
 }
 
-/// How much of the path is used over a window that begins so many round trips after the first packet of data
+/// How much of the path is used over a window that begins this many round trips after the first packet of data
 /// has left, for each of these. It is measured at the bottleneck, half a round trip before its packets arrive.
 fn filled(path: &Path, round_trips: &[f64]) -> Vec<f64> {
     let (config, rtt) = (config(), path.rtt.as_secs_f64());

@@ -129,7 +129,7 @@ fn numbers_of_control_messages_suffice_for_a_gigabit_over_a_satellite() {
 }
 
 #[test]
-fn what_is_sent_for_the_first_time_has_a_rate_of_its_own() {
+fn new_data_has_its_own_rate() {
     let text = |measure: &str| {
         format!(
             "protocol = 'netblt'\nline = 'ip over slotted:wideband'\n{measure}\n\

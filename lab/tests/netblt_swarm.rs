@@ -1,4 +1,4 @@
-//! NETBLT in the swarm: whatever the path does, nobody reports a success that is none.
+//! NETBLT in the swarm: whatever the path does, no end reports a false success.
 //!
 //! 1,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab
 //! netblt_swarm::` runs more; `WETSTRING_SEED=7` runs one and shows what came of it.
@@ -51,7 +51,7 @@ fn any_path(random: &mut Random, seed: u64) -> Path {
     path
 }
 
-/// A packet that belongs to nobody, or pretends to.
+/// A packet of no connection, or a forged one.
 fn any_forgery(random: &mut Random) -> Vec<u8> {
     let port = random.pick(&[4096, 4097, 7000, 9]);
     let ports = Ports { local: port, foreign: 11_096 - port.min(11_096) };
@@ -121,7 +121,8 @@ fn was_right(ends: [(&Seen, &Config); 2]) -> bool {
     })
 }
 
-/// Whether nobody may give up while words come, either: no data, GO or OK for four times the death timer. Where
+/// Whether no end may give up although control messages arrive: no data, GO or OK for four times the death
+/// timer. Where
 /// a sixth of all is lost, and in rows, or by ends that wait five seconds, or where a queue holds one packet of
 /// a burst, that happens: 3 of 20,000 seeds of impatient ends without rows.
 fn is_mild(path: &Path, ends: [&Config; 2]) -> bool {
@@ -130,7 +131,7 @@ fn is_mild(path: &Path, ends: [&Config; 2]) -> bool {
     path.queue >= 2 * longest && (path.loss <= 300 || (path.run == 1 && patient))
 }
 
-/// Whether somebody else may open what one of these waits to be opened: an engine serves whoever comes first.
+/// Whether another host may open what one of these waits for: an engine serves the first that opens.
 /// A listener gives each address an engine of its own.
 fn is_taken(plan: &Plan, write: bool) -> bool {
     plan.forged.iter().any(|(_, to_a, bytes)| *to_a != write && bytes.get(3) == Some(&0))
@@ -196,9 +197,9 @@ fn one(seed: u64, show: bool) -> (bool, bool) {
     }
     let told = source.closed().iter().flatten().filter(|closed| closed.0).count();
     assert!(told <= sink.complete().count(), "{}", say());
-    // Liveness: it ends, and well if nobody meddled.
+    // Liveness: it ends, and successfully if there was no interference.
     let (active, passive) = if write { (&report.a, &report.b) } else { (&report.b, &report.a) };
-    // A passive end that nobody has opened waits for ever.
+    // A passive end that was never opened waits indefinitely.
     let unopened = passive.stats.file_bytes + passive.stats.timeouts + passive.done == 0;
     assert!(active.outcome.is_some() && (passive.outcome.is_some() || unopened), "{}", say());
     let whole = report.is_done() && sink.complete().count() == count;

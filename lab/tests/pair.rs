@@ -159,7 +159,7 @@ fn limits_stop_a_run() {
 }
 
 #[test]
-fn a_person_can_act_at_a_time() {
+fn the_user_can_act_at_a_time() {
     let mut element = line("9600");
     let when = Duration::from_millis(700);
     let report = Pair::new(&mut element).at(when, Act::Command(End::A, Command::Abort)).run(

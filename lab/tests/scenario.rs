@@ -88,7 +88,7 @@ fn a_wrong_place_is_named_by_file_line_and_key() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_said_with_its_place() {
+fn a_missing_file_is_reported_with_its_place() {
     let load = |path: &str| Err(format!("{path}: no such file"));
     let bad = Scenario::parse("x.toml", "line = '9600'\nfile.path = 'nothing'", &load).unwrap_err();
     assert_eq!(bad.to_string(), "x.toml:2: file.path: nothing: no such file");
@@ -99,7 +99,7 @@ fn a_file_that_is_not_there_is_said_with_its_place() {
 }
 
 #[test]
-fn what_is_overridden_wins_and_errors_in_it_are_named() {
+fn overrides_take_precedence_and_their_errors_are_named() {
     let with = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         Scenario::parse_with("x.toml", NOISY, &sets, &no_files)
@@ -153,7 +153,7 @@ fn a_machine_costs_what_it_says() {
     let packets = u128::from(costly.report.sides[End::B.index()].stats.packets_in);
     assert!(packets > 300);
     let more = costly.elapsed.as_millis() - free.elapsed.as_millis();
-    // The last one is acknowledged and then nobody waits.
+    // The last one is acknowledged and then nothing waits.
     assert!((packets * 20 - 40..=packets * 20 + 20).contains(&more), "{more} for {packets}");
     // A byte takes 1.04 ms on the line and 3.3 on a disk of 300 bytes a second, which carries what
     // is read and what is answered.

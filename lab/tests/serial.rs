@@ -271,7 +271,7 @@ fn half_duplex_turns_around() {
     assert_eq!(b, expected);
     assert_eq!(line.usage(End::A).turnarounds, 1);
     assert_eq!(line.usage(End::B).turnarounds, 1);
-    // The same direction goes on without a turn.
+    // The same direction continues without a turn.
     let writes: [(u64, End, &[u8]); 2] = [(0, End::A, b"1"), (ms(500), End::A, b"2")];
     let [_, b] = carry(&mut Serial::new(&model(text)), &writes);
     assert_eq!(b, at([(11, b'1'), (511, b'2')]));

@@ -126,7 +126,7 @@ fn measured() {
 
 /// Once the others have gone all of the path is taken within half a minute, though packets are lost by chance as well.
 #[test]
-fn what_others_leave_is_taken() {
+fn free_capacity_is_used() {
     for (path, least) in [
         ("rate=10M,rtt=69ms,queue=rtt", 900),
         ("rate=10M,rtt=69ms,queue=rtt,loss=0.1%", 850),

@@ -1,4 +1,4 @@
-//! SLIP in the laboratory: TCP over a line, somebody who types, what the bytes were, where the time went.
+//! SLIP in the laboratory: TCP over a line, interactive traffic, the composition of the bytes, the time budget.
 
 use wetstring_lab::Recorder;
 use wetstring_lab::explain::{Account, Part, header};
@@ -87,7 +87,7 @@ fn each_scheme_has_its_bytes() {
 }
 
 #[test]
-fn a_run_is_the_same_twice_and_noise_is_made_good() {
+fn runs_are_deterministic_and_recover_from_noise() {
     let noisy =
         scenario("tcp:mss=256,window=4096 over slip:vj over 9600,ber=1e-4", "typing.every = '1s'");
     let (outcome, recorder) = twice(|recorder| noisy.run(recorder)).unwrap();
@@ -101,7 +101,7 @@ fn a_run_is_the_same_twice_and_noise_is_made_good() {
 /// The bar that the real program is held to, in virtual time: the echo waits for the packet on the line and for
 /// two small ones; without priority for everything; and the file hardly notices.
 #[test]
-fn what_is_typed_goes_first() {
+fn interactive_traffic_is_prioritized() {
     let line = |queue: &str| format!("tcp:mss=256,window=4096 over slip:vj,{queue} over 9600");
     let more = "typing = { every = '1s' }";
     let alone = run(&line("priority"), "");
@@ -118,7 +118,7 @@ fn what_is_typed_goes_first() {
         let slower = first.elapsed.as_secs_f64() / alone.elapsed.as_secs_f64();
         assert!(slower < 1.1, "{from}: the file loses {slower}");
     }
-    // Another seed is another person.
+    // Another seed is another user.
     let other = scenario(&line("priority"), more).with_seed(2).run(&mut Recorder::off());
     assert_ne!(other.echoes, run(&line("priority"), more).echoes);
 }
@@ -163,7 +163,7 @@ fn account(line: &str, more: &str) -> (Account, Outcome) {
 }
 
 #[test]
-fn the_time_is_divided_by_what_the_bytes_were() {
+fn the_time_budget_follows_the_bytes() {
     let (account, outcome) = account(
         "tcp:mss=256,window=4096 over slip:eleven over pep:dte=19200,s120=12,most=1,gap=47ms",
         "typing.every = '2s'",
@@ -195,7 +195,7 @@ fn advice_is_about_words_of_the_line() {
     assert_eq!((change.setting, change.to.as_str()), ("slip: headers", "vj"), "{advice:?}");
     assert!(*after < advice.before_ns);
     assert!(advice.trials.iter().any(|trial| trial.change.setting == "pep: s120"));
-    // Who types would wait for longer segments, so they are tried only where nobody does.
+    // Interactive traffic would wait for longer segments, so they are tried only without it.
     let longest = |account: &Account| {
         let trials = account.advise(&no_files).unwrap().trials;
         let mss = trials.iter().filter(|trial| trial.change.setting.starts_with("tcp: mss"));

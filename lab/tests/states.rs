@@ -10,7 +10,7 @@ use wetstring_protocols::{FAMILIES, Family, Protocol};
 /// Seeds of each kind.
 const SEEDS: u64 = 100;
 
-/// Edges that a run without a person and with a willing store does not take: a state and an input. Of a row for any
+/// Edges that a run without a user and with a willing store does not take: a state and an input. Of a row for any
 /// state (`_`) one edge is enough. Tests of `proto` take those of Kermit, X/YMODEM, ZMODEM, UUCP and the ARPANET, as was
 /// measured once, but for some that wait for a test: ZMODEM's command after ZSINIT, and a file that is left while its CRC is asked for and it is not open;
 /// UUCP's `CN`; of the ARPANET's accounts all, a name that cannot be said, and a file that is not wanted here.
@@ -199,7 +199,7 @@ fn every_edge_is_taken_or_listed() {
         }
     }
     assert!(wrong.is_empty(), "taken and listed, or neither:\n{wrong}");
-    // What an engine says it did stands in a table of its protocol. How sessions end is said besides.
+    // An engine's traced edges are in a table of its protocol, as are the ends of sessions.
     for (protocol, edges) in taken {
         let of = || tables().filter(|(name, _, _)| *name == protocol);
         for edge in edges.iter().filter(|edge| edge[1] != "running") {

@@ -54,13 +54,13 @@ fn a_protocol_without_a_check_is_caught() {
 }
 
 #[test]
-fn a_sender_that_does_not_listen_is_caught() {
+fn a_sender_that_ignores_answers_is_caught() {
     assert!(matches!(caught(Defect::Deaf), Fault::FalseSuccess(_)));
 }
 
 /// Bare answers excuse only a sender that heard one; this one believes without any.
 #[test]
-fn a_sender_that_does_not_listen_is_not_excused() {
+fn a_sender_that_ignores_answers_is_not_excused() {
     let build = ends(Defect::Deaf);
     let failed = Swarm::new(&build, REPLAY).bare_answers().run(0..300).unwrap_err();
     assert!(matches!(failed.fault, Fault::FalseSuccess(_)), "{failed}");
@@ -75,7 +75,7 @@ fn a_protocol_without_timers_is_caught() {
 fn a_timer_storm_is_caught() {
     assert_eq!(
         caught(Defect::TimerStays).to_string(),
-        "no end: something does not let the time go on"
+        "no end: livelock: virtual time is not advancing"
     );
 }
 

@@ -49,7 +49,7 @@ fn fast_tables_are_reproduced_or_explained() {
 }
 
 #[test]
-fn what_rfc_662_assumes_in_words_is_so() {
+fn the_assumptions_of_rfc_662_hold() {
     let report = judged(&named("rfc662"));
     let [curve] = &report.curves[..] else { panic!("expected one curve") };
     let [(_, transit), (_, rfnm)] = &curve.lines[..] else { panic!("expected two lines") };
@@ -247,7 +247,7 @@ fn the_comparison_in_the_documentation_is_true() {
 
 /// A row alone has the same values as in the whole table, and only its own transfers are made.
 #[test]
-fn a_row_can_be_made_again_alone() {
+fn a_row_can_be_reproduced_alone() {
     for name in ["kermit-news-2", "streaming-7"] {
         let whole = judged(&named(name));
         let rows: std::collections::BTreeSet<&str> =
@@ -275,7 +275,7 @@ fn a_row_can_be_made_again_alone() {
 
 /// Whatever a report prints as the name of a row can be asked for, and is what the table names.
 #[test]
-fn every_row_of_every_report_can_be_asked_for() {
+fn every_row_of_every_report_can_be_selected() {
     let tiny = "line = '0'\nfile.bytes = 100\n";
     let outcome = Scenario::parse("tiny.toml", tiny, &no_files).unwrap().run(&mut Recorder::off());
     for name in Table::names() {

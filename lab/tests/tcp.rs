@@ -223,7 +223,7 @@ fn a_reader_that_does_not_read_stops_the_sender() {
     let mut sent = 0;
     let mut came = 0;
     let mut into = vec![0; 1 << 16];
-    // Half a minute in which nobody reads at B: the process has one read call's worth, the receive
+    // Half a minute without reads at B: the process has one read call's worth, the receive
     // buffer and the send buffer are full, and probes go to and fro.
     for second in 0..3000 {
         cx.now = wetstring_proto::Instant(second * 10 * MS);

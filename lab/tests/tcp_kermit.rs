@@ -8,7 +8,7 @@ use wetstring_lab::{End, Pair, PairReport, Recorder};
 use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender};
 use wetstring_proto::settings::Settings;
 
-/// Sends a file of so many bytes from A to B.
+/// Sends a file of this many bytes from A to B.
 fn send(text: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorder) -> PairReport {
     let line = LineFacts { reliable: Some(true), clear: true, rate_bps: 0, telnet: false };
     let mut config = Config { line, ..Config::default() };

@@ -21,7 +21,7 @@ fn run(line: &str, more: &str) -> Outcome {
 const OLD: &str = "both = { window = 3, packet = '64' }";
 
 #[test]
-fn it_runs_on_a_line_as_fast_as_its_packets_let_it() {
+fn throughput_on_a_line_is_limited_by_packet_overhead() {
     let outcome = run("'9600,rtscts,rxbuf=4096'", OLD);
     assert_eq!(outcome.ending, Ending::Done);
     // 64 of 70 bytes, less the conversation before and after.
@@ -45,7 +45,7 @@ fn a_modem_that_answers_itself_saves_the_turns() {
 }
 
 #[test]
-fn it_goes_through_whoever_calls_and_whatever_was_agreed() {
+fn transfers_succeed_with_any_caller_and_parameters() {
     for more in [
         "both = { window = 7, packet = '1024' }",
         "both = { window = 1, packet = '32' }",
@@ -66,7 +66,7 @@ fn it_goes_through_whoever_calls_and_whatever_was_agreed() {
 
 /// The channel's errors are the modems' business; those between host and modem are `g`'s, at both ends.
 #[test]
-fn noise_before_and_between_the_modems_is_made_good() {
+fn noise_before_and_between_the_modems_is_corrected() {
     let clean = run("'pep:dte=9600,spoof=uucp'", OLD).elapsed;
     let hit = run("'pep:dte=9600,spoof=uucp,ber=1e-4'", OLD);
     assert_eq!(hit.ending, Ending::Done);
@@ -94,7 +94,7 @@ fn a_run_is_explained() {
     assert!(tried("uucp.window") && tried("uucp.packet") && tried("protocol"), "{advice:?}");
     // Three packets of 64 bytes in almost a second: anything is better.
     assert!(advice.best.is_some(), "{}", advice.sentence());
-    assert!(advice.trials.iter().all(|trial| trial.change.to != "uucp-g"), "nobody advises it");
+    assert!(advice.trials.iter().all(|trial| trial.change.to != "uucp-g"), "it is never advised");
 }
 
 /// Whatever was agreed, whoever calls and whatever the channel does to the modems' packets: the file is the

@@ -1,5 +1,5 @@
-//! UUCP's `g` in the swarm: whatever the line does, nothing is lost, and nobody reports a success that
-//! is none, but for what the check cannot see.
+//! UUCP's `g` in the swarm: whatever the line does, nothing is lost, and no end reports a false success,
+//! except for what the check cannot detect.
 //!
 //! The check of 16 bits is fooled by noise (docs/decisions/061); how often is counted, and how: the
 //! lengths are as announced even then. 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000

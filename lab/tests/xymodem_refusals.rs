@@ -118,7 +118,7 @@ fn a_refusal_ends_both_and_no_sender_is_fooled() {
             one(variant, seed, &mut sum, &mut Recorder::off());
         }
         println!("{variant}: {sum:?}");
-        // A swarm in which nothing is refused, or nobody hears of it, proves nothing.
+        // A swarm in which nothing is refused, or no end learns of it, proves nothing.
         assert!(sum.refused * 5 > runs && sum.wanted * 20 > runs, "{variant}: {sum:?}");
         assert!(sum.told * 2 > sum.refused, "{variant}: {sum:?}");
         assert!(variant == "ymodem-g" || sum.done * 2 > sum.wanted, "{variant}: {sum:?}");

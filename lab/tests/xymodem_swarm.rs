@@ -1,4 +1,4 @@
-//! XMODEM and YMODEM in the swarm: whatever the line does, nobody reports a success that is none.
+//! XMODEM and YMODEM in the swarm: whatever the line does, no end reports a false success.
 //!
 //! The 8-bit checksum is fooled by noise, and may be as often as it is alone (`swarm::alone`). 2,000 seeds of each
 //! protocol run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab xymodem_swarm::`
@@ -83,7 +83,7 @@ fn noisy_lines() {
 
 /// The receiver refuses the first EOT, and damage makes an acknowledgement of the refusal: no fault of the sender.
 #[test]
-fn an_answer_that_the_line_made_is_told_from_a_belief_of_ours() {
+fn a_forged_answer_is_told_from_a_sender_error() {
     let swarm = Swarm::of(Protocol::named("xmodem-crc"));
     let failed = swarm.one(231_771, &mut Recorder::off()).unwrap_err();
     assert!(matches!(failed.fault, Fault::Fooled(_)), "{failed}");

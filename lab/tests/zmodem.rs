@@ -89,7 +89,7 @@ fn behind_a_socket(settings: &[(&str, &str)]) -> Config {
 /// A socket that takes 256 KiB stands before a line that is hit. What it holds cannot be taken
 /// back, so as little as the line needs may be in it.
 #[test]
-fn a_line_that_was_called_reliable_is_believed_no_more() {
+fn a_line_wrongly_declared_reliable_is_distrusted() {
     for seed in 1..=5 {
         let line = format!("{NOISY},buffer=262144,seed={seed}");
         let run = run_with(&line, 64 * 1024, &behind_a_socket(&[]), &mut Recorder::off());

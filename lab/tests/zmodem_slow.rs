@@ -59,7 +59,7 @@ fn a_clean_line_is_filled_whatever_the_ports_hold() {
     }
 }
 
-/// Six files of 200 bytes at 300 bit/s take 40 seconds of line, with what is said about them 75.
+/// Six files of 200 bytes at 300 bit/s take 40 seconds of line, with their protocol overhead 75.
 #[test]
 fn small_files_on_a_slow_line_wait_for_nothing() {
     let files: Vec<_> = (0..6u64)

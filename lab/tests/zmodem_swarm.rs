@@ -1,4 +1,4 @@
-//! ZMODEM in the swarm: whatever the line does, nobody reports a success that is none.
+//! ZMODEM in the swarm: whatever the line does, no end reports a false success.
 //!
 //! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab
 //! zmodem_swarm::` runs more; `WETSTRING_SEED=7` runs one, with its trace.
@@ -73,7 +73,7 @@ fn wishes(random: &mut Random) -> Vec<(Duration, Act)> {
 
 /// 4,000 seeds with `WETSTRING_SWARM=4000`.
 #[test]
-fn refusals_resumes_and_wishes_lose_no_other_file() {
+fn refusals_and_resumes_lose_no_other_file() {
     let replay = "WETSTRING_SEED={seed} cargo test -p wetstring-lab zmodem_swarm::refusals \
                   -- --nocapture";
     let swarm = || {

@@ -1,24 +1,24 @@
-//! Whole-number expressions, from what binds most: primaries; `-`, `~`, `!` before and `!` (factorial)
-//! behind; `^` from the right; `* / % &`; `+ - | # < > @`, where `|` is or, `#` exclusive or, `<` and
-//! `>` shift, and `@` is the greatest common divisor.
+//! Integer expressions, tightest binding first: primaries; prefix `-`, `~`, `!` and postfix `!` (factorial);
+//! `^` right-associative; `* / % &`; `+ - | # < > @`, where `|` is or, `#` exclusive or, `<` and `>` shift, and
+//! `@` is the greatest common divisor.
 
 /// Why an expression has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Bad {
-    /// It is empty.
+    /// Empty.
     Empty,
-    /// Something is no number, or no operator.
+    /// Not a number or operator.
     NotNumeric,
     /// Division by zero.
     ByZero,
-    /// The value does not fit into 64 bits.
+    /// Overflow of 64 bits.
     TooLarge,
 }
 
 /// Looks up a name in an expression.
 pub(crate) type Names<'a> = dyn FnMut(&[u8]) -> Option<i64> + 'a;
 
-/// How deep parentheses and signs may be nested.
+/// Maximum nesting of parentheses and signs.
 const DEPTH: usize = 100;
 
 struct Parser<'a, 'n> {
@@ -33,7 +33,7 @@ pub(crate) fn evaluate(text: &[u8], names: &mut Names<'_>) -> Result<i64, Bad> {
     if let Some(value) = crate::text::integer(text) {
         return Ok(value);
     }
-    // The borrow of the names is as long as the parser lives.
+    // Names are borrowed for the parser's lifetime.
     let mut look = |name: &[u8]| names(name);
     let mut parser = Parser { text, at: 0, depth: 0, names: &mut look };
     if parser.peek().is_none() {
@@ -133,7 +133,7 @@ impl Parser<'_, '_> {
             if value < 0 {
                 return Err(Bad::NotNumeric);
             }
-            // 21! does not fit, so no large number is counted up to.
+            // 21! overflows, so the loop is short.
             value = (1..=value).try_fold(1i64, i64::checked_mul).ok_or(Bad::TooLarge)?;
         }
         Ok(value)
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_bind_as_they_should() {
+    fn operators_have_the_right_precedence() {
         for (text, expected) in [
             ("2+3*4", 14),
             ("-7/2", -3),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_expressions_are_no_numbers() {
+    fn bad_expressions_are_rejected() {
         assert_eq!(value(""), Err(Bad::Empty));
         assert_eq!(value("1/0"), Err(Bad::ByZero));
         assert_eq!(value("1+"), Err(Bad::NotNumeric));

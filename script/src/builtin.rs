@@ -4,8 +4,7 @@ use crate::calendar::Stamp;
 use crate::interp::Interp;
 use crate::world::Moment;
 
-/// What tells other programs' scripts whom they deal with; the number is that of the C-Kermit whose
-/// language this is.
+/// The program's identity for other scripts; the number is that of the C-Kermit whose language this is.
 const VERSION: &str = "1000402";
 
 impl Interp<'_> {
@@ -20,10 +19,10 @@ impl Interp<'_> {
         self.world.now().unix_ns.div_euclid(1_000_000)
     }
 
-    /// Adds the value of a built-in variable; `false` if there is none of this name.
+    /// Appends the value of a built-in variable; `false` if there is none of this name.
     pub(crate) fn builtin(&mut self, name: &[u8], out: &mut Vec<u8>) -> bool {
         let Ok(name) = std::str::from_utf8(name) else { return false };
-        // What the world has to be asked for comes last.
+        // Variables that the world provides come last.
         if let Some(text) = self.builtin_bytes(name) {
             out.extend_from_slice(&text);
             return true;
@@ -85,8 +84,8 @@ impl Interp<'_> {
             "cmdlevel" => (files + macros).to_string(),
             "cmdsource" => {
                 let level = self.levels.last()?;
-                let person = self.levels.len() == 1;
-                if person {
+                let at_prompt = self.levels.len() == 1;
+                if at_prompt {
                     "prompt"
                 } else if level.name.is_some() {
                     "macro"
@@ -117,7 +116,7 @@ impl Interp<'_> {
             "bits" => "64".to_owned(),
             "byteorder" => i32::from(cfg!(target_endian = "little")).to_string(),
             "cmdbufsize" => self.limits.value.to_string(),
-            "vareval" => if self.manners.recursive { "recursive" } else { "simple" }.to_owned(),
+            "vareval" => if self.settings.recursive { "recursive" } else { "simple" }.to_owned(),
             "local" => i32::from(self.world.is_connected()).to_string(),
             "connection" => if self.world.is_connected() { "local" } else { "remote" }.to_owned(),
             _ => return None,

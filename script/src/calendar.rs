@@ -1,4 +1,4 @@
-//! Dates of the proleptic Gregorian calendar, and how scripts write them.
+//! Dates of the proleptic Gregorian calendar, and their text forms in scripts.
 
 /// A local date and time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,10 +27,10 @@ pub(crate) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Days from the beginning of the era of modified Julian dates to 1 January 1970.
+/// Days from the epoch of modified Julian dates to 1 January 1970.
 const MJD_OF_1970: i64 = 40_587;
 
-/// Days since 1970 of a date. The computation counts years from March, so that leap days come last.
+/// Days since 1970 of a date. Years are counted from March, so that leap days come last.
 pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -66,7 +66,7 @@ fn days_of(year: i64, month: i64) -> i64 {
 }
 
 impl Stamp {
-    /// Of seconds since 1970, already local.
+    /// From seconds since 1970, in local time.
     pub(crate) fn of_local(seconds: i64) -> Self {
         let (year, month, day) = date(seconds.div_euclid(86_400));
         Self { year, month, day, second: seconds.rem_euclid(86_400) }
@@ -130,7 +130,7 @@ pub(crate) fn clock(seconds: i64) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// `hh:mm:ss`, `hh:mm`, with am or pm behind; seconds since midnight.
+/// `hh:mm:ss`, `hh:mm`, with am or pm appended; seconds since midnight.
 pub(crate) fn time_of(text: &str) -> Option<i64> {
     let text = text.trim().to_ascii_lowercase();
     let text = text.strip_suffix('m').unwrap_or(&text);
@@ -148,8 +148,8 @@ pub(crate) fn time_of(text: &str) -> Option<i64> {
     (good && (0..=24).contains(&hour)).then_some(hour * 3600 + minute * 60 + second)
 }
 
-/// A date and perhaps a time, as people write them: `20010203 04:05:06`, `2001-02-03`, `3 Feb 2001`,
-/// `Feb 3, 2001`, `2001/02/03`, `3-Feb-2001`, `today`, `tomorrow`, `yesterday`, `now`, or a time alone.
+/// A date with an optional time, in usual forms: `20010203 04:05:06`, `2001-02-03`, `3 Feb 2001`, `Feb 3,
+/// 2001`, `2001/02/03`, `3-Feb-2001`, `today`, `tomorrow`, `yesterday`, `now`, or a time alone.
 pub(crate) fn parse(text: &str, now: Stamp) -> Option<Stamp> {
     let text = text.trim();
     let small = text.to_ascii_lowercase();
@@ -236,7 +236,7 @@ mod tests {
     const NOW: Stamp = Stamp { year: 2026, month: 11, day: 21, second: 3600 };
 
     #[test]
-    fn days_go_there_and_back() {
+    fn days_round_trip() {
         for day in (-800_000..800_000).step_by(97) {
             let (y, m, d) = date(day);
             assert_eq!(days(y, m, d), day);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_written_in_many_ways() {
+    fn dates_parse_in_all_forms() {
         let third = Stamp { year: 2001, month: 2, day: 3, second: 14_706 };
         for text in [
             "20010203 4:5:6",

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use crate::trouble::Trouble;
 use crate::world::{Channel, Mode};
 
-/// Channels of FOPEN at once, at most.
+/// Maximum open channels.
 pub(crate) const MOST: usize = 100;
-/// Bytes that are read at once.
+/// Bytes read at once.
 const CHUNK: usize = 8192;
 
-/// An open file with what has been read of it ahead.
+/// An open file with its read-ahead buffer.
 pub(crate) struct Stream {
     channel: Box<dyn Channel>,
     ahead: Vec<u8>,
-    /// Where in `ahead` it goes on.
+    /// Position in `ahead`.
     at: usize,
     /// Offset of the next byte to be read or written.
     pub(crate) offset: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Stream {
     pub(crate) name: Vec<u8>,
 }
 
-/// All of them.
+/// All open files.
 #[derive(Default)]
 pub(crate) struct Channels {
     pub(crate) reading: Option<Stream>,
@@ -35,13 +35,13 @@ pub(crate) struct Channels {
     pub(crate) error: i64,
 }
 
-/// Errors of channels, as \v(f_error) and \f_status() give them.
+/// Errors of channels, as returned by \v(f_error) and \f_status().
 pub(crate) const EOF: i64 = -1;
 pub(crate) const NOT_OPEN: i64 = -4;
 pub(crate) const NOT_FOR_THIS: i64 = -5;
 pub(crate) const FAILED: i64 = -2;
 
-/// What an error number of channels means.
+/// The text of an error number.
 pub(crate) fn error_text(error: i64) -> &'static str {
     match error {
         0 => "No error",
@@ -98,7 +98,7 @@ impl Stream {
         Ok(any.then_some(line))
     }
 
-    /// Up to so many bytes; none at the end.
+    /// At most `most` bytes; none at the end.
     pub(crate) fn bytes(&mut self, count: usize) -> Result<Vec<u8>, Trouble> {
         let mut out = Vec::new();
         while out.len() < count && self.fill().map_err(|e| Trouble::new(e.to_string()))? {
@@ -127,7 +127,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Goes behind the line of this number, or to the end if there are fewer.
+    /// Skips past the line of this number, or to the end if there are fewer.
     pub(crate) fn seek_line(&mut self, number: u64, most: usize) -> Result<(), Trouble> {
         self.seek(0)?;
         self.lines = 0;
@@ -149,7 +149,7 @@ impl Channels {
         self.numbered.len()
     }
 
-    /// Closes everything; what cannot be written any more is lost with the program anyway.
+    /// Closes everything; data that cannot be written any more is lost with the program anyway.
     pub(crate) fn close_all(&mut self) {
         let streams = [self.reading.take(), self.writing.take()];
         let numbered = std::mem::take(&mut self.numbered);
@@ -158,7 +158,7 @@ impl Channels {
         }
     }
 
-    /// Keeps a channel under the lowest free number.
+    /// Stores a channel under the lowest free number.
     pub(crate) fn keep(&mut self, stream: Stream) -> Result<i64, Trouble> {
         let free = (0..MOST as i64).find(|number| !self.numbered.contains_key(number));
         let say = || Trouble::new(format!("more than {MOST} files open at once"));

@@ -8,7 +8,7 @@ use crate::trouble::Trouble;
 use crate::words::Words;
 use crate::world::{Facts, Kind};
 
-/// Conditions inside each other, at most.
+/// Maximum nesting of conditions.
 const DEPTH: usize = 60;
 
 const KEYWORDS: &[&str] = &[
@@ -66,7 +66,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 impl Interp<'_> {
-    /// Reads a condition, and whether it is true. Every part of it is evaluated.
+    /// Parses and evaluates a condition. Every part of it is evaluated.
     pub(crate) fn condition(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
         self.alternatives(words, 0, false)
     }
@@ -78,7 +78,7 @@ impl Interp<'_> {
         inside: bool,
     ) -> Result<bool, Trouble> {
         if depth > DEPTH {
-            return Err(Trouble::new(format!("more than {DEPTH} conditions inside each other")));
+            return Err(Trouble::new(format!("more than {DEPTH} nested conditions")));
         }
         // AND binds tighter than OR.
         let mut any = false;
@@ -135,7 +135,7 @@ impl Interp<'_> {
 
     fn negated(&mut self, words: &mut Words<'_>, depth: usize) -> Result<bool, Trouble> {
         if depth > DEPTH {
-            return Err(Trouble::new(format!("more than {DEPTH} conditions inside each other")));
+            return Err(Trouble::new(format!("more than {DEPTH} nested conditions")));
         }
         Ok(!self.simple(words, depth + 1)?)
     }
@@ -184,9 +184,9 @@ impl Interp<'_> {
         self.expand(word.text)
     }
 
-    /// Text in the case in which it is compared.
+    /// Text in the case used for comparison.
     fn folded(&self, text: Vec<u8>) -> Vec<u8> {
-        if self.manners.case { text } else { lower(&text) }
+        if self.settings.case { text } else { lower(&text) }
     }
 
     fn keyword(&mut self, keyword: &str, words: &mut Words<'_>) -> Result<bool, Trouble> {
@@ -208,13 +208,13 @@ impl Interp<'_> {
             "true" | "foreground" | "c-kermit" => true,
             "false" | "background" | "debug" | "emulation" | "iksd" | "ms-kermit" | "kerbang"
             | "remote-only" => false,
-            "flag" => self.manners.flag,
-            "quiet" => self.manners.quiet,
+            "flag" => self.settings.flag,
+            "quiet" => self.settings.quiet,
             "local" => self.world.is_connected(),
             "kbhit" => self.world.key(Some(std::time::Duration::ZERO)).is_some(),
             "alarm" => {
                 let now = self.world.now().unix_ns;
-                self.manners.alarm_ns.is_some_and(|at| at <= now)
+                self.settings.alarm_ns.is_some_and(|at| at <= now)
             }
             "count" => {
                 let level = self.level();
@@ -227,7 +227,7 @@ impl Interp<'_> {
     }
 
     fn keyword_of_one(&mut self, keyword: &str, words: &mut Words<'_>) -> Result<bool, Trouble> {
-        let missing = || Trouble::new(format!("expected something after {keyword}, got nothing"));
+        let missing = || Trouble::new(format!("expected an argument of {keyword}, got nothing"));
         let raw = words.word().ok_or_else(missing)?.text;
         if keyword == "defined" || keyword == "declared" {
             let key = self.key(raw)?;
@@ -244,13 +244,13 @@ impl Interp<'_> {
             "absolute" => text.starts_with(b"/") || text.starts_with(b"~"),
             "match" => {
                 let pattern = self.operand(words)?;
-                matches(&pattern, &text, self.manners.case)
+                matches(&pattern, &text, self.settings.case)
             }
             "newer" => {
                 let other = self.operand(words)?;
                 let time = |this: &mut Self, name: &[u8]| {
                     let facts = this.world.files().facts(name, true);
-                    let say = format!("there is no file {}", lossy(name));
+                    let say = format!("no such file: {}", lossy(name));
                     facts.map(|facts| facts.modified_s).ok_or_else(|| Trouble::new(say))
                 };
                 time(self, &text)? > time(self, &other)?

@@ -1,4 +1,4 @@
-//! IF, FOR, FOREACH, WHILE, SWITCH and what leaves them.
+//! IF, FOR, FOREACH, WHILE, SWITCH and the commands that leave them.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::variables::Key;
 use crate::words::Words;
 
 impl Interp<'_> {
-    /// IF and XIF: a condition, then a command or a block, then perhaps ELSE.
+    /// IF and XIF: a condition, then a command or a block, then optionally ELSE.
     pub(crate) fn if_command(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
         let mut words = Words::new(text);
         let held = self.condition(&mut words);
@@ -42,7 +42,7 @@ impl Interp<'_> {
         Ok(flow)
     }
 
-    /// `else ...` behind the block of an IF that was false.
+    /// `else ...` after the block of an IF that was false.
     fn after_block(&mut self, words: &mut Words<'_>, line: usize) -> Result<Flow, Trouble> {
         if words.at(b',') {
             words.skip(1);
@@ -55,7 +55,7 @@ impl Interp<'_> {
         self.else_part(words.rest(), line)
     }
 
-    /// What follows ELSE.
+    /// The part after ELSE.
     fn else_part(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
         let mut words = Words::new(text);
         match words.block() {
@@ -64,11 +64,11 @@ impl Interp<'_> {
         }
     }
 
-    /// One command that stands behind a condition.
+    /// The single command of a condition.
     fn single(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
         self.depth += 1;
         if self.depth > self.limits.depth {
-            let say = format!("more than {} blocks inside each other", self.limits.depth);
+            let say = format!("more than {} nested blocks", self.limits.depth);
             return Err(Trouble::fatal(say));
         }
         let block = Self::one_item(text);
@@ -151,7 +151,7 @@ impl Interp<'_> {
         }
     }
 
-    /// The present value of a loop's variable, without a copy of it for the common kind.
+    /// The current value of a loop's variable, without copying the common kind.
     fn loop_value(&self, key: &Key) -> Option<i64> {
         match key {
             Key::Letter(letter) => crate::text::integer(self.variables.letter(*letter)?),
@@ -222,11 +222,11 @@ impl Interp<'_> {
         }
     }
 
-    /// A turn of a loop is a step too, so that an empty body ends as well.
+    /// An iteration is a step too, so that an empty body ends as well.
     fn count_step(&mut self) -> Result<(), Trouble> {
         self.steps += 1;
         if self.limits.steps.is_some_and(|most| self.steps > most) {
-            let say = format!("more than {} commands, which is the bound", self.steps - 1);
+            let say = format!("more than {} commands, the limit", self.steps - 1);
             return Err(Trouble::fatal(say));
         }
         if self.steps.is_multiple_of(64) && self.world.interrupted() {
@@ -252,7 +252,8 @@ impl Interp<'_> {
             }
             let label = self.expand(trim(item.arguments()))?;
             let label = ungroup(&label);
-            if label.eq_ignore_ascii_case(b"default") || matches(label, &value, self.manners.case) {
+            if label.eq_ignore_ascii_case(b"default") || matches(label, &value, self.settings.case)
+            {
                 from = Some(index);
                 break;
             }
@@ -284,7 +285,7 @@ impl Interp<'_> {
     }
 }
 
-/// How many line ends of a command stand before its block, or before what follows the block.
+/// Number of line ends in a command before its block, or before the part after the block.
 fn lines_before(text: &[u8], rest: &[u8], block: Option<&[u8]>) -> usize {
     let part = block.unwrap_or(rest);
     let offset = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());

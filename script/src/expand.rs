@@ -1,4 +1,4 @@
-//! What a backslash introduces, put in place.
+//! Expands backslash sequences.
 //!
 //! ```text
 //! \%a \%1 \%*      variables, arguments         \&a[i]       elements of arrays
@@ -8,21 +8,21 @@
 //! \q(text)         as it is                     \13 \d13 \o15 \x0d \{13}  codes
 //! ```
 //!
-//! Values of \%x and \&x[] are evaluated again, unless SET VARIABLE-EVALUATION SIMPLE; all others are
-//! taken as they are.
+//! Values of \%x and \&x[] are evaluated again, unless SET VARIABLE-EVALUATION SIMPLE; all others are taken
+//! literally.
 
 use crate::interp::Interp;
 use crate::text::{closing, integer, lossy, lower, trim};
 use crate::trouble::Trouble;
 use crate::variables::Key;
 
-/// Evaluations inside each other, at most.
+/// Maximum nesting of evaluations.
 const DEPTH: usize = 100;
 
 impl Interp<'_> {
     /// Evaluates a text.
     pub(crate) fn expand(&mut self, text: &[u8]) -> Result<Vec<u8>, Trouble> {
-        if !text.contains(&b'\\') || !self.manners.quoting {
+        if !text.contains(&b'\\') || !self.settings.quoting {
             return Ok(text.to_vec());
         }
         let mut out = Vec::with_capacity(text.len() + 16);
@@ -56,7 +56,7 @@ impl Interp<'_> {
         Ok(())
     }
 
-    /// A value may not be longer than the bound.
+    /// Limits the length of a value.
     pub(crate) fn check_len(&self, len: usize) -> Result<(), Trouble> {
         let most = self.limits.value;
         if len > most {
@@ -65,7 +65,7 @@ impl Interp<'_> {
         Ok(())
     }
 
-    /// What follows a backslash; gives how much of it was used.
+    /// The sequence after a backslash; returns the length used.
     fn one(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<usize, Trouble> {
         let Some(first) = rest.first() else { return Ok(0) };
         match first.to_ascii_lowercase() {
@@ -92,15 +92,15 @@ impl Interp<'_> {
         let Some(name) = rest.get(1) else { return Ok(1) };
         match name {
             b'*' => {
-                let level = self.levels.last().expect("the person's level stays");
+                let level = self.levels.last().expect("the user's level always exists");
                 let all = level.arguments.get(1..).unwrap_or_default();
                 out.extend_from_slice(&all.join(&b' '));
             }
             b'0'..=b'9' => {
                 let index = usize::from(name - b'0');
-                let level = self.levels.last().expect("the person's level stays");
+                let level = self.levels.last().expect("the user's level always exists");
                 if let Some(value) = level.arguments.get(index) {
-                    if self.manners.recursive && value.contains(&b'\\') {
+                    if self.settings.recursive && value.contains(&b'\\') {
                         let value = value.clone();
                         self.expand_into(&value, out)?;
                     } else {
@@ -110,7 +110,7 @@ impl Interp<'_> {
             }
             _ if name.is_ascii_alphabetic() => {
                 if let Some(value) = self.variables.letter(*name) {
-                    if self.manners.recursive && value.contains(&b'\\') {
+                    if self.settings.recursive && value.contains(&b'\\') {
                         let value = value.clone();
                         self.expand_into(&value, out)?;
                     } else {
@@ -118,7 +118,7 @@ impl Interp<'_> {
                     }
                 }
             }
-            // C-Kermit 10 takes the byte after a percent sign that names nothing with it.
+            // C-Kermit 10 also skips the byte after a percent sign that names nothing.
             _ => {}
         }
         Ok(2)
@@ -131,7 +131,7 @@ impl Interp<'_> {
             return Ok(1);
         };
         if let Some(value) = self.cell(letter, index) {
-            if self.manners.recursive && value.contains(&b'\\') {
+            if self.settings.recursive && value.contains(&b'\\') {
                 self.expand_into(&value, out)?;
             } else {
                 out.extend_from_slice(&value);
@@ -159,7 +159,7 @@ impl Interp<'_> {
         }
     }
 
-    /// `\m(name)` and others with something in parentheses.
+    /// `\m(name)` and others with an argument in parentheses.
     fn bracketed(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<usize, Trouble> {
         let open = rest.get(1) == Some(&b'(');
         let Some(end) = open.then(|| closing(rest, 1)).flatten() else {
@@ -204,7 +204,7 @@ impl Interp<'_> {
         Ok(end + 1)
     }
 
-    /// `[a:b]`, `[a_b]`, `[a.]`, `[a]` of a text.
+    /// The range `[a:b]`, `[a_b]`, `[a.]`, `[a]` of a text.
     fn part<'t>(&mut self, text: &'t [u8], part: &[u8]) -> Result<&'t [u8], Trouble> {
         if part.is_empty() {
             return Ok(text);
@@ -242,19 +242,18 @@ impl Interp<'_> {
         Ok(end + 1)
     }
 
-    /// SET FUNCTION ERROR and DIAGNOSTICS say what becomes of an error in a function.
+    /// The result of a function error, as set by SET FUNCTION ERROR and DIAGNOSTICS.
     fn function_failed(&mut self, error: String, out: &mut Vec<u8>) -> Result<(), Trouble> {
-        if self.manners.function_error {
+        if self.settings.function_error {
             return Err(Trouble::new(error));
         }
-        if self.manners.diagnostics {
+        if self.settings.diagnostics {
             out.extend_from_slice(error.as_bytes());
         }
         Ok(())
     }
 
-    /// The value of an expression that is evaluated already: numbers, and names of macros that hold
-    /// numbers.
+    /// The value of an expression that is already expanded: numbers, and names of macros that hold numbers.
     pub(crate) fn number(&mut self, text: &[u8]) -> Result<i64, Trouble> {
         self.arithmetic(text).map_err(|bad| {
             use crate::arith::Bad;
@@ -268,7 +267,7 @@ impl Interp<'_> {
         })
     }
 
-    /// As [`Self::number`], with the reason.
+    /// Like [`Self::number`], with the reason.
     pub(crate) fn arithmetic(&mut self, text: &[u8]) -> Result<i64, crate::arith::Bad> {
         let variables = &self.variables;
         crate::arith::evaluate(text, &mut |name| {
@@ -276,8 +275,8 @@ impl Interp<'_> {
         })
     }
 
-    /// Which variable a name in a command means: `\%a`, `\&a[1]`, or the name of a macro. Names in
-    /// brackets are evaluated, the rest is not.
+    /// Which variable a name in a command means: `\%a`, `\&a[1]`, or the name of a macro. Names in brackets are
+    /// evaluated, the rest is not.
     pub(crate) fn key(&mut self, name: &[u8]) -> Result<Key, Trouble> {
         match name {
             [b'\\', b'%', digit] if digit.is_ascii_digit() => Ok(Key::Argument(digit - b'0')),
@@ -324,7 +323,7 @@ impl Interp<'_> {
         }
     }
 
-    /// Gives a variable a value, or takes it away.
+    /// Sets or removes a variable.
     pub(crate) fn assign(&mut self, key: &Key, value: Option<&[u8]>) -> Result<(), Trouble> {
         let value = value.filter(|value| !value.is_empty());
         self.check_len(value.map_or(0, <[u8]>::len))?;
@@ -343,8 +342,7 @@ impl Interp<'_> {
             Key::Cell(letter, index) => {
                 if !self.variables.set_cell(*letter, *index, value.map(<[u8]>::to_vec))? {
                     let name = char::from(*letter);
-                    let say =
-                        format!("there is no \\&{name}[{index}]: not declared, or outside of it");
+                    let say = format!("no such element: \\&{name}[{index}]");
                     return Err(Trouble::new(say));
                 }
                 Ok(())
@@ -354,7 +352,7 @@ impl Interp<'_> {
     }
 }
 
-/// `13`, `d13`, `o15`, `x0d`, `{13}`: the byte and how long its notation is.
+/// `13`, `d13`, `o15`, `x0d`, `{13}`: the byte and the length of its notation.
 fn code(text: &[u8]) -> Option<(u8, usize)> {
     if text.first() == Some(&b'{') {
         let end = text.iter().position(|b| *b == b'}')?;
@@ -373,14 +371,14 @@ fn code(text: &[u8]) -> Option<(u8, usize)> {
         return None;
     }
     let digits = std::str::from_utf8(&text[skip..skip + len]).ok()?;
-    // 999 is no byte, but 99 is.
+    // 999 is not a byte, but 99 is.
     (1..=len).rev().find_map(|take| {
         let value = u8::from_str_radix(digits.get(..take)?, radix).ok()?;
         Some((value, skip + take))
     })
 }
 
-/// `name[2:3]` into its two parts.
+/// Splits `name[2:3]` into its two parts.
 fn part_of(text: &[u8]) -> (&[u8], &[u8]) {
     let open = text.iter().rposition(|b| *b == b'[');
     match (open, text.last()) {

@@ -1,4 +1,4 @@
-//! Files as commands and functions of the language open them.
+//! Opening files for commands and functions of the language.
 
 use crate::channels::Stream;
 use crate::interp::Interp;
@@ -16,7 +16,7 @@ impl Interp<'_> {
         Ok(Stream::new(channel, mode, name.to_vec()))
     }
 
-    /// The whole of a file of commands.
+    /// A whole command file.
     pub(crate) fn whole_file(&mut self, name: &[u8]) -> Result<Vec<u8>, Trouble> {
         let mut stream = self.stream(name, Mode { read: true, ..Mode::default() })?;
         let most = self.limits.memory.min(64 << 20);

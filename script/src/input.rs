@@ -1,4 +1,4 @@
-//! INPUT, MINPUT, REINPUT: waiting for text from the connection; OUTPUT and LINEOUT.
+//! INPUT, MINPUT, REINPUT: wait for text from the connection; OUTPUT and LINEOUT.
 
 use std::time::Duration;
 
@@ -13,28 +13,28 @@ use crate::world::{Heard, Screen, Signal};
 #[derive(Clone, Copy, Debug, Default)]
 struct Switches {
     clear: bool,
-    /// Ends after so many bytes.
+    /// Stops after this many bytes.
     count: Option<u64>,
     no_match: bool,
     no_wrap: bool,
 }
 
-/// A text that is waited for.
+/// An awaited text.
 struct Target {
     text: Vec<u8>,
     pattern: bool,
 }
 
-/// What \fpattern() puts before a pattern, so that INPUT knows it.
+/// The prefix that \fpattern() puts before a pattern for INPUT.
 pub(crate) const PATTERN_MARK: &[u8] = b"\x01pattern:";
-/// How far back a pattern is looked for.
+/// How far back a pattern is searched for.
 const PATTERN_REACH: usize = 1024;
 
 impl Interp<'_> {
     pub(crate) fn input(&mut self, words: &mut Words<'_>, many: bool) -> Result<Flow, Trouble> {
         let switches = self.input_switches(words)?;
         let wait_s = self.input_time(words)?;
-        let wait_s = (wait_s as f64 * self.manners.input_scale) as i64;
+        let wait_s = (wait_s as f64 * self.settings.input_scale) as i64;
         let targets = self.targets(words, many)?;
         self.received.wait_s = wait_s;
         self.received.which = 0;
@@ -48,7 +48,7 @@ impl Interp<'_> {
         self.received.time_ms = self.now_ms() - begin;
         self.received.status = status;
         self.status = i64::from(status != 0);
-        if status != 0 && self.manners.input_quit {
+        if status != 0 && self.settings.input_quit {
             return Ok(Flow::Stop);
         }
         Ok(Flow::Next)
@@ -75,7 +75,7 @@ impl Interp<'_> {
         Ok(switches)
     }
 
-    /// Seconds; negative is for ever.
+    /// Seconds; negative is indefinitely.
     fn input_time(&mut self, words: &mut Words<'_>) -> Result<i64, Trouble> {
         let missing = || Trouble::new("expected a number of seconds, got nothing");
         let word = words.word().ok_or_else(missing)?;
@@ -119,7 +119,7 @@ impl Interp<'_> {
         let mut last = begin;
         loop {
             let now = self.now_ms();
-            let silence = self.manners.input_silence as i64 * 1000;
+            let silence = self.settings.input_silence as i64 * 1000;
             let quiet = (silence > 0).then(|| last + silence);
             let until = [ends, quiet].into_iter().flatten().min();
             let left = until.map_or(3_600_000, |until| (until - now).max(0));
@@ -156,9 +156,9 @@ impl Interp<'_> {
         }
     }
 
-    /// Takes a byte down; whether the buffer is full and may not wrap.
+    /// Stores a byte; returns whether the buffer is full and may not wrap.
     fn note(&mut self, byte: u8, no_wrap: bool) -> bool {
-        let most = self.manners.input_buffer.max(1);
+        let most = self.settings.input_buffer.max(1);
         let received = &mut self.received;
         received.last = Some(byte);
         received.count += 1;
@@ -170,15 +170,15 @@ impl Interp<'_> {
             received.buffer.drain(..cut);
         }
         received.buffer.push(byte);
-        if self.manners.input_echo {
+        if self.settings.input_echo {
             self.world.say(Screen::Output, &[byte]);
         }
         false
     }
 
-    /// Whether what was heard ends with one of the texts.
+    /// Whether the input ends with one of the texts.
     fn ends(&mut self, targets: &[Target], heard: &[u8]) -> bool {
-        let case = self.manners.input_case;
+        let case = self.settings.input_case;
         for (index, target) in targets.iter().enumerate() {
             let found = if target.pattern {
                 let from = heard.len().saturating_sub(PATTERN_REACH);
@@ -209,7 +209,7 @@ impl Interp<'_> {
         self.input_time(words)?;
         let targets = self.targets(words, false)?;
         let buffer = self.received.buffer.clone();
-        let case = self.manners.input_case;
+        let case = self.settings.input_case;
         let target = &targets[0];
         let found = if target.pattern {
             search(&target.text, &buffer, 0, case).map(|(at, len)| buffer[at..at + len].to_vec())
@@ -226,9 +226,9 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// OUTPUT: a text as it is, with `\b`, `\l` and `\n` for what no text has.
+    /// OUTPUT: sends a text, with `\b`, `\l` and `\n` for BREAK and NUL.
     pub(crate) fn output(&mut self, text: &[u8], ends_line: bool) -> Result<Flow, Trouble> {
-        let special = self.manners.special_escapes;
+        let special = self.settings.special_escapes;
         let mut pieces: Vec<(Vec<u8>, Option<Option<Signal>>)> = vec![(Vec::new(), None)];
         let mut begin = 0;
         let mut at = 0;
@@ -268,7 +268,7 @@ impl Interp<'_> {
     }
 
     fn transmit(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
-        let pause = Duration::from_millis(self.manners.output_pacing_ms);
+        let pause = Duration::from_millis(self.settings.output_pacing_ms);
         if pause.is_zero() {
             if !bytes.is_empty() {
                 self.world.transmit(bytes)?;
@@ -282,7 +282,7 @@ impl Interp<'_> {
         Ok(())
     }
 
-    /// PAUSE, SLEEP, WAIT in seconds, MSLEEP in thousandths of them.
+    /// PAUSE, SLEEP, WAIT in seconds, MSLEEP in milliseconds.
     pub(crate) fn pause(
         &mut self,
         words: &mut Words<'_>,

@@ -1,4 +1,4 @@
-//! The interpreter: levels, commands one after the other, and how a run ends.
+//! The interpreter: levels, sequential execution, and how a run ends.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,18 +12,18 @@ use crate::trouble::{End, Flow, Limits, Trouble};
 use crate::variables::{Key, Saved, Variables};
 use crate::world::{Kept, Report, Screen, World};
 
-/// A macro or a file that is being run.
+/// A macro or file being executed.
 #[derive(Debug, Default)]
 pub(crate) struct Level {
-    /// Name of the macro, or nothing for a file and for the person.
+    /// Name of the macro; none for a file and for the user.
     pub(crate) name: Option<Vec<u8>>,
-    /// The file; the one that the macro was called from.
+    /// The file; for a macro, that of its caller.
     pub(crate) file: Rc<str>,
-    /// Number of the line.
+    /// Line number.
     pub(crate) line: usize,
-    /// \%0 and those after it.
+    /// \%0 and further arguments.
     pub(crate) arguments: Vec<Vec<u8>>,
-    /// What LOCAL has put aside.
+    /// Values saved by LOCAL.
     pub(crate) saved: Vec<(Key, Saved)>,
     /// Whether the last IF was true.
     pub(crate) condition: Option<bool>,
@@ -31,9 +31,9 @@ pub(crate) struct Level {
     pub(crate) count: i64,
 }
 
-/// What SET changes in the language itself.
+/// SET options of the language itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Manners {
+pub(crate) struct LanguageSettings {
     pub(crate) case: bool,
     pub(crate) take_error: bool,
     pub(crate) macro_error: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Manners {
     pub(crate) input_echo: bool,
     pub(crate) input_buffer: usize,
     pub(crate) input_silence: u64,
-    /// Times of INPUT are so much longer.
+    /// Factor for INPUT timeouts.
     pub(crate) input_scale: f64,
     pub(crate) input_quit: bool,
     pub(crate) output_pacing_ms: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Manners {
     pub(crate) alarm_ns: Option<i64>,
 }
 
-impl Default for Manners {
+impl Default for LanguageSettings {
     fn default() -> Self {
         Self {
             case: false,
@@ -84,20 +84,20 @@ impl Default for Manners {
     }
 }
 
-/// The command language, with its variables and open files. It talks to one world.
+/// The command language, with its variables and open files. It uses one world.
 pub struct Interp<'w> {
     pub(crate) world: &'w mut dyn World,
     pub(crate) limits: Limits,
     pub(crate) steps: u64,
     pub(crate) depth: usize,
-    /// Evaluations inside each other.
+    /// Nesting of evaluations.
     pub(crate) nested: usize,
     pub(crate) variables: Variables,
     pub(crate) levels: Vec<Level>,
     pub(crate) status: i64,
     pub(crate) returned: Vec<u8>,
     pub(crate) exit_code: i32,
-    /// Commands of `-C` are running: a mistake in one of them ends them all.
+    /// Commands of `-C` are running: an error in one of them ends all.
     pub(crate) in_list: bool,
     pub(crate) channels: Channels,
     pub(crate) received: Received,
@@ -109,14 +109,14 @@ pub struct Interp<'w> {
     pub(crate) error: (i32, String),
     pub(crate) last_line: Vec<u8>,
     pub(crate) argv: Vec<Vec<u8>>,
-    pub(crate) manners: Manners,
-    /// Settings that the program's table has not.
+    pub(crate) settings: LanguageSettings,
+    /// Settings that are not in the program's table.
     pub(crate) kept: Kept,
-    /// Blocks that were split, by their text, since loops run the same ones again.
+    /// Parsed blocks by their text, since loops execute them repeatedly.
     pub(crate) blocks: BTreeMap<Rc<[u8]>, Rc<Block>>,
 }
 
-/// A list of commands, split and looked up once.
+/// A list of commands, parsed once.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) items: Vec<Item>,
@@ -129,21 +129,21 @@ pub(crate) struct Item {
     pub(crate) line: usize,
     /// The whole command.
     pub(crate) text: Rc<[u8]>,
-    /// What it begins with, and where the rest of it begins.
+    /// How it begins, and where the rest of it begins.
     pub(crate) head: Head,
     pub(crate) rest: usize,
 }
 
-/// What a command begins with.
+/// How a command begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Head {
     /// A command of the language.
     Verb(Verb),
-    /// A beginning of several commands.
+    /// An ambiguous abbreviation.
     Several,
     /// Another word: a macro.
     Name,
-    /// A word with a backslash in it.
+    /// A word containing a backslash.
     Evaluated,
     /// `:label`
     Label,
@@ -157,7 +157,7 @@ pub(crate) enum Head {
     Parenthesis,
 }
 
-/// How many blocks are kept split.
+/// Maximum parsed blocks kept.
 const BLOCKS: usize = 512;
 
 impl Item {
@@ -177,7 +177,7 @@ impl Item {
 }
 
 impl Verb {
-    /// Whether commands stand inside this one, with line ends between them.
+    /// Whether this command contains others, separated by line ends.
     pub(crate) const fn has_blocks(self) -> bool {
         matches!(
             self,
@@ -257,13 +257,13 @@ impl<'w> Interp<'w> {
             error: (0, String::new()),
             last_line: Vec::new(),
             argv,
-            manners: Manners::default(),
+            settings: LanguageSettings::default(),
             kept: Kept::new(),
             blocks: BTreeMap::new(),
         }
     }
 
-    /// Runs a file with arguments. A file that cannot be read ends with status 1.
+    /// Runs a file with arguments. An unreadable file ends with status 1.
     pub fn file(&mut self, name: &str, arguments: &[Vec<u8>]) -> End {
         self.levels[0].arguments =
             [&[name.as_bytes().to_vec()], arguments].concat().into_iter().collect();
@@ -271,7 +271,7 @@ impl<'w> Interp<'w> {
         self.ended(flow)
     }
 
-    /// Runs one logical line, as a person types it.
+    /// Runs one logical line typed by a user.
     pub fn line(&mut self, logical: &Logical) -> End {
         self.levels[0].line = logical.line;
         let block = Block { items: vec![Item::new(0, trim(&logical.text))] };
@@ -281,8 +281,8 @@ impl<'w> Interp<'w> {
         end
     }
 
-    /// Runs commands with commas between them, as `-C` has them. A mistake in one of them ends the
-    /// list, as it does in C-Kermit; in a file that one of them takes it does not.
+    /// Runs comma-separated commands, as given to `-C`. An error in one of them ends the list, as in C-Kermit;
+    /// an error in a file that one of them runs does not.
     pub fn list(&mut self, text: &[u8]) -> End {
         self.in_list = true;
         let flow = self.run_text(text, 1);
@@ -296,7 +296,7 @@ impl<'w> Interp<'w> {
         Some(lossy(&self.expand(&text).unwrap_or(text)))
     }
 
-    /// What EXIT says without a number: the sum of what has failed so far.
+    /// The default code of EXIT: the sum of all failures so far.
     pub fn exit_code(&self) -> i32 {
         self.exit_code
     }
@@ -306,12 +306,12 @@ impl<'w> Interp<'w> {
         self.status
     }
 
-    /// What was the last transfer.
+    /// The report of the last transfer.
     pub fn report(&self) -> Option<&Report> {
         self.report.as_ref()
     }
 
-    /// Names of macros that begin so, for completion.
+    /// Names of macros with this prefix, for completion.
     pub fn macros_with(&self, begin: &[u8]) -> Vec<Vec<u8>> {
         let small = lower(begin);
         self.variables.texts(&small).map(|(name, _)| name.clone()).collect()
@@ -330,7 +330,7 @@ impl<'w> Interp<'w> {
             }
             Ok(Flow::Stop) => End::Stopped { status: self.status },
             Ok(Flow::Label(label, _)) => {
-                self.complain(&format!("there is no label {}", lossy(&label)));
+                self.complain(&format!("no such label: {}", lossy(&label)));
                 End::Stopped { status: self.status }
             }
             Ok(_) => End::Over { status: self.status },
@@ -341,20 +341,20 @@ impl<'w> Interp<'w> {
         }
     }
 
-    /// The present level.
+    /// The current level.
     pub(crate) fn level(&mut self) -> &mut Level {
-        self.levels.last_mut().expect("the person's level stays")
+        self.levels.last_mut().expect("the user's level always exists")
     }
 
-    /// Says what is wrong, and where.
+    /// Reports an error and its location.
     pub(crate) fn complain(&mut self, what: &str) {
         self.status = 1;
         self.remark(what);
     }
 
-    /// Says something about the present command that is no failure.
+    /// Reports a warning about the current command.
     pub(crate) fn remark(&mut self, what: &str) {
-        let level = self.levels.last().expect("the person's level stays");
+        let level = self.levels.last().expect("the user's level always exists");
         let mut text = String::from("?");
         let inside = self.levels.iter().rev().find(|level| level.name.is_none());
         if let Some(file) = inside.filter(|file| !file.file.is_empty()) {
@@ -371,7 +371,7 @@ impl<'w> Interp<'w> {
     fn step(&mut self) -> Result<(), Trouble> {
         self.steps += 1;
         if self.limits.steps.is_some_and(|most| self.steps > most) {
-            let say = format!("more than {} commands, which is the bound", self.steps - 1);
+            let say = format!("more than {} commands, the limit", self.steps - 1);
             return Err(Trouble::fatal(say));
         }
         if self.world.interrupted() {
@@ -389,14 +389,14 @@ impl<'w> Interp<'w> {
     ) -> Result<(), Trouble> {
         if self.levels.len() > self.limits.levels {
             let most = self.limits.levels;
-            let say = format!("more than {most} macros and files inside each other");
+            let say = format!("more than {most} nested macros and files");
             return Err(Trouble::fatal(say));
         }
         self.levels.push(Level { name, file, arguments, ..Level::default() });
         Ok(())
     }
 
-    /// Ends a level: what was local is forgotten.
+    /// Ends a level: restores local variables.
     pub(crate) fn leave(&mut self) {
         let Some(level) = self.levels.pop() else { return };
         for (key, saved) in level.saved.into_iter().rev() {
@@ -404,7 +404,7 @@ impl<'w> Interp<'w> {
         }
     }
 
-    /// Runs a file at a level of its own.
+    /// Runs a file at its own level.
     pub(crate) fn take(&mut self, name: &[u8], arguments: &[Vec<u8>]) -> Result<Flow, Trouble> {
         let text = self.whole_file(name)?;
         let shown: Rc<str> = Rc::from(lossy(name));
@@ -413,7 +413,7 @@ impl<'w> Interp<'w> {
         self.enter(None, shown, all)?;
         let flow = self.lines_of(&text);
         if flow.is_err() {
-            // The complaint is made here, where the line is known.
+            // The error is reported here, where the line is known.
             if let Err(trouble) = &flow {
                 self.complain(&trouble.text);
             }
@@ -431,7 +431,7 @@ impl<'w> Interp<'w> {
         let mut lines = Lines::new();
         let mut items = Vec::new();
         let mut add = |logical: Logical| {
-            // Commas separate commands only inside of blocks.
+            // Commas separate commands only inside blocks.
             items.push(Item::new(logical.line, trim(&logical.text)));
         };
         for (index, line) in text.split(|b| *b == b'\n').enumerate() {
@@ -457,7 +457,7 @@ impl<'w> Interp<'w> {
         let block = Block { items };
         let flow = self.run_block(&block, 0)?;
         if let Flow::Label(label, _) = &flow {
-            return Err(Trouble::fatal(format!("there is no label {}", lossy(label))));
+            return Err(Trouble::fatal(format!("no such label: {}", lossy(label))));
         }
         Ok(flow)
     }
@@ -485,7 +485,7 @@ impl<'w> Interp<'w> {
     pub(crate) fn run_block(&mut self, block: &Block, line: usize) -> Result<Flow, Trouble> {
         self.depth += 1;
         if self.depth > self.limits.depth {
-            let say = format!("more than {} blocks inside each other", self.limits.depth);
+            let say = format!("more than {} nested blocks", self.limits.depth);
             return Err(Trouble::fatal(say));
         }
         let flow = self.run_from(block, 0, line);
@@ -493,7 +493,7 @@ impl<'w> Interp<'w> {
         flow
     }
 
-    /// Runs a list from one of its commands on.
+    /// Runs a list starting at one of its commands.
     pub(crate) fn run_from(
         &mut self,
         block: &Block,
@@ -518,7 +518,7 @@ impl<'w> Interp<'w> {
             at += 1;
             match flow {
                 Flow::Next if self.status != 0 && self.ends_by_failure(&item.head) => {
-                    self.complain("ended by an error, as SET TAKE ERROR or SET MACRO ERROR asks");
+                    self.complain("ended by an error (SET TAKE ERROR or SET MACRO ERROR is ON)");
                     return Ok(Flow::Leave);
                 }
                 Flow::Next => {}
@@ -539,32 +539,36 @@ impl<'w> Interp<'w> {
         if matches!(head, Head::Verb(verb) if verb.has_blocks()) || self.levels.len() < 2 {
             return false;
         }
-        if self.level().name.is_some() { self.manners.macro_error } else { self.manners.take_error }
+        if self.level().name.is_some() {
+            self.settings.macro_error
+        } else {
+            self.settings.take_error
+        }
     }
 
-    /// Calls a macro with arguments that are evaluated.
+    /// Calls a macro with evaluated arguments.
     pub(crate) fn call(&mut self, name: &[u8], arguments: Vec<Vec<u8>>) -> Result<Flow, Trouble> {
         let small = lower(name);
         let Some(text) = self.variables.text(&small).cloned() else {
-            return Err(Trouble::new(format!("there is no macro {}", lossy(name))));
+            return Err(Trouble::new(format!("no such macro: {}", lossy(name))));
         };
         let mut all = vec![name.to_vec()];
         all.extend(arguments);
         let file = Rc::clone(&self.level().file);
         self.enter(Some(name.to_vec()), file, all)?;
-        if self.manners.macro_echo {
+        if self.settings.macro_echo {
             self.world.say(Screen::Output, &[&text[..], b"\n"].concat());
         }
         self.status = 0;
         let block = self.block(&text);
         let mut flow = self.run_block(&block, 0);
         if let Ok(Flow::Label(label, _)) = &flow {
-            let say = format!("there is no label {}", lossy(label));
+            let say = format!("no such label: {}", lossy(label));
             self.complain(&say);
             flow = Ok(Flow::Next);
         }
         if let Err(trouble) = &flow {
-            // Said where the name of the macro is known; above it only the end goes on.
+            // Reported where the name of the macro is known; callers only end.
             self.complain(&trouble.text);
             flow = Ok(Flow::Stop);
         }

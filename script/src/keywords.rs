@@ -1,18 +1,18 @@
 //! Keywords and their abbreviations.
 
-/// What a word is among keywords.
+/// Result of a keyword lookup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found<T> {
     /// This one.
     One(T),
-    /// The beginning of several.
+    /// Ambiguous.
     Several,
     /// None.
     None,
 }
 
-/// Finds a word, which may be any beginning that only one keyword has. A table is sorted by name, in
-/// lower case; equal meanings count as one.
+/// Looks up a word, which may be any unambiguous abbreviation. A table is sorted by name, in lower case;
+/// synonyms count as one.
 pub(crate) fn lookup<T: Copy + PartialEq>(table: &[(&str, T)], word: &[u8]) -> Found<T> {
     let small = word.to_ascii_lowercase();
     if small.is_empty() {
@@ -36,7 +36,7 @@ pub(crate) fn lookup<T: Copy + PartialEq>(table: &[(&str, T)], word: &[u8]) -> F
     found
 }
 
-/// Finds a word in a list of keywords, and gives the whole of it.
+/// Looks up a word in a list of keywords, and returns the full keyword.
 pub(crate) fn word_of<'t>(list: &[&'t str], word: &[u8]) -> Found<&'t str> {
     let small = word.to_ascii_lowercase();
     if small.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn word_of<'t>(list: &[&'t str], word: &[u8]) -> Found<&'t str> {
     found
 }
 
-/// What the first word of a command asks for.
+/// The command of a first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verb {
     Absent,
@@ -165,7 +165,7 @@ pub(crate) enum Verb {
     Xif,
 }
 
-/// The commands, sorted by name. Those that C-Kermit has and this program has not are here too, since
+/// The commands, sorted by name. Those of C-Kermit that are not supported here are included, since
 /// abbreviations depend on all of them.
 pub(crate) const VERBS: &[(&str, Verb)] = &[
     ("_assign", Verb::AssignName),
@@ -330,7 +330,7 @@ pub(crate) const VERBS: &[(&str, Verb)] = &[
     ("xmessage", Verb::Message),
 ];
 
-/// Abbreviations that mean one thing by custom, though they begin several.
+/// Customary abbreviations with a fixed meaning, though ambiguous.
 const CUSTOM: &[(&str, Verb)] = &[
     ("asg", Verb::Assign),
     ("c", Verb::Connect),
@@ -361,14 +361,14 @@ const CUSTOM: &[(&str, Verb)] = &[
     ("u", Verb::Undefine),
 ];
 
-/// Which command a word is.
+/// The command of a word.
 pub(crate) fn verb(word: &[u8]) -> Found<Verb> {
     let small = word.to_ascii_lowercase();
     let custom = CUSTOM.iter().find(|(name, _)| name.as_bytes() == small.as_slice());
     custom.map_or_else(|| lookup(VERBS, word), |(_, verb)| Found::One(*verb))
 }
 
-/// The names of the commands that begin so.
+/// The names of the commands with this prefix.
 pub(crate) fn verbs_with(beginning: &[u8]) -> impl Iterator<Item = &'static str> {
     let small = beginning.to_ascii_lowercase();
     let there = |(name, verb): &&(&'static str, Verb)| {

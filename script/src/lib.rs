@@ -1,7 +1,7 @@
 //! The Kermit command language, in C-Kermit's dialect.
 //!
 //! ```text
-//! lines of a file or of a person
+//! lines of a file or of a user
 //!   -> lines     comments, continuation, blocks: logical lines with their numbers
 //!   -> interp    lists of commands, macros and files at levels, how a run ends
 //!   -> commands  each command from its fields to what it does
@@ -9,16 +9,15 @@
 //!   -> world     files, console, clock, connection, transfers, settings: a trait
 //! ```
 //!
-//! Start with [`Interp`], which runs a file or a line in a [`World`]. [`Memory`] is a world of its own,
-//! with files in memory and a clock that is turned, which writes down what it is asked; [`Local`] has
-//! the files and the clock of this machine.
+//! Start with [`Interp`], which runs a file or a line in a [`World`]. [`Memory`] is a world with files in
+//! memory and a manual clock, which records its calls; [`Local`] has the files and the clock of this machine.
 //!
-//! Nothing here asks a clock, a file system or the network but through the world, and every run is
-//! bounded by [`Limits`]: a variable defined as itself, a macro that calls itself for ever and a file
-//! without an end are errors that say so.
+//! The language accesses clock, file system and network only through the world, and every run is bounded by
+//! [`Limits`]: a variable defined as itself, a macro that calls itself and a file without an end are errors
+//! that say so.
 //!
-//! Not here: FTP, HTTP, SSH, DIAL and modem commands, the terminal emulator, S-expressions beyond
-//! arithmetic. Such a command answers that it is not there, and fails.
+//! Not supported: FTP, HTTP, SSH, DIAL and modem commands, the terminal emulator, S-expressions beyond
+//! arithmetic. Such a command says so, and fails.
 
 #![forbid(unsafe_code)]
 #![allow(
@@ -64,20 +63,20 @@ pub use memory::{Call, Memory, Mover};
 pub use trouble::{End, Limits};
 pub use world::World;
 
-/// What VERSION says.
+/// The text of VERSION.
 pub(crate) const VERSION_LINE: &str = concat!(
     "Wetstring ",
     env!("CARGO_PKG_VERSION"),
-    ", which speaks the language of C-Kermit 10\n"
+    ", with the command language of C-Kermit 10\n"
 );
 
-/// Whether a name fits a pattern of the language: `*`, `?`, `[a-z]`, `{this,that}`.
+/// Whether a name matches a pattern of the language: `*`, `?`, `[a-z]`, `{this,that}`.
 pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern::matches(pattern, name, true)
 }
 
-/// What may stand where a word of a command begins, for a person who types: commands, and what
-/// follows SET, SHOW and REMOTE. `before` is the line up to the word.
+/// Completions where a word of a command begins: commands, and the keywords of SET, SHOW and REMOTE. `before`
+/// is the line up to the word.
 pub fn completions(before: &str, begin: &str) -> Vec<String> {
     let before = before.trim().to_ascii_lowercase();
     let small = begin.to_ascii_lowercase();

@@ -1,13 +1,12 @@
-//! Lines of a file or of a person, made into logical lines.
+//! Joins lines of a file or of a user into logical lines.
 //!
-//! A comment begins with `;` or `#` at the beginning of a line or after a blank, and knows nothing of
-//! quotes. A line that ends with `-` goes on in the next. A line that ends with `{` begins a block,
-//! which ends where its braces close. Inside a block line ends stay: they separate commands as commas
-//! do, and by them an error in a block finds its line.
+//! A comment begins with `;` or `#` at the start of a line or after a blank, even inside quotes. A line that
+//! ends with `-` continues on the next. A line that ends with `{` begins a block, which ends where its braces
+//! close. Line ends inside a block stay: they separate commands as commas do, and locate errors in a block.
 
 use crate::text::{is_blank, trim_end, trim_start};
 
-/// A command with everything that belongs to it.
+/// A complete command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Logical {
     /// Number of its first line, from 1.
@@ -20,15 +19,15 @@ pub struct Logical {
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     text: Vec<u8>,
-    /// Number of the line that came last.
+    /// Number of the last line.
     number: usize,
-    /// Number of the line at which what is collected begins.
+    /// Number of the first line of the collected text.
     begin: usize,
-    /// Braces that are open.
+    /// Open braces.
     depth: usize,
     /// The last line ended with a dash.
     goes_on: bool,
-    /// Line ends that were taken away by dashes, to be put back where they do no harm.
+    /// Line ends removed by dashes, to be restored where they do no harm.
     owed: usize,
 }
 
@@ -38,22 +37,22 @@ impl Lines {
         Self::default()
     }
 
-    /// Whether a block or a line that goes on is not complete.
+    /// Whether a block or a continued line is incomplete.
     pub fn is_waiting(&self) -> bool {
         self.depth > 0 || self.goes_on
     }
 
-    /// How many bytes are collected.
+    /// Number of collected bytes.
     pub fn held(&self) -> usize {
         self.text.len()
     }
 
-    /// Forgets what is collected.
+    /// Discards the collected text.
     pub fn drop_held(&mut self) {
         *self = Self { number: self.number, ..Self::default() };
     }
 
-    /// Takes the next line, without its end; gives a logical line when one is complete.
+    /// Adds a line, without its end; returns a logical line when one is complete.
     pub fn feed(&mut self, line: &[u8]) -> Option<Logical> {
         self.number += 1;
         if !self.is_waiting() {
@@ -82,7 +81,7 @@ impl Lines {
         if self.depth > 0 { None } else { self.taken() }
     }
 
-    /// The end of the file: what is collected, and whether it was complete.
+    /// The end of the file: the collected text, and whether it was complete.
     pub fn finish(&mut self) -> Option<(Logical, bool)> {
         let complete = self.depth == 0;
         self.taken().map(|logical| (logical, complete))
@@ -106,7 +105,7 @@ fn without_comment(line: &[u8]) -> &[u8] {
     &line[..end.unwrap_or(line.len())]
 }
 
-/// How many braces a text opens and does not close.
+/// Opening minus closing braces of a text.
 fn open_braces(text: &[u8]) -> usize {
     let mut depth = 0usize;
     let mut index = 0;
@@ -122,8 +121,8 @@ fn open_braces(text: &[u8]) -> usize {
     depth
 }
 
-/// The commands of a list: what stands between commas or line ends outside braces, parentheses and
-/// quotes. Each with the number of line ends before it.
+/// Splits a list at commas and line ends outside braces, parentheses and quotes. Each command comes with the
+/// number of line ends before it.
 pub(crate) fn split_list(text: &[u8]) -> Vec<(usize, &[u8])> {
     let mut found = Vec::new();
     let (mut braces, mut parens, mut lines) = (0usize, 0usize, 0usize);
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_know_nothing_of_quotes() {
+    fn comments_begin_even_inside_quotes() {
         assert_eq!(all("echo \"17 a ; in quotes\""), [(1, "echo \"17 a".into())]);
         assert_eq!(all("; all\n # all\necho a;b"), [(3, "echo a;b".into())]);
         assert_eq!(all("write file {; x}"), [(1, "write file {; x}".into())]);
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_keep_their_lines() {
+    fn blocks_keep_their_line_ends() {
         let text = "for \\%i 1 2 1 {\n  ; no\n  echo a\n  if x {\n echo b\n } else {\n y\n}\n}\nz";
         let found = all(text);
         assert_eq!(found[0].1, "for \\%i 1 2 1 {\n\necho a\nif x {\necho b\n} else {\ny\n}\n}");
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_split_outside_of_everything() {
+    fn lists_are_split_outside_all_brackets() {
         let texts = |text: &'static str| -> Vec<(usize, String)> {
             let parts = split_list(text.as_bytes());
             parts.iter().map(|(l, t)| (*l, String::from_utf8_lossy(t).into_owned())).collect()

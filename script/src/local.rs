@@ -1,5 +1,4 @@
-//! This machine: its files, its clock, its shell, and a console of lines. No connection; the program
-//! adds one.
+//! This machine: its files, its clock, its shell, and a line console. No connection; the program adds one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,7 +17,7 @@ use crate::world::{
     Channel, Facts, Fault, Files, Kind, Mode, Moment, Question, Ran, Screen, World,
 };
 
-/// Bytes that are kept of what a command writes, at most.
+/// Maximum bytes kept of a command's output.
 const MOST_OUTPUT: u64 = 64 << 20;
 
 /// The files of this machine, with a current directory of its own.
@@ -28,7 +27,7 @@ pub struct LocalFiles {
 }
 
 impl LocalFiles {
-    /// Beginning in this directory.
+    /// Starting in this directory.
     pub fn new(directory: PathBuf) -> Self {
         Self { directory }
     }
@@ -109,7 +108,7 @@ fn of_metadata(metadata: &fs::Metadata, path: &Path) -> Facts {
     };
     let modified = metadata.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
     let mode = metadata.permissions().mode() & 0o7777;
-    // Opening a pipe or a device to find out would change it.
+    // Opening a pipe or a device to find out would affect it.
     let opens = |write: bool| match kind {
         Kind::File => fs::OpenOptions::new().read(!write).append(write).open(path).is_ok(),
         _ => mode & if write { 0o222 } else { 0o444 } != 0,
@@ -189,8 +188,7 @@ impl Files for LocalFiles {
 #[derive(Debug)]
 pub struct Local {
     files: LocalFiles,
-    /// Offset of local time at a moment (seconds since 1970), in seconds; the standard library does
-    /// not know zones.
+    /// UTC offset in seconds at a time (seconds since 1970); the standard library has no time zones.
     offset: fn(i64) -> i32,
     random: u64,
     config: kermit::Config,
@@ -199,7 +197,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Beginning in a directory; `offset` gives that of local time at a moment.
+    /// Starting in a directory; `offset` returns the UTC offset at a time.
     pub fn new(directory: PathBuf, offset: fn(i64) -> i32) -> Self {
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
@@ -212,13 +210,13 @@ impl Local {
         }
     }
 
-    /// Keeps what is said instead of showing it.
+    /// Keeps the output instead of showing it.
     pub fn captured(mut self) -> Self {
         self.captured = Some(Vec::new());
         self
     }
 
-    /// What was said, in order, if it is kept.
+    /// The output, in order, if it is kept.
     pub fn said(&self) -> &[u8] {
         self.captured.as_deref().unwrap_or_default()
     }
@@ -241,7 +239,7 @@ impl World for Local {
             captured.extend_from_slice(text);
             return;
         }
-        // Who closes the other end of a pipe does not want to read; there is nobody to tell.
+        // The reader has closed the pipe; there is no one to tell.
         drop(match to {
             Screen::Output => {
                 let mut out = io::stdout().lock();

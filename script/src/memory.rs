@@ -1,5 +1,5 @@
-//! A world in memory: files, a clock that is turned, a person whose answers are prepared, and a list of
-//! everything that it was asked. The laboratory and the tests run scripts in it.
+//! A world in memory: files, a manual clock, a user with prepared answers, and a list of all calls. The
+//! laboratory and the tests run scripts in it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,50 +15,50 @@ use crate::world::{
     Screen, Signal, Task, World,
 };
 
-/// What a world was asked.
+/// A call to the world.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Call {
     /// A row of the table was set.
     Set(String, String),
-    /// A connection was made.
+    /// A connection was opened.
     Connect(Connection),
-    /// The connection was ended.
+    /// The connection was closed.
     HangUp,
-    /// Bytes went over the connection.
+    /// Bytes were sent.
     Transmit(Vec<u8>),
-    /// BREAK went over it.
+    /// BREAK was sent.
     Signal(Signal),
-    /// Files were moved, or a server was asked.
+    /// Files were transferred, or a server was asked.
     Perform(Task),
 }
 
-/// What moves files: gets the task, the settings and the moment, and says what came of it.
+/// Transfers files: gets the task, the settings and the time, and returns the result.
 pub type Mover = Box<dyn FnMut(&Task, &kermit::Config) -> Result<Done, Fault>>;
 
 type Disk = Rc<RefCell<BTreeMap<Vec<u8>, Vec<u8>>>>;
 
-/// Bytes of all files in memory, at most.
+/// Maximum bytes of all files in memory.
 const MOST: usize = 64 << 20;
 
 /// The world in memory.
 pub struct Memory {
-    /// What was shown.
+    /// Output.
     pub screen: Vec<u8>,
-    /// What was complained of.
+    /// Errors.
     pub errors: Vec<u8>,
-    /// What was asked, in order.
+    /// The calls, in order.
     pub calls: Vec<Call>,
-    /// What the person will answer.
+    /// The user's answers.
     pub answers: VecDeque<Vec<u8>>,
-    /// What will come over the connection: how long after the byte before it, and the byte.
+    /// Input of the connection: the delay after the previous byte, and the byte.
     pub incoming: VecDeque<(Duration, u8)>,
     /// Nanoseconds since 1970.
     pub now_ns: i64,
-    /// Settings of Kermit, which SET changes.
+    /// Settings of Kermit, changed by SET.
     pub config: kermit::Config,
-    /// What moves files.
+    /// Transfers files.
     pub mover: Option<Mover>,
-    /// Output is thrown away beyond so many bytes.
+    /// Output beyond this many bytes is dropped.
     pub most_output: usize,
     connected: bool,
     random: u64,
@@ -66,7 +66,7 @@ pub struct Memory {
     files: MemoryFiles,
 }
 
-/// Files in memory. Directories are where files are, and those that were made.
+/// Files in memory. Directories exist where files are, and where they were created.
 #[derive(Clone, Debug)]
 struct MemoryFiles {
     disk: Disk,
@@ -106,13 +106,13 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Puts a file there.
+    /// Creates a file.
     pub fn put(&mut self, name: &str, contents: &[u8]) {
         let path = self.files.path(name.as_bytes());
         self.files.disk.borrow_mut().insert(path, contents.to_vec());
     }
 
-    /// What is in a file.
+    /// The contents of a file.
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
         self.files.disk.borrow().get(&self.files.path(name.as_bytes())).cloned()
     }

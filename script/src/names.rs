@@ -1,6 +1,6 @@
 //! Names of the built-in variables, for SHOW VARIABLES and completion.
 
-/// In order.
+/// Sorted.
 pub(crate) const BUILTINS: &[&str] = &[
     "argc",
     "args",

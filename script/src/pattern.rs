@@ -1,25 +1,25 @@
-//! Wildcards: `*`, `?`, `[a-z]`, `[^a-z]`, `{this,that}`, and a backslash before what stands for itself.
+//! Wildcards: `*`, `?`, `[a-z]`, `[^a-z]`, `{this,that}`, and a backslash as quote.
 
-/// Alternatives that are tried for one pattern, so that none takes for ever.
+/// Maximum alternatives tried per pattern, so that every match terminates.
 const MOST_TRIES: usize = 200_000;
-/// How deep alternatives may be nested.
+/// Maximum nesting of alternatives.
 const DEPTH: usize = 40;
 
-/// What has been tried.
+/// Work done so far.
 #[derive(Default)]
 struct Effort {
     tries: usize,
     depth: usize,
 }
 
-/// Whether a whole text fits a pattern.
+/// Whether a whole text matches a pattern.
 pub(crate) fn matches(pattern: &[u8], text: &[u8], case: bool) -> bool {
     let mut tries = Effort::default();
     fits(pattern, text, case, &mut tries)
 }
 
-/// Where a pattern fits first, at or after `from`, and how long the shortest such text is; a `*` at
-/// its end takes the rest.
+/// Where a pattern first matches, at or after `from`, and the length of the shortest match; a trailing `*`
+/// takes the rest.
 pub(crate) fn search(
     pattern: &[u8],
     text: &[u8],
@@ -52,7 +52,7 @@ fn same(a: u8, b: u8, case: bool) -> bool {
 
 fn fits(pattern: &[u8], text: &[u8], case: bool, tries: &mut Effort) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where to go on if a star has to take one byte more.
+    // Where to continue if a star has to take one byte more.
     let mut star: Option<(usize, usize)> = None;
     loop {
         tries.tries += 1;
@@ -94,7 +94,7 @@ fn fits(pattern: &[u8], text: &[u8], case: bool, tries: &mut Effort) -> bool {
     }
 }
 
-/// Whether the element of the pattern at `p` takes a byte, and how long the element is.
+/// Whether the element of the pattern at `p` matches a byte, and the length of the element.
 fn one(pattern: &[u8], p: usize, byte: Option<u8>, case: bool) -> Option<usize> {
     let byte = byte?;
     match *pattern.get(p)? {
@@ -136,7 +136,7 @@ fn in_set(set: &[u8], byte: u8, case: bool) -> bool {
     false
 }
 
-/// Where the brace at `p` closes, if there is a list in it.
+/// Where the brace at `p` closes, if it holds a list.
 fn alternatives(pattern: &[u8], p: usize) -> Option<usize> {
     if pattern.get(p) == Some(&b'{') { crate::text::closing(pattern, p) } else { None }
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pattern_takes_for_ever() {
+    fn every_pattern_terminates() {
         let pattern = "{a,aa}".repeat(60) + "b";
         assert!(!matches(pattern.as_bytes(), &[b'a'; 100], true));
         assert!(!matches("{".repeat(100_000).as_bytes(), b"a", true));

@@ -1,6 +1,6 @@
-//! What came from the connection, and what the last INPUT found.
+//! Data received from the connection, and the matches of the last INPUT.
 
-/// What came from the connection, and what the last INPUT found.
+/// Data received from the connection, and the matches of the last INPUT.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Received {
     /// The last bytes.

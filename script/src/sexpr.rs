@@ -6,11 +6,11 @@ use crate::trouble::{Flow, Trouble};
 use crate::variables::Key;
 use crate::world::Screen;
 
-/// Expressions inside each other, at most.
+/// Maximum nesting of expressions.
 const DEPTH: usize = 60;
 
 impl Interp<'_> {
-    /// An S-expression as a command: its value is shown, unless it was an assignment.
+    /// An S-expression as a command: shows its value, unless it was an assignment.
     pub(crate) fn s_expression(&mut self, text: &[u8]) -> Result<Flow, Trouble> {
         let text = self.expand(text)?;
         let value = self.s_value(&text).map_err(Trouble::new)?;
@@ -21,7 +21,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// The value of an S-expression, which is evaluated already as far as backslashes go.
+    /// The value of an S-expression whose backslashes are already expanded.
     pub(crate) fn s_value(&mut self, text: &[u8]) -> Result<Vec<u8>, String> {
         let text = trim(text);
         // A function's parentheses are those of the expression.
@@ -33,7 +33,7 @@ impl Interp<'_> {
 
     fn s_at(&mut self, text: &[u8], depth: usize) -> Result<Vec<u8>, String> {
         if depth > DEPTH {
-            return Err(format!("more than {DEPTH} expressions inside each other"));
+            return Err(format!("more than {DEPTH} nested expressions"));
         }
         let text = trim(text);
         let Some(b'(') = text.first() else { return self.s_atom(text) };
@@ -110,7 +110,7 @@ impl Interp<'_> {
     }
 }
 
-/// What stands between blanks, with parentheses, braces and quotes whole.
+/// Splits at blanks, keeping parentheses, braces and quotes whole.
 fn s_fields(text: &[u8]) -> Result<Vec<&[u8]>, String> {
     let mut fields = Vec::new();
     let mut rest = trim(text);
@@ -184,7 +184,7 @@ fn s_apply(name: &str, values: &[Vec<u8>]) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(value.to_string().into_bytes()))
 }
 
-/// A number to so many places behind the point; none without a second value.
+/// A number with this many decimal places; none without a second value.
 fn rounded(numbers: &[f64]) -> Result<Vec<u8>, String> {
     let (value, places) = match numbers {
         [value] => (*value, 0.0),

@@ -1,28 +1,28 @@
-//! Small things about text. A value of the language is bytes, as what comes over a line is.
+//! Text helpers. A value of the language is bytes, because data on a line is.
 
 /// Whether a byte separates words.
 pub(crate) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t' || byte == b'\n' || byte == b'\r'
 }
 
-/// Without the blanks at both ends.
+/// Trims blanks at both ends.
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     trim_end(trim_start(text))
 }
 
-/// Without the blanks at the beginning.
+/// Trims leading blanks.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
     let at = text.iter().position(|b| !is_blank(*b)).unwrap_or(text.len());
     &text[at..]
 }
 
-/// Without the blanks at the end.
+/// Trims trailing blanks.
 pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|b| !is_blank(*b)).map_or(0, |at| at + 1);
     &text[..end]
 }
 
-/// Without one pair of braces or quotes around the whole: the first byte and the last.
+/// Removes one pair of braces or quotes around the whole: the first byte and the last.
 pub(crate) fn ungroup(text: &[u8]) -> &[u8] {
     match text {
         [b'{', inner @ .., b'}'] | [b'"', inner @ .., b'"'] => inner,
@@ -42,7 +42,7 @@ pub(crate) fn lower(text: &[u8]) -> Vec<u8> {
     text.to_ascii_lowercase()
 }
 
-/// Where `needle` first stands at or after `from`.
+/// First position of `needle` at or after `from`.
 pub(crate) fn find(text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
     if needle.is_empty() || from > text.len() {
         return None;
@@ -50,7 +50,7 @@ pub(crate) fn find(text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
     text[from..].windows(needle.len()).position(|part| part == needle).map(|at| at + from)
 }
 
-/// Where the bracket that opens at `at` closes, or nothing. A backslash takes the next byte with it.
+/// Where the bracket that opens at `at` closes, if it does. A backslash quotes the next byte.
 pub(crate) fn closing(text: &[u8], at: usize) -> Option<usize> {
     let open = *text.get(at)?;
     let close = match open {
@@ -78,7 +78,7 @@ pub(crate) fn closing(text: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// A whole number, with a sign, and nothing else.
+/// An integer with an optional sign, and nothing else.
 pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     let text = trim(text);
     let (negative, digits) = match text {
@@ -100,7 +100,7 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// A number with or without a fraction and an exponent.
+/// A number with optional fraction and exponent.
 pub(crate) fn float(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(trim(text)).ok()?;
     let plain = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+' | b'e' | b'E');
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_whole_or_not_numbers() {
+    fn integers_parse_only_as_a_whole() {
         assert_eq!(integer(b" -07 "), Some(-7));
         assert_eq!(integer(b"9223372036854775807"), Some(i64::MAX));
         assert_eq!(integer(b"9223372036854775808"), None);

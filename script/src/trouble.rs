@@ -1,11 +1,11 @@
-//! What is wrong with a command, and how a run ends.
+//! Errors of commands, and how a run ends.
 
 use crate::world::Fault;
 
-/// Why a command was not done.
+/// Why a command failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Trouble {
-    /// A sentence.
+    /// The message.
     pub(crate) text: String,
     /// The whole script ends.
     pub(crate) fatal: bool,
@@ -16,7 +16,7 @@ impl Trouble {
         Self { text: text.into(), fatal: false }
     }
 
-    /// A bound was reached: going on would only reach it again.
+    /// A limit was reached: continuing would only reach it again.
     pub(crate) fn fatal(text: impl Into<String>) -> Self {
         Self { text: text.into(), fatal: true }
     }
@@ -28,55 +28,55 @@ impl From<Fault> for Trouble {
     }
 }
 
-/// Where it goes on after a command.
+/// Where execution continues after a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Flow {
-    /// At the next.
+    /// At the next command.
     Next,
     /// After the innermost loop.
     Break,
-    /// At the innermost loop's next turn.
+    /// At the innermost loop's next iteration.
     Continue,
     /// After the macro or the file.
     Leave,
-    /// Nowhere: back to the person.
+    /// Nowhere: returns to the user.
     Stop,
     /// Nowhere: the program ends with this code.
     Exit(i32),
-    /// At a label; `true` looks only further down.
+    /// At a label; `true` searches only forward.
     Label(Vec<u8>, bool),
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All commands were done; the status of the last.
+    /// All commands were executed; the status of the last.
     Over {
         /// 0 for success.
         status: i64,
     },
-    /// STOP, or a bound, or the person.
+    /// STOP, a limit, or the user.
     Stopped {
         /// 0 for success.
         status: i64,
     },
     /// EXIT or QUIT.
     Exited {
-        /// The code of the program.
+        /// The exit code of the program.
         code: i32,
     },
 }
 
-/// What a script may use. A bound that is reached ends the script with an error that names it.
+/// Limits of a script. Reaching one ends the script with an error that names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Commands, all told; no bound if nothing.
+    /// Total commands; unlimited if `None`.
     pub steps: Option<u64>,
-    /// Macros and files inside each other.
+    /// Nesting of macros and files.
     pub levels: usize,
-    /// Blocks, macros and files inside each other.
+    /// Nesting of blocks, macros and files.
     pub depth: usize,
-    /// Bytes of one value or of one command.
+    /// Bytes of one value or one command.
     pub value: usize,
     /// Bytes of all variables.
     pub memory: usize,

@@ -1,4 +1,4 @@
-//! Variables: \%a to \%z, macros, arrays. Names are the same in capitals and small letters.
+//! Variables: \%a to \%z, macros, arrays. Names are case-insensitive.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::trouble::Trouble;
 pub(crate) enum Key {
     /// \%a to \%z, by its small letter.
     Letter(u8),
-    /// \%0 to \%9 of the present level.
+    /// \%0 to \%9 of the current level.
     Argument(u8),
     /// A macro, in small letters.
     Macro(Vec<u8>),
@@ -20,16 +20,16 @@ pub(crate) enum Key {
     Array(u8),
 }
 
-/// What a key had before it was made local.
+/// The state of a variable before LOCAL.
 #[derive(Clone, Debug)]
 pub(crate) enum Saved {
-    /// The value, or nothing.
+    /// The value, if any.
     Value(Option<Rc<[u8]>>),
     /// The elements.
     Cells(Option<Rc<Vec<Option<Vec<u8>>>>>),
 }
 
-/// All of them.
+/// All variables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variables {
     letters: [Option<Rc<[u8]>>; 26],
@@ -37,11 +37,11 @@ pub(crate) struct Variables {
     arrays: BTreeMap<u8, Rc<Vec<Option<Vec<u8>>>>>,
     /// Bytes of all values and names.
     used: usize,
-    /// As many as there may be.
+    /// The maximum.
     pub(crate) most: usize,
 }
 
-/// What an element costs beside its bytes.
+/// Memory of an element besides its bytes.
 const CELL: usize = size_of::<Option<Vec<u8>>>();
 
 impl Variables {
@@ -56,7 +56,7 @@ impl Variables {
     fn charge(&mut self, more: usize, less: usize) -> Result<(), Trouble> {
         let used = self.used.saturating_sub(less).saturating_add(more);
         if used > self.most && more > less {
-            let say = format!("variables take more than {} bytes, which is the bound", self.most);
+            let say = format!("variables take more than {} bytes, the limit", self.most);
             return Err(Trouble::fatal(say));
         }
         self.used = used;
@@ -72,7 +72,7 @@ impl Variables {
         let slot = Self::slot(letter);
         let less = self.letters[slot].as_ref().map_or(0, |v| v.len());
         self.charge(value.map_or(0, <[u8]>::len), less)?;
-        // In a loop a counter has the same length again and again.
+        // A loop counter often keeps its length.
         let old = self.letters[slot].as_mut().and_then(Rc::get_mut);
         match (old, value) {
             (Some(old), Some(new)) if old.len() == new.len() => old.copy_from_slice(new),
@@ -81,7 +81,7 @@ impl Variables {
         Ok(())
     }
 
-    /// The text of a macro; `name` is in small letters.
+    /// The text of a macro; `name` is in lower case.
     pub(crate) fn text(&self, name: &[u8]) -> Option<&Rc<[u8]>> {
         self.macros.get(name)
     }
@@ -97,7 +97,7 @@ impl Variables {
         Ok(())
     }
 
-    /// Names and texts of the macros that begin so, in order.
+    /// Names and texts of the macros with this prefix, sorted.
     pub(crate) fn texts<'v>(
         &'v self,
         begin: &'v [u8],
@@ -112,12 +112,12 @@ impl Variables {
         self.arrays.get(&letter.to_ascii_lowercase()).map(|cells| cells.as_slice())
     }
 
-    /// Letters of the arrays there are.
+    /// Letters of the declared arrays.
     pub(crate) fn arrays(&self) -> impl Iterator<Item = u8> {
         self.arrays.keys().copied()
     }
 
-    /// Makes an array anew with elements 0 to `last`.
+    /// Recreates an array with elements 0 to `last`.
     pub(crate) fn declare(&mut self, letter: u8, last: i64) -> Result<(), Trouble> {
         let letter = letter.to_ascii_lowercase();
         let count = usize::try_from(last.saturating_add(1)).unwrap_or(0);
@@ -139,7 +139,7 @@ impl Variables {
         self.arrays.get(&letter).map_or(0, bytes)
     }
 
-    /// Puts whole contents into an array, from element 0.
+    /// Fills an array from element 0.
     pub(crate) fn fill(&mut self, letter: u8, cells: Vec<Option<Vec<u8>>>) -> Result<(), Trouble> {
         let letter = letter.to_ascii_lowercase();
         let less = self.array_cost(letter);
@@ -149,7 +149,7 @@ impl Variables {
         Ok(())
     }
 
-    /// Changes an element; `false` if there is none of that index.
+    /// Changes an element; `false` if the index does not exist.
     pub(crate) fn set_cell(
         &mut self,
         letter: u8,
@@ -169,7 +169,7 @@ impl Variables {
         Ok(true)
     }
 
-    /// Takes a variable away, to be put back later.
+    /// Saves a variable, to be restored later.
     pub(crate) fn save(&mut self, key: &Key) -> Saved {
         match key {
             Key::Letter(letter) => Saved::Value(self.letters[Self::slot(*letter)].take()),
@@ -181,8 +181,8 @@ impl Variables {
         }
     }
 
-    /// Puts a variable back. What it was in between is forgotten. Values that are put aside stay
-    /// charged, so nesting cannot hide them.
+    /// Restores a variable. Its value in between is dropped. Saved values stay charged, so nesting cannot hide
+    /// them.
     pub(crate) fn restore(&mut self, key: &Key, saved: Saved) {
         match (key, saved) {
             (Key::Letter(letter), Saved::Value(value)) => {

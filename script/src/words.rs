@@ -1,19 +1,19 @@
-//! Fields of a command: words, with braces or quotes around those with blanks, and the rest.
+//! Fields of a command: words, grouped by braces or quotes, and the rest.
 
 use crate::text::{closing, is_blank, trim, trim_start};
 
-/// Reads one field after the other. Fields are not evaluated here.
+/// Reads fields one by one. They are not evaluated here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Words<'a> {
     rest: &'a [u8],
 }
 
-/// A field as it is written.
+/// A field as written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Word<'a> {
-    /// What it says, without braces or quotes around it.
+    /// Its text, without braces or quotes around it.
     pub(crate) text: &'a [u8],
-    /// Braces or quotes were around it.
+    /// It had braces or quotes.
     pub(crate) grouped: bool,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Words<'a> {
         Self { rest: trim(text) }
     }
 
-    /// Everything that has not been read.
+    /// The unread rest.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -36,7 +36,7 @@ impl<'a> Words<'a> {
         self.rest.first() == Some(&byte)
     }
 
-    /// Leaves out so many bytes.
+    /// Skips this many bytes.
     pub(crate) fn skip(&mut self, len: usize) {
         self.rest = trim_start(&self.rest[len.min(self.rest.len())..]);
     }
@@ -56,13 +56,13 @@ impl<'a> Words<'a> {
         Some(word)
     }
 
-    /// The next field without moving on.
+    /// The next field, without advancing.
     pub(crate) fn peek(&self) -> Option<Word<'a>> {
         let mut ahead = *self;
         ahead.word()
     }
 
-    /// A block in braces at this place, without its braces.
+    /// A block in braces here, without its braces.
     pub(crate) fn block(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest;
         let end = if self.at(b'{') { closing(rest, 0)? } else { return None };
@@ -71,7 +71,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Where the quote at the start closes; `\"` stands for itself.
+/// Where the quote at the start closes; `\"` does not close it.
 fn quote_end(text: &[u8]) -> Option<usize> {
     let mut quoted = false;
     (1..text.len()).find(|at| {
@@ -85,8 +85,7 @@ fn grouped(text: &[u8]) -> Word<'_> {
     Word { text, grouped: true }
 }
 
-/// The length of a word that ends with a blank; what stands in the brackets of a function or of a
-/// variable belongs to it.
+/// The length of a word that ends with a blank; the brackets of a function or variable belong to it.
 fn plain_len(text: &[u8]) -> usize {
     let mut index = 0;
     while index < text.len() && !is_blank(text[index]) {
@@ -99,7 +98,7 @@ fn plain_len(text: &[u8]) -> usize {
     index.min(text.len())
 }
 
-/// Where a reference with brackets that begins at the backslash at `at` ends.
+/// End of a bracketed reference that begins at the backslash at `at`.
 fn reference_end(text: &[u8], at: usize) -> Option<usize> {
     let kind = text.get(at + 1)?.to_ascii_lowercase();
     let open = match kind {
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn references_hold_their_blanks() {
+    fn references_may_contain_blanks() {
         assert_eq!(all("\\fword(a b c,2) d"), ["\\fword(a b c,2)", "d"]);
         assert_eq!(all("\\&a[\\%i + 1] d"), ["\\&a[\\%i + 1]", "d"]);
         assert_eq!(all("\\(a b"), ["\\(a", "b"]);

@@ -1,29 +1,29 @@
-//! Everything outside of the language: console, clock, files, connection, transfers, settings.
+//! The interface to everything outside the language: console, clock, files, connection, transfers, settings.
 //!
-//! The language asks for nothing by itself. The program gives it the real world, the laboratory one in
-//! virtual time, a test one that writes down what it was asked.
+//! The language accesses nothing by itself. The program implements this with the real world, the laboratory in
+//! virtual time, tests with one that records its calls.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Why the world did not do what it was asked.
+/// Why a call to the world failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// A sentence without a full stop: what was expected, what came.
+    /// A message without a full stop: what was expected, what was found.
     pub text: String,
 }
 
 impl Fault {
-    /// With this sentence.
+    /// With this message.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
 
-    /// This world has no such thing.
+    /// Not supported in this world.
     pub fn absent(what: &str) -> Self {
-        Self::new(format!("{what} is not there in this program"))
+        Self::new(format!("{what} is not supported"))
     }
 }
 
@@ -37,59 +37,59 @@ impl std::error::Error for Fault {}
 
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
-        // The number of the system's error says nothing to a person.
+        // Users do not need the system's error number.
         let text = error.to_string();
         Self::new(text.split(" (os error").next().unwrap_or_default())
     }
 }
 
-/// Where text goes.
+/// Destination of text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Screen {
-    /// What a script says.
+    /// Output of a script.
     Output,
-    /// What is wrong.
+    /// Errors.
     Error,
 }
 
-/// A moment, and the offset of local time at it.
+/// A time, and its UTC offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moment {
     /// Nanoseconds since 1970, UTC.
     pub unix_ns: i64,
-    /// Seconds that local time is ahead of UTC.
+    /// UTC offset in seconds.
     pub offset_s: i32,
 }
 
-/// A question to the person.
+/// A question to the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Question {
-    /// What to show.
+    /// The prompt.
     pub prompt: Vec<u8>,
-    /// Whether what is typed is seen.
+    /// Whether the answer is echoed.
     pub echo: bool,
-    /// How long to wait; for ever if nothing.
+    /// Timeout; indefinite if `None`.
     pub wait: Option<Duration>,
 }
 
-/// What is known of a file.
+/// Attributes of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     /// Bytes.
     pub len: u64,
     /// Seconds since 1970, UTC.
     pub modified_s: i64,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Permission bits, such as 0o644.
     pub mode: u32,
-    /// Whether it may be read by us.
+    /// Whether we may read it.
     pub readable: bool,
-    /// Whether it may be written by us.
+    /// Whether we may write it.
     pub writeable: bool,
 }
 
-/// What a name leads to.
+/// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A file.
@@ -105,11 +105,11 @@ pub enum Kind {
 /// How a file is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mode {
-    /// To be read.
+    /// For reading.
     pub read: bool,
-    /// To be written from its beginning, emptied first unless it is also read.
+    /// For writing from the start; truncated unless it is also read.
     pub write: bool,
-    /// To be written at its end.
+    /// For appending.
     pub append: bool,
 }
 
@@ -119,23 +119,23 @@ pub trait Channel {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize>;
     /// Writes all of them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Goes to a place.
+    /// Seeks.
     fn seek(&mut self, offset: u64) -> io::Result<()>;
-    /// Makes what was written visible to others.
+    /// Flushes.
     fn flush(&mut self) -> io::Result<()>;
-    /// Closes it; the status of the command if it is a pipe.
+    /// Closes it; returns the status of the command if it is a pipe.
     fn close(self: Box<Self>) -> io::Result<Option<i32>>;
 }
 
-/// The file system. Names are as a person writes them, relative to the current directory.
+/// The file system. Names are in the user's form, relative to the current directory.
 pub trait Files {
     /// Opens a file.
     fn open(&mut self, name: &[u8], mode: Mode) -> Result<Box<dyn Channel>, Fault>;
-    /// What a name leads to; `follow` says whether a link is what it points to.
+    /// Attributes of a name; `follow` says whether links are followed.
     fn facts(&mut self, name: &[u8], follow: bool) -> Option<Facts>;
-    /// The names in a directory, without `.` and `..`, in any order.
+    /// The names in a directory, without `.` and `..`, unsorted.
     fn list(&mut self, directory: &[u8]) -> Result<Vec<Vec<u8>>, Fault>;
-    /// Gives a file another name.
+    /// Renames a file.
     fn rename(&mut self, from: &[u8], to: &[u8]) -> Result<(), Fault>;
     /// Copies a file.
     fn copy(&mut self, from: &[u8], to: &[u8]) -> Result<(), Fault>;
@@ -147,24 +147,24 @@ pub trait Files {
     fn remove_directory(&mut self, name: &[u8]) -> Result<(), Fault>;
     /// The current directory, absolute, without a slash at its end.
     fn directory(&mut self) -> Vec<u8>;
-    /// Goes to another directory.
+    /// Changes the current directory.
     fn change_directory(&mut self, to: &[u8]) -> Result<(), Fault>;
 }
 
-/// What came from the connection.
+/// Input from the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heard {
     /// A byte.
     Byte(u8),
-    /// Nothing in this time.
+    /// Timeout.
     Silence,
-    /// The person wants it to end.
+    /// The user wants to stop.
     Interrupted,
-    /// The connection is gone, or there never was one.
+    /// There is no connection.
     Lost,
 }
 
-/// What is at the other end, as SET LINE and SET HOST say it.
+/// The target of a connection, as given to SET LINE and SET HOST.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Connection {
     /// A serial device.
@@ -172,33 +172,33 @@ pub enum Connection {
         /// Its name.
         device: Vec<u8>,
     },
-    /// A host of a network, or who calls us if the name is `*`.
+    /// A network host, or any client that connects if the name is `*`.
     Host {
         /// Its name or address.
         host: Vec<u8>,
-        /// A number or the name of a service; Telnet's unless said.
+        /// A number or a service name; default Telnet's.
         port: Option<Vec<u8>>,
-        /// What is spoken over TCP.
+        /// The protocol over TCP.
         speaks: Speaks,
-        /// Whether we shall be a server as soon as there is a connection.
+        /// Whether to become a server as soon as the connection is open.
         server: bool,
     },
     /// A program whose input and output are the line; in a PTY or not.
     Program {
-        /// As for the shell.
+        /// A shell command.
         command: Vec<u8>,
-        /// Whether it shall think that it has a terminal.
+        /// Whether to run it in a PTY.
         terminal: bool,
     },
 }
 
-/// How bytes travel over TCP.
+/// Protocols over TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Speaks {
-    /// As the port says: Telnet on its own port, nothing elsewhere unless the other end begins.
+    /// By the port: Telnet on its own port, none elsewhere unless the peer begins.
     #[default]
     Unsaid,
-    /// As they are.
+    /// Raw.
     Raw,
     /// Telnet.
     Telnet,
@@ -206,7 +206,7 @@ pub enum Speaks {
     Tls,
 }
 
-/// What is sent beside characters.
+/// Line signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
     /// BREAK, a quarter of a second.
@@ -215,123 +215,122 @@ pub enum Signal {
     LongBreak,
 }
 
-/// Files to be sent.
+/// Files to send.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sending {
     /// Names, wildcards already resolved.
     pub files: Vec<Vec<u8>>,
-    /// The name that the one file has at the other end.
+    /// The remote name of a single file.
     pub as_name: Option<Vec<u8>>,
-    /// Text, binary, or as the settings say.
+    /// Text, binary, or by the settings.
     pub text: Option<bool>,
-    /// Go on where an earlier transfer stopped.
+    /// Resume an earlier transfer.
     pub recover: bool,
     /// Delete each file that arrived.
     pub delete: bool,
-    /// The files are those of a directory and of all below it.
+    /// The files are those of a directory tree.
     pub recursive: bool,
-    /// What of their paths goes with them; nothing is as SET SEND PATHNAMES says, or relative names
-    /// for a directory.
+    /// How much of their paths is sent; `None` follows SET SEND PATHNAMES, or relative names for a directory.
     pub paths: Option<Pathnames>,
-    /// The files are mail or paper: `/MAIL:` or `/PRINT:` and its argument.
+    /// The files are mail or print jobs: `/MAIL:` or `/PRINT:` and its argument.
     pub disposition: Option<(char, Vec<u8>)>,
     /// Begin at this offset.
     pub start: u64,
-    /// This number of generated bytes instead of files.
+    /// This many generated bytes instead of files.
     pub calibrate: Option<u64>,
 }
 
-/// Whether the person is asked before a file is stored: SET RECEIVE CONFIRM.
+/// Whether the user is asked before a file is stored: SET RECEIVE CONFIRM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Confirm {
     /// Never.
     Off,
-    /// For files that were not asked for.
+    /// For files that were not requested.
     On,
-    /// And for each file of a directory that was asked for.
+    /// And for each file of a directory that was requested.
     All,
 }
 
-/// What of a path goes with a file.
+/// How much of a path is sent with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pathnames {
-    /// Its last part.
+    /// Its last component.
     Off,
-    /// As it was said.
+    /// As given.
     Relative,
-    /// All of it, from the root.
+    /// The absolute path.
     Absolute,
 }
 
-/// Files that come of themselves.
+/// Unrequested incoming files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Receiving {
-    /// The name that the one file gets.
+    /// The name for a single file.
     pub as_name: Option<Vec<u8>>,
     /// Whether to ask before files are stored, where the command says so.
     pub confirm: Option<Confirm>,
-    /// What comes is counted and dropped.
+    /// Received data is counted and dropped.
     pub calibrate: bool,
 }
 
 /// A request to a server for files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Getting {
-    /// Names at the other end.
+    /// Remote names.
     pub files: Vec<Vec<u8>>,
-    /// The name that the one file gets here.
+    /// The local name of a single file.
     pub as_name: Option<Vec<u8>>,
     /// Text, binary, or as the server decides.
     pub text: Option<bool>,
-    /// Go on with what is here.
+    /// Resume the local file.
     pub recover: bool,
     /// The server deletes each file that arrived.
     pub delete: bool,
-    /// With what is below.
+    /// With subdirectories.
     pub recursive: bool,
     /// Whether to ask before files are stored, where the command says so.
     pub confirm: Option<Confirm>,
-    /// What comes is counted and dropped.
+    /// Received data is counted and dropped.
     pub calibrate: bool,
 }
 
-/// What a server is asked.
+/// A request to a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remote {
-    /// Which of the REMOTE commands, in lower case and in full.
+    /// The REMOTE command, in lower case and in full.
     pub verb: String,
     /// Its arguments.
     pub arguments: Vec<Vec<u8>>,
 }
 
-/// What is asked of the part of the program that moves files.
+/// A task for the part of the program that transfers files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Task {
-    /// SEND and its like.
+    /// SEND and the like.
     Send(Sending),
-    /// RECEIVE, into a name if there is one.
+    /// RECEIVE, with an optional name.
     Receive(Receiving),
-    /// GET and its like.
+    /// GET and the like.
     Get(Getting),
     /// RECEIVE, or GET of these names, with the files on stdout; no command of the language.
     ToStdout {
-        /// Names at the other end, as a server takes them.
+        /// Remote names, in the server's form.
         names: Option<Vec<u8>>,
     },
     /// REMOTE and FINISH, BYE, LOGOUT of a server.
     Remote(Remote),
     /// Be a server until told to end.
     Serve,
-    /// CONNECT: the person talks to the other end.
+    /// CONNECT: the user talks to the peer.
     Terminal,
-    /// TRANSMIT: a file as it is, line by line.
+    /// TRANSMIT: a file, line by line.
     Transmit {
         /// Its name.
         file: Vec<u8>,
-        /// With its line ends as they are.
+        /// With its line ends unchanged.
         binary: bool,
     },
-    /// LOG: what to write down, and where to; nothing ends it.
+    /// LOG: what to log, and where; no file ends it.
     Log {
         /// packets, session, transactions, debug, connections.
         what: String,
@@ -342,12 +341,12 @@ pub enum Task {
     },
     /// ENABLE or DISABLE a command of our server.
     Allow {
-        /// The command; `all`.
+        /// The command, or `all`.
         what: String,
-        /// Whose.
+        /// For which clients.
         scope: Scope,
     },
-    /// SET COMPATIBILITY: what is enabled is as it is at first in that version of C-Kermit.
+    /// SET COMPATIBILITY: services are enabled as by default in that version of C-Kermit.
     AllowAsIn {
         /// 9, 10 or 11.
         version: u8,
@@ -358,25 +357,25 @@ pub enum Task {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// None.
-    Nobody,
-    /// Those at the other end of a connection that we made.
+    Disabled,
+    /// Those on a connection that we opened.
     Local,
-    /// Those that have called us.
+    /// Those that connected to us.
     Remote,
     /// All.
     Both,
 }
 
-/// What became of files.
+/// Report of a transfer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Whether all arrived.
     pub done: bool,
     /// Whether any file was offered.
     pub begun: bool,
-    /// Why not.
+    /// The error, if any.
     pub message: String,
-    /// How many were moved.
+    /// Number of files transferred.
     pub files: u64,
     /// Bytes of all of them.
     pub bytes: u64,
@@ -386,92 +385,92 @@ pub struct Report {
     pub name: Vec<u8>,
     /// From the first packet to the last.
     pub elapsed: Duration,
-    /// Packets that came damaged.
+    /// Damaged packets received.
     pub damaged: u64,
-    /// Times that a wait ended without a packet.
+    /// Timeouts.
     pub timeouts: u64,
-    /// Packets that were sent again.
+    /// Retransmitted packets.
     pub repeated: u64,
-    /// Whether packets were streamed.
+    /// Whether streaming was used.
     pub streamed: bool,
-    /// Window slots that were agreed on.
+    /// Negotiated window size.
     pub window: u32,
-    /// Longest packet that was agreed on.
+    /// Negotiated maximum packet length.
     pub packet_len: u32,
 }
 
 impl Report {
-    /// Bytes per second, rounded down, as \v(cps) gives it.
+    /// Bytes per second, rounded down, as in \v(cps).
     pub fn cps(&self) -> u64 {
         let ns = self.elapsed.as_nanos().max(1);
         u64::try_from(u128::from(self.bytes) * 1_000_000_000 / ns).unwrap_or(u64::MAX)
     }
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Done {
-    /// What is known of files that moved.
+    /// The report of a transfer.
     pub report: Option<Report>,
-    /// What a server answered.
+    /// A server's answer.
     pub text: Vec<u8>,
-    /// Something that a client asked of our server was refused.
+    /// A client's request to our server was refused.
     pub refused: bool,
-    /// The program shall end: a client said EXIT, the person said so at CONNECT.
+    /// The program should end: a client sent EXIT, or the user chose it at CONNECT.
     pub over: bool,
 }
 
-/// A command that was run in a shell.
+/// A shell command's result.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ran {
     /// Its exit code.
     pub status: i32,
-    /// What it wrote, if that was asked for.
+    /// Its output, if captured.
     pub output: Vec<u8>,
 }
 
-/// Settings of the language that the program's table does not have, by name.
+/// Settings of the language that are not in the program's table, by name.
 pub type Kept = BTreeMap<String, Vec<u8>>;
 
-/// Everything outside. What a world does not have it need not write: the answer is then a fault.
+/// Everything outside. Methods that a world does not support can be left out: they return a fault.
 pub trait World {
     /// Shows text.
     fn say(&mut self, to: Screen, text: &[u8]);
-    /// Asks the person for a line, without its end; nothing if there is nobody, or no more.
+    /// Asks the user for a line, without its end; nothing if there is no user, or at end of input.
     fn ask(&mut self, question: &Question) -> Option<Vec<u8>>;
     /// Waits for one key.
     fn key(&mut self, wait: Option<Duration>) -> Option<u8>;
-    /// What time it is.
+    /// The current time.
     fn now(&mut self) -> Moment;
-    /// The offset of local time at another moment, in seconds since 1970.
+    /// The UTC offset at another time, in seconds since 1970.
     fn offset_at(&mut self, _unix_s: i64) -> i32 {
         self.now().offset_s
     }
-    /// Waits; gives whether a key ended it, if keys may.
+    /// Waits; returns whether a key ended it, if allowed.
     fn pause(&mut self, time: Duration, keys: bool) -> bool;
-    /// Any number.
+    /// A random number.
     fn random(&mut self) -> u64;
-    /// A variable of the environment.
+    /// An environment variable.
     fn environment(&mut self, name: &[u8]) -> Option<Vec<u8>>;
-    /// A built-in variable that only the world knows: `host`, `userid`, `home`, `tmpdir`, `pid`,
-    /// `osname`, `platform`, `cpu`, `terminal`, `line`, `speed`.
+    /// A built-in variable provided by the world: `host`, `userid`, `home`, `tmpdir`, `pid`, `osname`,
+    /// `platform`, `cpu`, `terminal`, `line`, `speed`.
     fn fact(&mut self, name: &str) -> Option<Vec<u8>>;
-    /// Whether the person wants the script to end.
+    /// Whether the user wants to stop the script.
     fn interrupted(&mut self) -> bool {
         false
     }
     /// The files.
     fn files(&mut self) -> &mut dyn Files;
-    /// Runs a command in a shell; `capture` keeps what it writes.
+    /// Runs a shell command; `capture` keeps its output.
     fn run(&mut self, _command: &[u8], _capture: bool) -> Result<Ran, Fault> {
         Err(Fault::absent("a shell"))
     }
-    /// A pipe to a command, or from it.
+    /// A pipe to or from a command.
     fn pipe(&mut self, _command: &[u8], _to: bool) -> Result<Box<dyn Channel>, Fault> {
         Err(Fault::absent("a shell"))
     }
 
-    /// Makes a connection, and ends the one that was.
+    /// Opens a connection, and closes the previous one.
     fn connect(&mut self, _to: &Connection) -> Result<(), Fault> {
         Err(Fault::absent("a connection"))
     }
@@ -487,7 +486,7 @@ pub trait World {
     fn transmit(&mut self, _bytes: &[u8]) -> Result<(), Fault> {
         Err(Fault::absent("a connection"))
     }
-    /// Sends what is no byte.
+    /// Sends a line signal.
     fn signal(&mut self, _signal: Signal) -> Result<(), Fault> {
         Err(Fault::absent("a connection"))
     }
@@ -496,7 +495,7 @@ pub trait World {
         Heard::Lost
     }
 
-    /// Moves files, or talks to a server.
+    /// Transfers files, or talks to a server.
     fn perform(&mut self, task: &Task, _kept: &Kept) -> Result<Done, Fault> {
         Err(Fault::absent(match task {
             Task::Send(_) => "SEND",
@@ -511,13 +510,13 @@ pub trait World {
             Task::Allow { .. } | Task::AllowAsIn { .. } => "ENABLE",
         }))
     }
-    /// Sets a row of the program's table of settings, in the notation of the table.
+    /// Sets a row of the program's table of settings, in the table's notation.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault>;
-    /// Hears of a setting that the table does not have, with the words behind SET. What is not acted upon is an
-    /// error, unless there is nothing that it could concern.
+    /// Called for a setting that is not in the table, with the words after SET. A setting without effect is an
+    /// error, unless there is nothing that it could affect.
     fn keep(&mut self, _name: &str, _value: &[u8]) -> Result<(), Fault> {
         Ok(())
     }
-    /// The present value of a row of the program's table.
+    /// The current value of a row of the program's table.
     fn shown(&mut self, name: &str) -> Option<String>;
 }

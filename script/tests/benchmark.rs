@@ -76,7 +76,7 @@ fn the_benchmark_runs_as_printed() {
 }
 
 #[test]
-fn the_benchmark_sets_what_it_says() {
+fn the_benchmark_sets_its_parameters() {
     let (world, _) = run(None);
     let set = |name: &str, value: &str| {
         let wanted = Call::Set(name.to_owned(), value.to_owned());

@@ -1,4 +1,4 @@
-//! Small scripts with what they say, run by us and by C-Kermit.
+//! Small scripts with their expected output, run by us and by C-Kermit.
 //!
 //! A file of `conformance/` is a topic, and a section of it a script:
 //!
@@ -11,11 +11,11 @@
 //! what C-Kermit says, only where that is something else; the script then says why that is wrong
 //! ```
 //!
-//! Lines that begin with `?` are complaints, whose wording is each program's own: they are left out, and scripts
-//! ask for the status.
+//! Lines that begin with `?` are error messages, whose wording differs between the programs: they are skipped,
+//! and scripts test the status.
 //!
-//! C-Kermit is run where it is installed; `WETSTRING_REQUIRE_PEERS=1` wants it to be.
-//! A script without `--- says` is a new one: the test shows what C-Kermit says to it, and fails.
+//! C-Kermit is run where it is installed; `WETSTRING_REQUIRE_PEERS=1` requires it. A script without `--- says`
+//! is a new one: the test shows C-Kermit's output, and fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
 }
 
-/// A script, and what is said to it.
+/// A script, and its expected output.
 #[derive(Default)]
 struct Section {
     name: String,
@@ -39,7 +39,7 @@ struct Section {
 }
 
 impl Section {
-    /// What C-Kermit is expected to say.
+    /// The output expected of C-Kermit.
     fn ckermit(&self) -> &str {
         self.ckermit_says.as_ref().or(self.says.as_ref()).map_or("", |text| text)
     }
@@ -91,7 +91,7 @@ fn parsed(text: &str) -> Vec<Section> {
     sections
 }
 
-/// Without complaints.
+/// Without error messages.
 fn told(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     // C-Kermit rings the bell with some of them.
@@ -142,7 +142,7 @@ fn is_there() -> bool {
     there
 }
 
-/// Runs something for every script, on a few threads; gives what differs.
+/// Runs something for every script, on a few threads; returns the differences.
 fn differences(run: impl Fn(&Section) -> Option<String> + Sync) -> Vec<String> {
     let sections = sections();
     let next = AtomicUsize::new(0);
@@ -173,7 +173,7 @@ fn compared(name: &str, expected: &str, got: &str) -> Option<String> {
 }
 
 #[test]
-fn we_say_what_is_expected() {
+fn our_output_is_as_expected() {
     let count = sections().len();
     assert!(count >= 150, "expected at least 150 scripts, got {count}");
     let found = differences(|section| {
@@ -185,7 +185,7 @@ fn we_say_what_is_expected() {
 }
 
 #[test]
-fn c_kermit_says_what_is_expected() {
+fn c_kermit_output_is_as_expected() {
     if !is_there() {
         return;
     }

@@ -1,5 +1,5 @@
-//! What the conformance scripts cannot show: bounds, complaints with their places, the connection, the
-//! person, and commands that become tasks. All in a world in memory.
+//! What the conformance scripts cannot show: limits, errors with their places, the connection, the user, and
+//! commands that become tasks. All in a world in memory.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use wetstring_script::world::{
 };
 use wetstring_script::{Call, End, Interp, Limits, Memory};
 
-/// Runs a script in a world; with the bounds of a test.
+/// Runs a script in a world; with limits for tests.
 fn run_in(world: &mut Memory, script: &str) -> End {
     world.put("t.ksc", script.as_bytes());
     let limits = Limits { steps: Some(2_000_000), ..Limits::default() };
@@ -26,7 +26,7 @@ fn said(script: &str) -> String {
     run(script).0
 }
 
-/// The only complaint of a script.
+/// The only error of a script.
 fn complaint(script: &str) -> String {
     run(script).1
 }
@@ -48,8 +48,8 @@ fn complaints_name_file_and_line() {
         ),
         ("if = 1 1 {\n echo a\n", "?t.ksc:1: expected } before the end of the file\n"),
         ("set window 99\n", "?t.ksc:1: expected 1 to 32 for WINDOW-SIZE, got 99\n"),
-        ("goto nowhere\n", "?t.ksc:1: there is no label nowhere\n"),
-        ("ftp open x\n", "?t.ksc:1: this command of C-Kermit is not there in this program\n"),
+        ("goto nowhere\n", "?t.ksc:1: no such label: nowhere\n"),
+        ("ftp open x\n", "?t.ksc:1: this command of C-Kermit is not supported\n"),
     ] {
         assert_eq!(complaint(script), expected, "{script}");
     }
@@ -58,18 +58,18 @@ fn complaints_name_file_and_line() {
 #[test]
 fn recursion_without_end_is_a_clear_error() {
     let (_, errors, end) = run("define mac do mac\nmac\n");
-    assert!(errors.contains("macros and files inside each other"), "{errors}");
+    assert!(errors.contains("nested macros and files"), "{errors}");
     assert_eq!(end, End::Stopped { status: 1 });
     let (_, errors, _) = run("define mac return \\fexec(mac)\necho \\fexec(mac)\n");
-    assert!(errors.contains("macros and files inside each other"), "{errors}");
+    assert!(errors.contains("nested macros and files"), "{errors}");
     let (_, errors, _) = run("take t.ksc\n");
-    assert!(errors.contains("macros and files inside each other"), "{errors}");
+    assert!(errors.contains("nested macros and files"), "{errors}");
     let (_, errors, _) =
         run("define mac { if 1 { if 1 { if 1 { if 1 { if 1 { do mac } } } } } }\nmac\n");
-    assert!(errors.contains("inside each other"), "{errors}");
+    assert!(errors.contains("nested"), "{errors}");
     let deep = "if 1 { ".repeat(5000) + &"}".repeat(5000);
     let (_, errors, _) = run(&format!("{deep}\n"));
-    assert!(errors.contains("blocks inside each other"), "{errors}");
+    assert!(errors.contains("nested blocks"), "{errors}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn values_and_memory_are_bounded() {
 }
 
 #[test]
-fn loops_without_end_reach_the_bound() {
+fn endless_loops_reach_the_limit() {
     for script in ["while 1 { }\n", "for \\%i 1 2 0 { }\n", ":a\ngoto a\n", "while true echo\n"] {
         let (_, errors, end) = run(script);
         assert!(errors.contains("more than 2000000 commands"), "{script}: {errors}");
@@ -110,7 +110,7 @@ fn loops_without_end_reach_the_bound() {
 }
 
 #[test]
-fn a_file_without_an_end_is_read_as_far_as_a_line_may_be() {
+fn an_endless_file_is_read_up_to_the_line_limit() {
     let mut world = Memory::default();
     world.put("long", &vec![b'x'; 3 << 20]);
     run_in(&mut world, "open read long\nread \\%a\nif fail echo too long\nclose read\n");
@@ -118,7 +118,7 @@ fn a_file_without_an_end_is_read_as_far_as_a_line_may_be() {
 }
 
 #[test]
-fn a_million_turns_take_less_than_two_seconds() {
+fn a_million_iterations_take_less_than_two_seconds() {
     let mut world = Memory::default();
     world.put("t.ksc", b"for \\%i 1 1000000 1 { incr \\%c }\necho \\%c\n");
     let begin = Instant::now();
@@ -147,13 +147,13 @@ fn stop_ends_everything_and_exit_has_a_code() {
 }
 
 #[test]
-fn foreach_takes_one_word_after_the_other() {
+fn foreach_iterates_over_words() {
     let script = "foreach \\%x { a {b c} \"d e\" } { if equal \\%x zzz break, echo <\\%x> }\n";
     assert_eq!(said(script), "<a>\n<b c>\n<d e>\n");
 }
 
 #[test]
-fn the_person_is_asked() {
+fn the_user_is_asked() {
     let mut world = Memory::default();
     for answer in ["  trimmed  ", "maybe", "y", "", ""] {
         world.answers.push_back(answer.as_bytes().to_vec());
@@ -193,7 +193,7 @@ fn input_waits_for_a_text() {
 }
 
 #[test]
-fn minput_says_which_and_patterns_float() {
+fn minput_reports_the_match_and_patterns_float() {
     let script = "minput 5 BUSY {NO CARRIER} CONNECT\necho \\v(minput) \\v(inmatch)\n\
                   input 5 \\fpattern(<[0-9]*>)\necho \\v(inmatch)\nset input case observe\n\
                   minput 1 ok OK\necho \\v(minput)\n";
@@ -202,7 +202,7 @@ fn minput_says_which_and_patterns_float() {
 }
 
 #[test]
-fn output_sends_what_no_text_has() {
+fn output_sends_breaks_and_nuls() {
     let world = connected(&[], "output a\\nb\\13\noutput {  x }\\bz\nlineout who\n");
     let sent: Vec<Call> = world.calls.into_iter().skip(1).collect();
     let bytes = |text: &[u8]| Call::Transmit(text.to_vec());
@@ -300,7 +300,7 @@ fn others_become_tasks_too() {
         ("connect\n", Call::Perform(Task::Terminal)),
         (
             "disable delete\n",
-            Call::Perform(Task::Allow { what: "delete".into(), scope: Scope::Nobody }),
+            Call::Perform(Task::Allow { what: "delete".into(), scope: Scope::Disabled }),
         ),
         (
             "enable cd local\n",
@@ -365,7 +365,7 @@ fn show_streaming_explains() {
         "Streaming:     auto",
         "Reliable:      auto",
         "Streaming is offered where the connection is reliable",
-        "There was no file transfer yet.",
+        "There has been no file transfer yet.",
         "Streaming is not offered.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -373,7 +373,7 @@ fn show_streaming_explains() {
 }
 
 #[test]
-fn show_and_help_say_something_of_every_topic() {
+fn show_and_help_cover_every_topic() {
     for topic in [
         "arguments",
         "arrays",
@@ -454,7 +454,7 @@ fn directory_has_switches() {
 }
 
 #[test]
-fn a_list_ends_with_a_mistake_and_exit_says_what_failed() {
+fn a_list_ends_at_an_error_and_exit_has_its_code() {
     let run = |commands: &str| {
         let mut world = Memory::default();
         world.put("bad", b"nonesuch\n");
@@ -475,7 +475,7 @@ fn telnet_options_may_be_refused_but_not_required() {
 }
 
 #[test]
-fn a_channel_is_sought_to_the_end_and_to_the_last_line_or_byte() {
+fn fseek_reaches_the_end_and_the_last_line_or_byte() {
     let mut world = Memory::default();
     world.put("in", b"line1\nline2\nline3\n");
     run_in(

@@ -1,31 +1,31 @@
-//! From the bytes of a set to characters.
+//! Decodes the bytes of a character set.
 
 use super::{Form, LOST, Single, library};
 use encoding_rs::{DecoderResult, UTF_16BE, UTF_16LE};
 use wetstring_proto::kermit::Charset;
 
-/// Makes characters of bytes that come in pieces.
+/// Decodes bytes that arrive in pieces.
 pub(super) struct Decoder {
     by: By,
     lost: u64,
 }
 
 enum By {
-    /// One byte to a character.
+    /// Single-byte.
     Table(&'static Single),
-    /// Several bytes to a character.
+    /// Multi-byte.
     Library(Box<encoding_rs::Decoder>),
-    /// Sixteen bits to a character.
+    /// Sixteen-bit.
     Wide(Wide),
 }
 
 struct Wide {
     wire: bool,
-    /// The order of bytes where no mark tells it.
+    /// The byte order if there is no byte order mark.
     little: bool,
-    /// Bytes that are waited for a second one with.
+    /// Bytes of an incomplete character.
     begin: Vec<u8>,
-    /// Once the order of bytes is known.
+    /// Whether the byte order is known.
     decoder: Option<Box<encoding_rs::Decoder>>,
 }
 
@@ -40,7 +40,7 @@ impl Decoder {
         let by = if let Some(table) = Single::of(form.set) {
             By::Table(table)
         } else if form.set == Charset::UCS2 {
-            // On the wire the high byte comes first, mark or not.
+            // On the wire the high byte comes first, with or without a mark.
             let little = form.ucs2.little && !form.wire;
             By::Wide(Wide { wire: form.wire, little, begin: Vec::new(), decoder: None })
         } else {
@@ -58,7 +58,7 @@ impl Decoder {
         self.lost
     }
 
-    /// Adds the characters of these bytes.
+    /// Appends the characters of these bytes.
     pub(super) fn decode(&mut self, bytes: &[u8], last: bool, out: &mut String) {
         match &mut self.by {
             By::Table(table) => {
@@ -74,7 +74,7 @@ impl Decoder {
     }
 }
 
-/// How many bytes had no character.
+/// Number of undecodable bytes.
 fn by_library(
     decoder: &mut encoding_rs::Decoder,
     mut bytes: &[u8],
@@ -122,7 +122,7 @@ impl Wide {
             Box::new(order.new_decoder_with_bom_removal())
         });
         let begin = std::mem::take(&mut self.begin);
-        // A decoder is not asked for anything after it has heard of the end.
+        // A decoder is not called again after the end.
         missing += by_library(decoder, &begin, last && bytes.is_empty(), out);
         if !bytes.is_empty() {
             missing += by_library(decoder, bytes, last, out);

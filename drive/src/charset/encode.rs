@@ -1,13 +1,13 @@
-//! From characters to the bytes of a set.
+//! Encodes characters in a character set.
 
 use super::{Form, LOST, Single, library};
 use encoding_rs::EncoderResult;
 use wetstring_proto::kermit::Charset;
 
-/// The mark of the order of bytes.
+/// Byte order mark.
 const MARK: u16 = 0xFEFF;
 
-/// Makes bytes of characters that come in pieces.
+/// Encodes characters that arrive in pieces.
 pub(super) struct Encoder {
     by: By,
     lost: u64,
@@ -19,9 +19,9 @@ enum By {
     Utf8,
     Wide {
         wire: bool,
-        /// The low byte of a unit comes first.
+        /// Little endian.
         little: bool,
-        /// The mark of the order of bytes has been written.
+        /// The byte order mark has been written.
         begun: bool,
     },
 }
@@ -59,7 +59,7 @@ impl Encoder {
         self.lost
     }
 
-    /// Adds the bytes of these characters. What was lost before is not counted again.
+    /// Appends the bytes of these characters. Characters lost before are not counted again.
     pub(super) fn encode(&mut self, text: &str, last: bool, out: &mut Vec<u8>) {
         match &mut self.by {
             By::Table(table) => {
@@ -89,7 +89,7 @@ impl Encoder {
     }
 }
 
-/// How many characters the set does not have.
+/// Number of characters missing in the set.
 fn by_library(
     encoder: &mut encoding_rs::Encoder,
     mut text: &str,
@@ -107,7 +107,7 @@ fn by_library(
             EncoderResult::OutputFull => {}
             EncoderResult::Unmappable(character) => {
                 missing += u64::from(character != LOST);
-                // The library has gone back to ASCII where a set shifts.
+                // The library has returned to ASCII, for sets with shifts.
                 out.push(b'?');
             }
         }

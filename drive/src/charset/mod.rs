@@ -1,13 +1,13 @@
-//! Character sets: text from one into another, through Unicode (kermit.md §12).
+//! Character sets: translation of text through Unicode (kermit.md §12).
 //!
 //! ```text
 //! file --decode--> characters --encode--> wire        at a sender
 //! wire --decode--> characters --encode--> file        at a receiver
 //! ```
 //!
-//! Tables come from a library where it has them, and stand in `tables` where it does not. A
-//! character that the other set lacks becomes `?`, or U+FFFD in Unicode, as C-Kermit has it; how
-//! many those were is counted. [`Translated`] does all this between an engine and a store.
+//! Tables come from a library where it has them, else from `tables`. A character that the other set lacks
+//! becomes `?`, or U+FFFD in Unicode, as in C-Kermit; they are counted. [`Translated`] does all this between an
+//! engine and a store.
 
 mod decode;
 mod encode;
@@ -22,25 +22,25 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use wetstring_proto::kermit::Charset;
 
-/// What stands for a character that there is not, in Unicode.
+/// The replacement character in Unicode.
 const LOST: char = char::REPLACEMENT_CHARACTER;
 
-/// Text in one set, and where it stands: Unicode of sixteen bits has another form on the wire.
+/// A character set, and where the text is: sixteen-bit Unicode has another form on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// The set.
     pub set: Charset,
-    /// On the wire; else in a file here.
+    /// On the wire; else in a local file.
     pub wire: bool,
-    /// How a file has sixteen bits.
+    /// The form of sixteen-bit files.
     pub ucs2: Ucs2,
 }
 
-/// Files of UCS-2: the order of their bytes, and whether a mark before them tells it. A mark that is
-/// there when a file is read counts for more.
+/// Form of UCS-2 files: their byte order, and whether they begin with a byte order mark. A mark in a file that
+/// is read takes precedence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ucs2 {
-    /// The low byte comes first.
+    /// Little endian.
     pub little: bool,
     /// A mark is written.
     pub mark: bool,
@@ -61,7 +61,7 @@ pub struct Translator {
 }
 
 impl Translator {
-    /// From one form to another; `None` where bytes stay as they are.
+    /// From one form to another; `None` where bytes are unchanged.
     pub fn new(from: Form, to: Form) -> Option<Self> {
         let as_is = |form: Form| form.set == Charset::TRANSPARENT;
         let same = from.set == to.set && (from.set != Charset::UCS2 || from.wire == to.wire);
@@ -72,7 +72,7 @@ impl Translator {
         Some(Self { decoder, encoder, characters: String::new() })
     }
 
-    /// The next bytes of the text, of which these are the `last`; what they become is added to
+    /// Translates the next bytes of the text, which are the `last` ones or not; the result is appended to
     /// `out`.
     pub fn translate(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) {
         self.characters.clear();
@@ -80,7 +80,7 @@ impl Translator {
         self.encoder.encode(&self.characters, last, out);
     }
 
-    /// Characters so far that one of the sets does not have.
+    /// Number of characters so far that one of the sets lacks.
     pub fn lost(&self) -> u64 {
         self.decoder.lost() + self.encoder.lost()
     }
@@ -91,11 +91,11 @@ impl Translator {
     }
 }
 
-/// A set of one byte to a character.
+/// A single-byte set.
 #[derive(Debug)]
 struct Single {
     characters: Box<[char; 256]>,
-    /// The bytes of the characters that are not ASCII in their own places.
+    /// The bytes of characters that are not at their ASCII position.
     bytes: HashMap<char, u8>,
 }
 
@@ -103,7 +103,7 @@ impl Single {
     fn new(characters: Box<[char; 256]>) -> Self {
         let mut bytes = HashMap::new();
         for (byte, character) in characters.iter().enumerate() {
-            // Where two bytes are one character, the first is as good as the second.
+            // Where two bytes are one character, the first is used.
             if *character != LOST {
                 bytes.entry(*character).or_insert(byte as u8);
             }
@@ -111,7 +111,7 @@ impl Single {
         Self { characters, bytes }
     }
 
-    /// The table of a set; `None` if it has several bytes to a character.
+    /// The table of a set; `None` for a multi-byte set.
     fn of(set: Charset) -> Option<&'static Self> {
         static ALL: OnceLock<HashMap<&'static str, Single>> = OnceLock::new();
         let all = ALL.get_or_init(|| {
@@ -129,7 +129,7 @@ fn make(set: Charset) -> Option<Box<[char; 256]>> {
         characters[usize::from(byte)] = char::from(byte);
     }
     if let Some((_, upper)) = tables::UPPER.iter().find(|(own, _)| *own == name) {
-        // What is not told is the control characters 80 to 9F.
+        // Unlisted bytes are the control characters 80 to 9F.
         let told = upper.chars().count();
         for byte in 0x80..=255_u8 {
             characters[usize::from(byte)] = char::from(byte);
@@ -163,7 +163,7 @@ fn make(set: Charset) -> Option<Box<[char; 256]>> {
     Some(characters)
 }
 
-/// What the library calls a set that it has.
+/// The library's name of a set.
 fn library(name: &str) -> Option<&'static encoding_rs::Encoding> {
     use encoding_rs as library;
     Some(match name {
@@ -203,7 +203,7 @@ mod tests {
         Form { set: set(name), wire: true, ucs2: Ucs2::default() }
     }
 
-    /// In pieces of all lengths, which must not matter.
+    /// In pieces of all lengths; the result must be the same.
     fn translated(from: Form, to: Form, bytes: &[u8]) -> (Vec<u8>, u64) {
         let mut results = Vec::new();
         for piece in 1..=bytes.len().clamp(1, 7) {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_set_has_a_table_and_comes_back() {
+    fn every_set_has_a_table_and_round_trips() {
         for set in Charset::all().filter(|set| *set != Charset::TRANSPARENT) {
             let several = ["ucs2", "utf8", "euc-jp", "dec-kanji", "iso2022jp-kanji", "jis7-kanji"];
             let is_several = several.contains(&set.name()) || set.name() == "shift-jis-kanji";
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_where_their_standards_have_them() {
+    fn known_characters_have_their_standard_codes() {
         assert_eq!(unicode("latin1-iso", b"caf\xE9 \x85"), "café \u{85}");
         assert_eq!(unicode("latin9-iso", b"\xA4"), "€");
         assert_eq!(unicode("cp437", b"\x80\xE1\xFE"), "Çß■");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_set_lacks_is_counted() {
+    fn missing_characters_are_counted() {
         let said = |to, text: &str| translated(file("utf8"), file(to), text.as_bytes());
         assert_eq!(said("ascii", "naïve €"), (b"na?ve ?".to_vec(), 2));
         assert_eq!(
@@ -265,14 +265,14 @@ mod tests {
             (b"\x1B$BF|\x1B(B?\x1B$BK\\\x1B(B".to_vec(), 1)
         );
         assert_eq!(said("shift-jis-kanji", "a☃"), (b"a?".to_vec(), 1));
-        // A byte that is no character, and text that ends in the middle of one.
+        // An invalid byte, and text that ends inside a character.
         assert_eq!(translated(file("ascii"), file("utf8"), b"\xE9"), ("\u{FFFD}".into(), 1));
         let cut = translated(file("utf8"), file("latin1-iso"), b"caf\xC3");
         assert_eq!(cut, (b"caf?".to_vec(), 1));
     }
 
     #[test]
-    fn sixteen_bits_have_a_form_on_the_wire_and_one_in_files() {
+    fn ucs2_differs_on_the_wire_and_in_files() {
         let out = |from, to, bytes| translated(from, to, bytes).0;
         let on_wire = out(file("utf8"), wire("ucs2"), "é\n𝄞".as_bytes());
         assert_eq!(on_wire, b"\x00\xE9\x00\x0D\x00\x0A\xD8\x34\xDD\x1E");
@@ -282,14 +282,14 @@ mod tests {
         assert_eq!(in_file, b"\xFF\xFE\xE9\x00\x0A\x00");
         assert_eq!(out(file("ucs2"), file("utf8"), &in_file), "é\n".as_bytes());
         assert_eq!(out(file("ucs2"), wire("ucs2"), &in_file), b"\x00\xE9\x00\x0D\x00\x0A");
-        // Half a character is none.
+        // An incomplete character is invalid.
         assert_eq!(translated(file("ucs2"), file("utf8"), b"x\0\0"), ("x\u{FFFD}".into(), 1));
         assert_eq!(out(file("ucs2"), file("utf8"), b""), b"");
         assert_eq!(out(file("utf8"), file("ucs2"), b""), b"\xFF\xFE");
     }
 
     #[test]
-    fn files_of_sixteen_bits_have_the_order_and_the_mark_that_were_set() {
+    fn ucs2_files_have_the_configured_order_and_mark() {
         let out = |from, to, bytes: &[u8]| translated(from, to, bytes).0;
         let of = |little, mark| Form { ucs2: Ucs2 { little, mark }, ..file("ucs2") };
         let text = "é\n".as_bytes();
@@ -301,10 +301,10 @@ mod tests {
         ] {
             assert_eq!(out(file("utf8"), of(little, mark), text), bytes);
             assert_eq!(out(of(little, mark), file("utf8"), bytes), text);
-            // A mark counts for more than the setting.
+            // A mark takes precedence over the setting.
             let read = out(of(!little, mark), file("utf8"), bytes);
             assert_eq!(read == text, mark, "{little} {mark}");
-            // The wire has an order of its own.
+            // The wire has its own byte order.
             let on_wire = out(of(little, mark), wire("ucs2"), bytes);
             assert_eq!(on_wire, b"\x00\xE9\x00\x0D\x00\x0A");
             assert_eq!(out(wire("ucs2"), of(little, mark), &on_wire), bytes);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_done_where_nothing_is_to_be_done() {
+    fn equal_sets_need_no_translation() {
         assert!(Translator::new(file("utf8"), wire("utf8")).is_none());
         assert!(Translator::new(file("transparent"), wire("utf8")).is_none());
         assert!(Translator::new(wire("latin1-iso"), file("transparent")).is_none());

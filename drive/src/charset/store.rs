@@ -1,28 +1,28 @@
-//! Between an engine and a store: text files in another character set on the wire than here.
+//! Translates text files between an engine and a store.
 
 use super::{Form, Translator, Ucs2};
 use std::sync::{Arc, Mutex, PoisonError};
 use wetstring_proto::file::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_proto::kermit::{ByteOrder, Charset, Config, Encoding, UnknownSet};
 
-/// Which sets a person has chosen.
+/// The character sets chosen by the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sets {
     /// On the wire.
     pub transfer: Charset,
-    /// Of the files here.
+    /// Of local files.
     pub file: Charset,
-    /// Text in a set that is not known is stored as it is.
+    /// Text in an unknown set is stored unchanged.
     pub keep_unknown: bool,
-    /// How files here have UCS-2.
+    /// The form of local UCS-2 files.
     pub ucs2: Ucs2,
 }
 
-/// The sets of a store, which may be changed between two files.
+/// The sets of a store, which can be changed between two files.
 pub type SharedSets = Arc<Mutex<Sets>>;
 
 impl Sets {
-    /// No text is translated, whatever its sender calls it.
+    /// No translation, whatever the sender declares.
     pub const AS_IS: Self = Self {
         transfer: Charset::TRANSPARENT,
         file: Charset::TRANSPARENT,
@@ -30,7 +30,7 @@ impl Sets {
         ucs2: Ucs2 { little: true, mark: true },
     };
 
-    /// Text of the files here.
+    /// Text in local files.
     fn here(self) -> Form {
         Form { set: self.file, wire: false, ucs2: self.ucs2 }
     }
@@ -52,10 +52,10 @@ impl From<&Config> for Sets {
     }
 }
 
-/// A store whose text files are translated on their way to an engine, and from it.
+/// A store whose text files are translated on their way to and from an engine.
 ///
-/// Positions are those of the translated text. Nothing is read or written at a place out of order,
-/// so no text is resumed, and there are no digests of it.
+/// Offsets are those of the translated text. Access is sequential only, so text is not resumed and has no
+/// digests.
 pub struct Translated<'a> {
     store: &'a mut dyn Store,
     sets: SharedSets,
@@ -64,16 +64,16 @@ pub struct Translated<'a> {
     buffer: Vec<u8>,
 }
 
-/// The file that is translated.
+/// The file being translated.
 struct Current {
     by: Translator,
     sending: bool,
-    /// Bytes that have passed: of the file here, and of the wire.
+    /// Bytes passed: of the local file, and of the wire.
     here: u64,
     wire: u64,
-    /// What is translated and has not been asked for yet stands from here on in the buffer.
+    /// Start in the buffer of translated data that was not requested yet.
     from: usize,
-    /// The file here has no more.
+    /// End of the local file.
     ended: bool,
 }
 
@@ -89,21 +89,21 @@ impl std::fmt::Debug for Translated<'_> {
     }
 }
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const READ: usize = 16 * 1024;
 
 impl<'a> Translated<'a> {
-    /// Text of `store` in these sets.
+    /// Translates text of `store` between these sets.
     pub fn new(store: &'a mut dyn Store, sets: Sets) -> Self {
         Self::following(store, Arc::new(Mutex::new(sets)))
     }
 
-    /// The same, with sets that somebody else may change.
+    /// The same, with sets that can be changed elsewhere.
     pub fn following(store: &'a mut dyn Store, sets: SharedSets) -> Self {
         Self { store, sets, current: None, lost: 0, buffer: Vec::new() }
     }
 
-    /// Characters so far that one of the sets does not have.
+    /// Number of characters so far that one of the sets lacks.
     pub fn lost(&self) -> u64 {
         self.lost + self.current.as_ref().map_or(0, |current| current.by.lost())
     }
@@ -199,7 +199,7 @@ impl<'a> Translated<'a> {
         self.put()
     }
 
-    /// Stores what the buffer has.
+    /// Stores the buffer.
     fn put(&mut self) -> Reply<'_> {
         let Some(current) = &mut self.current else { return Reply::Done };
         if self.buffer.is_empty() {
@@ -233,7 +233,7 @@ impl Store for Translated<'_> {
             Request::Read { offset, into } => self.read(offset, into),
             Request::Offer { info } => self.offer(info),
             Request::Write { offset, bytes } => self.write(offset, bytes),
-            // Text is translated as it passes: in order, and its bytes here are not those of the wire.
+            // Text is translated sequentially, and its local bytes differ from those of the wire.
             Request::Held { .. } | Request::Digest { .. } if self.current.is_some() => {
                 Reply::Failed(StoreError::Unsupported)
             }
@@ -288,7 +288,7 @@ mod tests {
         Sets { transfer: named(transfer), file: named(file), keep_unknown: false, ..Sets::AS_IS }
     }
 
-    /// What goes out, with what is said of it, and the characters that were lost.
+    /// The sent data, its declared set, and the number of lost characters.
     fn sent(bytes: &[u8], sets: Sets) -> (Vec<u8>, Encoding, Option<u64>, u64) {
         let mut memory = Memory { bytes: bytes.to_vec(), ..Memory::default() };
         let mut store = Translated::new(&mut memory, sets);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn one_end_translates_to_the_wire_and_the_other_from_it() {
+    fn each_end_translates_to_or_from_the_wire() {
         let (wire, encoding, size, lost) = sent("é\nñ€\n".as_bytes(), sets("latin1-iso", "utf8"));
         assert_eq!((&wire[..], size, lost), (&b"\xE9\n\xF1?\n"[..], None, 1));
         assert_eq!(encoding, Encoding::Known(Charset::named("latin1-iso").unwrap()));
@@ -329,12 +329,12 @@ mod tests {
         let again = Request::Write { offset: 0, bytes: b"x" };
         assert_eq!(store.answer(again), Reply::Failed(StoreError::Unsupported));
         store.answer(Request::Close { complete: true, verified: true });
-        // One byte stays one byte there.
+        // Length is preserved there.
         assert_eq!((&memory.got[..], memory.size), (&b"\x82\n\xA4?\n"[..], Some(9)));
     }
 
     #[test]
-    fn the_end_of_a_text_is_not_kept_back() {
+    fn the_end_of_a_text_is_flushed() {
         let encoding = Encoding::Known(Charset::UTF8);
         let mut memory = Memory::default();
         let mut store = Translated::new(&mut memory, sets("transparent", "latin1-iso"));
@@ -354,7 +354,7 @@ mod tests {
         let mut store = Translated::new(&mut memory, sets("transparent", "utf8"));
         let refused = Reply::Refuse(Refusal::CharacterSet);
         assert_eq!(store.answer(Request::Offer { info }), refused);
-        // Bytes have no set, whatever is said.
+        // Binary files have no set, whatever is declared.
         let bytes = FileInfo { kind: FileKind::Binary, ..info };
         assert_eq!(store.answer(Request::Offer { info: bytes }), Reply::Accept { offset: 0 });
         let keeping = Sets { keep_unknown: true, ..sets("transparent", "utf8") };
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_set_at_both_ends_changes_nothing_and_is_said() {
+    fn the_same_set_at_both_ends_is_declared_and_unchanged() {
         let (wire, encoding, size, lost) = sent(b"\xC3", sets("utf8", "utf8"));
         assert_eq!((&wire[..], size, lost), (&b"\xC3"[..], Some(1), 0));
         assert_eq!(encoding, Encoding::Known(Charset::UTF8));

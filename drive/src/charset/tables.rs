@@ -1,7 +1,7 @@
-//! Character sets that the library of the others does not have, as facts of their standards.
+//! Character sets that the library lacks, as facts of their standards.
 //!
-//! Each of eight bits is the characters of 80 to FF in order, `�` where there is none; each of seven
-//! is ASCII with some of its places taken (ISO 646 and DEC's national replacement sets).
+//! Each eight-bit set lists the characters of 80 to FF, `�` where there is none; each seven-bit set is ASCII
+//! with some characters replaced (ISO 646 and DEC's national replacement sets).
 
 /// The upper halves.
 pub(super) const UPPER: &[(&str, &str)] = &[
@@ -91,7 +91,7 @@ pub(super) const UPPER: &[(&str, &str)] = &[
     ),
 ];
 
-/// The places of ASCII that are taken: by bytes, and by characters.
+/// The replaced ASCII positions: bytes, and characters.
 pub(super) const SEVEN: &[(&str, &[u8], &str)] = &[
     ("british", b"#", "£"),
     ("canadian-french", b"@[\\]^`{|}~", "àâçêîôéùèû"),

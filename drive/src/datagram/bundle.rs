@@ -5,8 +5,8 @@
 //! piece   4 number of the packet | 1 index of the piece | 1 pieces | bytes
 //! ```
 //!
-//! Bundles save time of the processor where the path takes long datagrams; pieces carry a packet, whose
-//! length was agreed on with the connection, over a path that takes no such datagrams any more.
+//! Bundles save processor time where the path takes long datagrams. Pieces carry a packet whose length was
+//! agreed when the connection opened over a path that no longer takes datagrams of that length.
 
 use std::ops::Range;
 
@@ -14,17 +14,17 @@ use std::ops::Range;
 const LENGTH: usize = 2;
 /// Bytes in front of a piece.
 const PIECE_HEADER: usize = 6;
-/// Pieces of a packet at most.
+/// Maximum pieces of a packet.
 const PIECES: usize = 128;
-/// Packets that are put together at one time; the oldest is forgotten.
+/// Packets being reassembled at one time; the oldest is dropped.
 const OPEN: usize = 8;
 /// The longest packet.
 const LONGEST: usize = 65_536;
 
-/// Packets that wait for others to leave with.
+/// Packets waiting to leave together.
 #[derive(Debug, Default)]
 pub(super) struct Bundle {
-    /// A byte for the session, and the packets behind it.
+    /// A byte for the session, then the packets.
     bytes: Vec<u8>,
     count: usize,
 }
@@ -34,8 +34,8 @@ impl Bundle {
         self.count == 0
     }
 
-    /// Whether a packet of this length finds room, where a bundle has at most `most` bytes. The first one
-    /// does if a second one would.
+    /// Whether a packet of this length fits, where a bundle has at most `most` bytes. The first packet fits if
+    /// a second one would.
     pub(super) fn fits(&self, len: usize, most: usize) -> bool {
         let twice = if self.is_empty() { 2 } else { 1 };
         u16::try_from(len).is_ok() && self.len() + twice * (LENGTH + len) <= most
@@ -51,7 +51,7 @@ impl Bundle {
         self.count += 1;
     }
 
-    /// Bytes of what is bundled.
+    /// Bytes bundled so far.
     pub(super) fn len(&self) -> usize {
         self.bytes.len().saturating_sub(1)
     }
@@ -61,7 +61,7 @@ impl Bundle {
         (self.count == 1).then(|| &self.bytes[1 + LENGTH..])
     }
 
-    /// All of it, behind a byte that is free.
+    /// The whole bundle, after one free byte.
     pub(super) fn all(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
@@ -72,7 +72,7 @@ impl Bundle {
     }
 }
 
-/// The packet of a bundle in `bytes` that begins at `at`; `None` at the end, or where it makes no sense.
+/// The packet of a bundle in `bytes` that begins at `at`; `None` at the end, or if it is malformed.
 pub(super) fn next(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let len: [u8; LENGTH] = bytes.get(at..at + LENGTH)?.try_into().ok()?;
     let from = at + LENGTH;
@@ -80,14 +80,14 @@ pub(super) fn next(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (to <= bytes.len()).then_some(from..to)
 }
 
-/// A packet in pieces that have at most `most` bytes each. `None` if there is no sense in that.
+/// Splits a packet into pieces of at most `most` bytes each. `None` if that is not possible.
 pub(super) fn pieces(number: u32, packet: &[u8], most: usize) -> Option<Vec<Vec<u8>>> {
     let room = most.checked_sub(PIECE_HEADER).filter(|room| *room > 0)?;
     let count = packet.len().div_ceil(room);
     if count == 0 || count > PIECES {
         return None;
     }
-    // All about as long, so that none is long for nothing.
+    // Pieces of nearly equal length.
     let each = packet.len().div_ceil(count);
     let cut = packet.chunks(each).enumerate().map(|(index, bytes)| {
         let mut piece = number.to_be_bytes().to_vec();
@@ -98,21 +98,21 @@ pub(super) fn pieces(number: u32, packet: &[u8], most: usize) -> Option<Vec<Vec<
     Some(cut.collect())
 }
 
-/// A packet of which some pieces have come.
+/// A packet of which some pieces have arrived.
 #[derive(Debug)]
 struct Partial {
     number: u32,
     pieces: Vec<Option<Vec<u8>>>,
 }
 
-/// Puts packets together.
+/// Reassembles packets.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     open: Vec<Partial>,
 }
 
 impl Pieces {
-    /// A piece came; the packet, if that was the last of it.
+    /// A piece was received; the packet, if that completed it.
     pub(super) fn take(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
         let (header, bytes) = piece.split_at_checked(PIECE_HEADER)?;
         let number = u32::from_be_bytes(header[..4].try_into().ok()?);
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_bundled_comes_out() {
+    fn bundles_round_trip() {
         let mut bundle = Bundle::default();
         assert!(!bundle.fits(500, 1003) && bundle.fits(500, 1004));
         for len in [500, 300, 0, 199] {
@@ -159,7 +159,7 @@ mod tests {
         }
         assert_eq!(at, bytes.len());
         assert_eq!(lens, [500, 300, 0, 199]);
-        // One alone needs no bundle, and what is cut short gives what is whole.
+        // A single packet needs no bundle; a truncated bundle yields its whole packets.
         assert_eq!(next(&bytes[..501], 0), None);
         bundle.clear();
         bundle.add(b"alone");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_make_a_packet_in_any_order_and_once() {
+    fn pieces_reassemble_in_any_order_and_once() {
         let packet: Vec<u8> = (0..1168).map(|i| i as u8).collect();
         let cut = pieces(7, &packet, 516).expect("three pieces");
         assert!(cut.len() == 3 && cut.iter().all(|piece| piece.len() <= 516));
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_never_come_take_bounded_memory() {
+    fn missing_pieces_take_bounded_memory() {
         let mut whole = Pieces::default();
         for number in 0..1000 {
             let cut = pieces(number, &[9; 1168], 516).unwrap();
             assert_eq!(whole.take(&cut[0]), None);
         }
         assert_eq!(whole.open.len(), OPEN);
-        // Nonsense is nothing.
+        // Malformed pieces are ignored.
         for bad in [&b""[..], &[0; 5], &[0, 0, 0, 1, 0, 0], &[0, 0, 0, 1, 3, 2, 7], &[1; 6]] {
             assert_eq!(whole.take(bad), None, "{bad:?}");
         }

@@ -10,7 +10,7 @@
 //! authorized-keys   KEY [NAME]       who may send to a listener of this user
 //! ```
 //!
-//! A key is written `wst1-` and 64 hexadecimal digits. A person compares the [fingerprint].
+//! A key is written `wst1-` and 64 hexadecimal digits. A user compares the [fingerprint].
 //!
 //! [fingerprint]: PublicKey::fingerprint
 
@@ -25,13 +25,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Bytes of a key.
+/// Bytes in a key.
 pub const KEY_LEN: usize = 32;
-/// What a written public key begins with.
+/// Prefix of a written public key.
 const PREFIX: &str = "wst1-";
-/// The least length of a shared secret, in bytes. A shorter one can be found by trying.
+/// Minimum length of a shared secret, in bytes. A shorter one can be found by brute force.
 pub const SECRET_MIN: usize = 16;
-/// The most of a secret file that counts.
+/// Maximum bytes read from a secret file.
 const SECRET_MAX: u64 = 64 * 1024;
 
 /// A host's public key (X25519).
@@ -74,7 +74,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn unhex(text: &str) -> Option<[u8; KEY_LEN]> {
     let mut bytes = [0; KEY_LEN];
-    // The number parser below would also take a sign.
+    // The number parser below would also accept a sign.
     if text.len() != 2 * KEY_LEN || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }
@@ -89,7 +89,7 @@ fn unhex(text: &str) -> Option<[u8; KEY_LEN]> {
 #[derive(Clone)]
 pub struct Identity {
     pub(super) private: [u8; KEY_LEN],
-    /// The half that others may see.
+    /// The public half.
     pub public: PublicKey,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// A secret that both ends have, as Noise wants it.
+/// A secret shared by both ends, in the form Noise needs.
 #[derive(Clone)]
 pub struct Secret(pub(super) [u8; KEY_LEN]);
 
@@ -110,7 +110,7 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// From its bytes, the blanks and line ends at their end not counted.
+    /// From its bytes; trailing blanks and line ends are ignored.
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
         let bytes = bytes.trim_ascii_end();
         if bytes.len() < SECRET_MIN {
@@ -131,7 +131,7 @@ impl Secret {
         Ok(hex(&bytes))
     }
 
-    /// From a file that nobody else may read.
+    /// From a file that only its owner can read.
     pub fn read(path: &Path) -> Result<Self, String> {
         let at = |say: String| format!("{}: {say}", path.display());
         let file = File::open(path).map_err(|e| at(in_words(&e)))?;
@@ -148,14 +148,14 @@ impl Secret {
     }
 }
 
-/// What the key of a host turned out to be.
+/// Result of looking up a host's key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Known {
-    /// The one that it had.
+    /// The same key as before.
     Same,
-    /// There was none for this spelling of the line, but the key is that of these.
+    /// Unknown for this line, but known for these lines.
     Elsewhere(Vec<String>),
-    /// Nothing is known of this key.
+    /// An unknown key.
     New,
 }
 
@@ -165,7 +165,7 @@ pub struct KeyFolder {
     path: PathBuf,
 }
 
-/// Reads a file of lines; one that is not there has none.
+/// Reads a file of lines; a missing file has none.
 fn lines(path: &Path) -> io::Result<Vec<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
@@ -174,7 +174,7 @@ fn lines(path: &Path) -> io::Result<Vec<String>> {
     }
 }
 
-/// The words of a line that is no comment.
+/// The fields of a line that is no comment.
 fn words(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -184,7 +184,7 @@ fn words(line: &str) -> Option<(&str, &str)> {
 }
 
 impl KeyFolder {
-    /// Keys in this folder, which is made when it is first needed.
+    /// Keys in this folder, which is created when it is first needed.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -197,7 +197,7 @@ impl KeyFolder {
         format!("{}: {}", self.at(name).display(), in_words(&error))
     }
 
-    /// This host's pair. It is made when it is first asked for.
+    /// This host's key pair, created on first use.
     pub fn identity(&self) -> Result<Identity, String> {
         const NAME: &str = "host.key";
         match self.read_identity(NAME) {
@@ -210,7 +210,7 @@ impl KeyFolder {
         let text = format!("wst1-private {private}\nwst1-public {}\n", hex(&made.public.0));
         match self.put_private(NAME, text.as_bytes()) {
             Ok(()) => Ok(made),
-            // Somebody else has made one at the same time.
+            // Another process created one at the same time.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 self.read_identity(NAME)?.ok_or_else(|| self.say(NAME, error))
             }
@@ -242,7 +242,7 @@ impl KeyFolder {
         }
     }
 
-    /// Makes the folder and a file in it that was not there, whole from the first moment.
+    /// Creates the folder, and a file that did not exist, atomically.
     fn put_private(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         let aside = self.at(&format!("{name}.{}", std::process::id()));
@@ -255,7 +255,7 @@ impl KeyFolder {
         linked
     }
 
-    /// Adds a line to a file, whose last line may lack its end: people edit these files.
+    /// Appends a line to a file whose last line may lack its line end: people edit these files.
     fn append(&self, name: &str, line: &str) -> Result<(), String> {
         let put = || -> io::Result<()> {
             fs::create_dir_all(&self.path)?;
@@ -273,7 +273,7 @@ impl KeyFolder {
         put().map_err(|error| self.say(name, error))
     }
 
-    /// Takes lines out of a file; how many those were.
+    /// Removes lines from a file; returns how many.
     fn remove(&self, name: &str, gone: impl Fn(&str) -> bool) -> Result<usize, String> {
         let all = lines(&self.at(name)).map_err(|e| self.say(name, e))?;
         let kept: Vec<&String> = all.iter().filter(|line| !gone(line)).collect();
@@ -292,8 +292,8 @@ impl KeyFolder {
         Ok(count)
     }
 
-    /// What is known of `key`, with which `host` has answered. A host is the line by which it is dialled; that
-    /// the same key has been seen by another line is found too.
+    /// Looks up `key`, which `host` has answered with. A host is the line by which it is dialed; the same key
+    /// seen under another line is found too.
     ///
     /// # Errors
     ///
@@ -311,31 +311,31 @@ impl KeyFolder {
         if let Some(known) = other {
             let (old, new) = (known.fingerprint(), key.fingerprint());
             return Err(format!(
-                "expected the known key {old} of {host}, got {new}: somebody else may be answering \
+                "expected the known key {old} of {host}, got {new}: another host may be answering \
                  there; if the key has changed on purpose, wst key forget {host}"
             ));
         }
         Ok(if elsewhere.is_empty() { Known::New } else { Known::Elsewhere(elsewhere) })
     }
 
-    /// From now on this is the key of that host.
+    /// Stores this as the key of the host.
     pub fn remember(&self, host: &str, key: &PublicKey) -> Result<(), String> {
         self.append("known-keys", &format!("{host} {key}"))
     }
 
-    /// Forgets the keys of a host; how many there were.
+    /// Removes the keys of a host; returns how many.
     pub fn forget(&self, host: &str) -> Result<usize, String> {
         self.remove("known-keys", |line| {
             words(line).is_some_and(|(at, _)| at.eq_ignore_ascii_case(host))
         })
     }
 
-    /// Whether this key may send to a listener of ours.
+    /// Whether this key may send to our listener.
     pub fn may_enter(&self, key: &PublicKey) -> Result<bool, String> {
         Ok(self.authorized()?.iter().any(|(known, _)| known == key))
     }
 
-    /// The keys that may, with their names.
+    /// The authorized keys, with their names.
     pub fn authorized(&self) -> Result<Vec<(PublicKey, String)>, String> {
         const NAME: &str = "authorized-keys";
         let all = lines(&self.at(NAME)).map_err(|e| self.say(NAME, e))?;
@@ -346,7 +346,7 @@ impl KeyFolder {
         Ok(keys)
     }
 
-    /// The hosts that are known, with their keys.
+    /// The known hosts, with their keys.
     pub fn known(&self) -> Result<Vec<(String, PublicKey)>, String> {
         const NAME: &str = "known-keys";
         let all = lines(&self.at(NAME)).map_err(|e| self.say(NAME, e))?;
@@ -357,7 +357,7 @@ impl KeyFolder {
         Ok(hosts)
     }
 
-    /// Lets a key in; false if it was in already.
+    /// Authorizes a key; false if it was already authorized.
     pub fn authorize(&self, key: &PublicKey, name: &str) -> Result<bool, String> {
         if self.may_enter(key)? {
             return Ok(false);
@@ -367,7 +367,7 @@ impl KeyFolder {
         Ok(true)
     }
 
-    /// Lets a key in no more; false if it was not.
+    /// Revokes a key; false if it was not authorized.
     pub fn revoke(&self, key: &PublicKey) -> Result<bool, String> {
         let gone = |line: &str| words(line).is_some_and(|(word, _)| word.parse() == Ok(*key));
         Ok(self.remove("authorized-keys", gone)? > 0)

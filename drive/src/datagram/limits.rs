@@ -1,19 +1,18 @@
-//! What a listener allows: sessions, and how fast each partner may send.
+//! Limits of a listener: sessions, and the rate of each peer.
 
 use wetstring_proto::time::{Duration, Instant};
 
-/// What a listener allows. Its memory is at most [`Limits::sessions`] engines with their stores, and
-/// some hundred kilobytes for the rest, whoever knocks how often.
+/// Limits of a listener. Its memory is at most [`Limits::sessions`] engines with their stores, and some hundred
+/// kilobytes for the rest, however many connection attempts there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Sessions at one time.
+    /// Maximum concurrent sessions.
     pub sessions: usize,
-    /// Sessions at one time of one address.
+    /// Maximum concurrent sessions per address.
     pub per_address: usize,
-    /// Bytes per second that are taken of one partner; what is above is dropped unread. `None` is no
-    /// bound.
+    /// Maximum bytes per second accepted from one peer; anything above is dropped unread. `None` is no limit.
     pub bytes_per_s: Option<u64>,
-    /// A session of which nothing authentic has come for so long is over.
+    /// A session ends after nothing authentic has been received for this long.
     pub idle: Duration,
 }
 
@@ -23,7 +22,7 @@ impl Default for Limits {
     }
 }
 
-/// A bucket of tokens that fills with time.
+/// A token bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
     per_s: u64,
@@ -33,12 +32,12 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// A full one that holds `most` and gets `per_s` each second.
+    /// A full bucket that holds `most` and is refilled at `per_s`.
     pub(super) fn new(per_s: u64, most: u64, now: Instant) -> Self {
         Self { per_s, most, left: most, at: now }
     }
 
-    /// Takes so many, if they are there.
+    /// Takes `n` tokens, if available.
     pub(super) fn take(&mut self, count: u64, now: Instant) -> bool {
         let gained = u128::from(self.per_s) * now.since(self.at).as_nanos() / 1_000_000_000;
         if gained > 0 {
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_gives_what_it_gets_and_no_more_than_it_holds() {
+    fn the_bucket_never_exceeds_its_size_or_rate() {
         let at = |ms: u64| Instant(ms * 1_000_000);
         let mut bucket = Bucket::new(1000, 100, at(0));
         assert!(bucket.take(100, at(0)) && !bucket.take(1, at(0)));
@@ -70,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn small_steps_lose_nothing() {
+    fn small_steps_lose_no_tokens() {
         let mut bucket = Bucket::new(10, 5, Instant(0));
         assert!(bucket.take(5, Instant(0)));
         let taken = (1..=100_000_u64).filter(|i| bucket.take(1, Instant(i * 100_000))).count();

@@ -1,19 +1,19 @@
 //! Datagrams: the ports of NETBLT, from the socket to the engine.
 //!
-//! A [`Port`](crate::Port) is one line of bytes to one partner. Datagrams are another thing: one
-//! socket carries them from and to many partners, in batches, and who a partner is must be proved
-//! before it is believed. So they have a seam of their own:
+//! A [`Port`](crate::Port) is one byte stream to one peer. Datagrams differ: one socket carries them from and
+//! to many peers, in batches, and a peer's identity must be proved before it is believed. So they have an
+//! interface of their own:
 //!
 //! ```text
 //! Engine <-> Association <-> Session (Noise) <-> Endpoint (UDP, or IP protocol 30) <-> others
-//!            one per partner  or plain           one socket for all of them
+//!            one per peer  or plain           one socket for all of them
 //! ```
 //!
 //! * [`endpoint`] is the socket: batches, segmentation offload, never fragments (quinn-udp);
 //! * [`keys`] are the files: this host's key pair, known hosts, keys that may come in;
 //! * [`secure`] is the session: handshake, cookie, replay window, explicit nonces;
-//! * [`host`] turns the engines of all partners: [`dial`] has one, a
-//!   [`listen`]er several, each within its [`limits`].
+//! * [`host`] runs the engines of all peers: [`dial`] has one, a [`listen`]er several, each within its
+//!   [`limits`].
 //!
 //! Why: `docs/decisions/055` to `057`.
 
@@ -28,7 +28,7 @@ pub mod secure;
 mod sizes;
 
 pub use endpoint::Endpoint;
-pub use host::{HostOptions, Partner, Reception, Tenant, dial, listen};
+pub use host::{Acceptor, HostOptions, Peer, SessionHandler, dial, listen};
 pub use keys::{Identity, PublicKey, Secret};
 pub use limits::Limits;
 pub use secure::{Credentials, Phrase};

@@ -1,16 +1,16 @@
-//! Datagrams on their way to one partner, collected so that one system call carries several.
+//! Outgoing datagrams for one peer, collected so that one system call carries several.
 //!
-//! The kernel cuts one long buffer into datagrams of one length, of which only the last may be
-//! shorter. So datagrams are put behind each other while they have the length of the first.
+//! The kernel splits one long buffer into datagrams of one length, of which only the last may be shorter. So
+//! datagrams are appended while they have the length of the first.
 
 use super::endpoint::{Endpoint, LONGEST, Sent};
 use std::io;
 use std::net::SocketAddr;
 
-/// Bytes that one system call may carry.
+/// Maximum bytes per system call.
 const MOST: usize = 65_507;
 
-/// What waits to leave.
+/// Queued datagrams.
 #[derive(Debug)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
@@ -31,8 +31,7 @@ impl Outbox {
         self.len == 0
     }
 
-    /// Room for the next datagram, of `most` bytes or fewer; `None` if those before it must leave
-    /// first.
+    /// Room for the next datagram, of at most `most` bytes; `None` if the outbox must be flushed first.
     pub(super) fn room(&mut self, most: usize, segments: usize) -> Option<&mut [u8]> {
         let fits = self.count == 0
             || (!self.closed
@@ -42,7 +41,7 @@ impl Outbox {
         fits.then(|| &mut self.bytes[self.len..self.len + most])
     }
 
-    /// The next datagram was put there, and has so many bytes.
+    /// The next datagram was written there, with this length.
     pub(super) fn put(&mut self, len: usize) {
         if self.count == 0 {
             self.segment = len;
@@ -52,7 +51,7 @@ impl Outbox {
         self.count += 1;
     }
 
-    /// Sends what there is. Only [`Sent::Full`] keeps it.
+    /// Sends everything. Only [`Sent::Full`] keeps it.
     pub(super) fn flush(&mut self, endpoint: &Endpoint, to: SocketAddr) -> io::Result<Sent> {
         if self.len == 0 {
             return Ok(Sent::Gone);

@@ -1,5 +1,5 @@
-//! What must be known of a plain NETBLT packet before an engine is given to its sender: whether it is
-//! one, whether it opens a connection, and how it is refused (RFC 998).
+//! What must be known about a plain NETBLT packet before its sender gets an engine: whether it is valid,
+//! whether it opens a connection, and how to refuse it (RFC 998).
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use wetstring_proto::time::Instant;
 
 /// Bytes of the common header.
 const HEADER: usize = 12;
-/// Bytes of the header of DATA and LDATA, which their checksum covers.
+/// Bytes of the DATA and LDATA header, which its checksum covers.
 const DATA_HEADER: usize = 24;
 const VERSION: u8 = 1;
 /// Bytes of an OPEN without a client string.
@@ -20,28 +20,27 @@ const DATA: u8 = 6;
 const LDATA: u8 = 7;
 const REFUSED: u8 = 10;
 const TYPES: u8 = 12;
-/// The flag M of an OPEN: who opens sends.
+/// The flag M of an OPEN: the opener sends.
 const WRITE: u8 = 1;
 /// Bytes of a GO, and of a CONTROL packet with one.
 const GO: usize = 8;
 const ONE_GO: usize = HEADER + GO;
 /// Bytes of an ABORT without a reason.
 const ABORT: usize = HEADER + 4;
-/// The death timer in seconds that is stated to one whose address is not proved: its KEEPALIVEs come four times as
-/// often (RFC 998, 5.2.3). We wait as long as we do for everybody.
+/// The death timer in seconds that is stated to an unproved address: its KEEPALIVEs are sent four times as
+/// often (RFC 998, 5.2.3). Our own timeout stays the same.
 const SOON_S: u16 = 1;
-/// How many of those who opened to be sent something are remembered, how long, and how soon a second OPEN may be a
-/// copy that the network made.
+/// How many READ openers are remembered, for how long, and how soon a second OPEN may be a network duplicate.
 const OPENERS: usize = 256;
 const FORGOTTEN: Duration = Duration::from_secs(30);
 const COPIED: Duration = Duration::from_millis(100);
-/// How much longer than its death timer a peer is remembered, and how long at least.
+/// How much longer than its death timer a peer is remembered, and the minimum.
 const LONGER: Duration = Duration::from_secs(5);
 const LEAST: Duration = Duration::from_secs(10);
-/// How the name of a file begins in our client strings.
+/// Prefix of a file name in our client strings.
 const NAME: &[u8] = b" name=";
 
-/// What a listener that encrypts answers. With the header no longer than the shortest OPEN.
+/// The refusal of a listener that encrypts. With its header no longer than the shortest OPEN.
 pub const ENCRYPTED: &str = "expected --plain off";
 
 /// The sum of 16-bit words in ones' complement; an odd byte counts as the high one of a word.
@@ -73,16 +72,16 @@ pub fn is_open(packet: &[u8]) -> bool {
     kind(packet) == Some(OPEN) && packet.len() >= OPEN_MIN
 }
 
-/// Whether who opens so has something to send (WRITE).
+/// Whether the opener sends (WRITE).
 pub fn is_write(open: &[u8]) -> bool {
     open.get(33).is_some_and(|flags| flags & WRITE != 0)
 }
 
-/// The file that an OPEN offers (WRITE), as it stands in the client string; `None` if it offers none.
+/// The file that an OPEN offers (WRITE), as in the client string; `None` if it offers none.
 pub fn offered(open: &[u8]) -> Option<&[u8]> {
     let client = open.get(OPEN_MIN - 1..).filter(|_| is_write(open))?;
     let client = &client[..client.iter().position(|byte| *byte == 0).unwrap_or(client.len())];
-    // Another string than ours is the bare name of a file (docs/explanation/netblt.md).
+    // Any other client string is the bare name of a file (docs/explanation/netblt.md).
     let ours = client == b"wst1" || client.starts_with(b"wst1 ");
     let name = match client.windows(NAME.len()).position(|word| word == NAME) {
         Some(at) if ours => &client[at + NAME.len()..],
@@ -92,12 +91,12 @@ pub fn offered(open: &[u8]) -> Option<&[u8]> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The port of the one who sent it.
+/// Source port.
 pub fn local_port(packet: &[u8]) -> u16 {
     packet.get(6..8).map_or(0, |port| u16::from_be_bytes([port[0], port[1]]))
 }
 
-/// The port that it is for.
+/// Destination port.
 pub fn foreign_port(packet: &[u8]) -> u16 {
     packet.get(8..10).map_or(0, |port| u16::from_be_bytes([port[0], port[1]]))
 }
@@ -120,20 +119,20 @@ pub fn refused(open: &[u8], why: &str) -> Vec<u8> {
     packet
 }
 
-/// What of a packet may go to an address that is not proved.
+/// How much of a packet may be sent to an unproved address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fit {
     /// All of it.
     Whole,
-    /// This packet in its place.
+    /// This packet instead.
     Part(Vec<u8>),
-    /// Nothing until more has come.
+    /// Nothing until more is received.
     Not,
-    /// Nothing ever, and it is not missed.
+    /// Nothing; it is not needed.
     Drop,
 }
 
-/// A packet of at most so many bytes.
+/// A packet of at most this many bytes.
 fn made(ports: Ports, body: Body<'_>, most: usize) -> Option<Vec<u8>> {
     let mut bytes = vec![0; most];
     let len = Packet { ports, body }.put(&mut bytes)?;
@@ -141,30 +140,30 @@ fn made(ports: Ports, body: Body<'_>, most: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A sender (WRITE) whose address is not proved: bytes that came and went, and what it must have seen to go on.
+/// A sender (WRITE) whose address is not proved: bytes received and sent, and what it must have seen to
+/// continue.
 ///
-/// No more bytes go there than came from there, so a forged OPEN makes us send its victim less than
-/// the forger sent. A peer that means it gets along with that: a RESPONSE is no longer than the OPEN, and states
-/// a death timer so short that KEEPALIVEs come at once, which pay for the GOs; lists of GOs are cut to what
-/// may go.
+/// No more bytes are sent there than were received, so a forged OPEN makes us send its victim less than the
+/// forger sent. A genuine peer copes with that: a RESPONSE is no longer than the OPEN, and states a death timer
+/// so short that KEEPALIVEs follow at once, which pay for the GOs; lists of GOs are cut to what may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unproved {
     got: u64,
     gave: u64,
     /// It understands our client strings.
     ours: bool,
-    /// Seconds after which it takes us for dead.
+    /// Its death timer in seconds.
     death_s: u16,
     /// Ports of its connection, as in what we send.
     ports: Ports,
-    /// Numbers of the first and the last buffer that it was granted.
+    /// Numbers of the first and the last buffer granted to it.
     granted: Option<(u32, u32)>,
     /// It was told of the end.
     ended: bool,
 }
 
 impl Unproved {
-    /// Somebody who sent this OPEN.
+    /// The sender of this OPEN.
     pub fn new(open: &[u8]) -> Self {
         let ours = open.get(OPEN_MIN - 1..).is_some_and(|client| client.starts_with(b"wst1"));
         let death_s = open.get(30..32).map_or(0, |death| u16::from_be_bytes([death[0], death[1]]));
@@ -172,8 +171,8 @@ impl Unproved {
         Self { got: 0, gave: 0, ours, death_s, ports, granted: None, ended: false }
     }
 
-    /// This came; whether it proves the address: data for a buffer whose number stood in our GO and which
-    /// nobody can guess.
+    /// This was received; whether it proves the address: data for a buffer whose unpredictable number was in
+    /// our GO.
     pub fn heard(&mut self, packet: &[u8]) -> bool {
         self.got += packet.len() as u64;
         let data = matches!(kind(packet), Some(DATA | LDATA)) && packet.len() >= DATA_HEADER;
@@ -182,15 +181,15 @@ impl Unproved {
         buffer.wrapping_sub(first) <= last.wrapping_sub(first)
     }
 
-    /// Whether so many bytes may go there: no more than came.
+    /// Whether this many bytes may be sent: no more than were received.
     pub fn may_give(&self, len: usize) -> bool {
         self.gave + len as u64 <= self.got
     }
 
-    /// What of a packet may go there: all of it, a part of it that makes sense alone, or nothing yet.
+    /// How much of a packet may be sent: all, a part that makes sense alone, or nothing yet.
     pub fn fit(&self, packet: &[u8]) -> Fit {
         let short = match Packet::parse(packet) {
-            // It hears of us by GOs, which its own KEEPALIVEs pay for.
+            // It learns of us from GOs, which its own KEEPALIVEs pay for.
             Ok(Packet { body: Body::KeepAlive, .. }) => return Fit::Drop,
             Ok(Packet { body: Body::Abort(why), .. }) => {
                 let Some(short) = self.abort(why) else { return Fit::Drop };
@@ -207,7 +206,7 @@ impl Unproved {
         }
     }
 
-    /// Strings that it does not understand cost what a GO needs.
+    /// Client strings that it does not understand would cost the bytes of a GO.
     fn response(&self, ports: Ports, terms: Terms<'_>) -> Option<Vec<u8>> {
         let terms = if self.ours {
             terms
@@ -218,8 +217,8 @@ impl Unproved {
         short.filter(|short| self.may_give(short.len()))
     }
 
-    /// As many messages as may go, the rest is said again by the control timer: the first GO is what matters, and
-    /// then that there is something left to say it again, and to say ABORT.
+    /// As many messages as may be sent; the control timer retransmits the rest: the first GO matters most, then
+    /// that enough is left to retransmit it, and to send ABORT.
     fn control(&self, ports: Ports, list: &[u8]) -> Option<Vec<u8>> {
         let again = if self.ours { 0 } else { ONE_GO + ABORT };
         // A RATE leads the list, to measure the round trip; it must not cost the GO behind it.
@@ -248,25 +247,25 @@ impl Unproved {
         made(ports, Body::Control(short), HEADER + fits)
     }
 
-    /// An ABORT, with its reason if that may go there.
+    /// An ABORT, with its reason if that may be sent.
     fn abort(&self, why: &[u8]) -> Option<Vec<u8>> {
         let most = HEADER + why.len() + 4;
         let packets = [why, b""].map(|why| made(self.ports, Body::Abort(why), most.max(ABORT)));
         packets.into_iter().flatten().find(|packet| !self.ended && self.may_give(packet.len()))
     }
 
-    /// How long after its last word it is remembered: longer than it waits itself, so that nobody waits for one
-    /// who has forgotten it.
+    /// How long after it was last heard it is remembered: longer than its own timeout, so that no peer waits
+    /// for a host that has forgotten it.
     pub fn patience(&self, most: Duration) -> Duration {
         (Duration::from_secs(u64::from(self.death_s)) + LONGER).clamp(LEAST, most.max(LEAST))
     }
 
-    /// The ABORT that tells it that it is forgotten, if that may go there.
+    /// The ABORT that tells it that it is dropped, if that may be sent.
     pub fn aborted(&self) -> Option<Vec<u8>> {
-        self.abort(b"nothing came that proves the address")
+        self.abort(b"nothing received that proves the address")
     }
 
-    /// This went there.
+    /// This was sent.
     pub fn said(&mut self, packet: &[u8]) {
         self.gave += packet.len() as u64;
         match Packet::parse(packet) {
@@ -284,16 +283,16 @@ impl Unproved {
     }
 }
 
-/// Those who opened to be sent something (READ) and have no engine yet: their OPEN is answered when it comes again.
+/// READ openers that have no engine yet: their OPEN is answered when it is retransmitted.
 ///
-/// Who sends has files for one receiver, so a datagram under a false address must not take its place; and an OPEN
-/// is shorter than the RESPONSE with a file's name. What a receiver says depends on nothing that it heard
-/// (RFC 998), so there is no better proof.
+/// A sender has files for one receiver, so a forged datagram must not take its slot; and an OPEN is shorter
+/// than the RESPONSE with a file's name. A receiver's packets depend on nothing that it received (RFC 998), so
+/// there is no better proof.
 #[derive(Debug, Default)]
 pub struct Openers(VecDeque<(SocketAddr, u16, u32, Instant)>);
 
 impl Openers {
-    /// Whether this OPEN has come before, long enough ago to be no copy that the network made.
+    /// Whether this OPEN was received before, long enough ago not to be a network duplicate.
     pub fn is_repeated(&mut self, from: SocketAddr, open: &[u8], now: Instant) -> bool {
         let id = open.get(12..16).map_or(0, |id| u32::from_be_bytes([id[0], id[1], id[2], id[3]]));
         let port = local_port(open);
@@ -318,7 +317,7 @@ impl Openers {
 mod tests {
     use super::*;
 
-    /// An OPEN and a DATA packet of the digest's model.
+    /// An OPEN and a DATA packet of the model in the summary of RFC 998.
     const AN_OPEN: &str = "e3720100 00281000 1b580000 deadbeef 0000382c 00009c40 059e0005 001e003c \
          00030002 78000000";
     const A_DATA: &str = "d7890106 001c1000 1b580000 00000001 00010000 fbf90000 01020304";
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_known_by_their_checksum() {
+    fn packets_are_checked_by_checksum() {
         let (open, data) = (bytes(AN_OPEN), bytes(A_DATA));
         assert!(is_open(&open) && kind(&data) == Some(6));
         assert_eq!((local_port(&open), foreign_port(&open)), (4096, 7000));
@@ -363,32 +362,32 @@ mod tests {
         };
         let keepalive = made(Ports { local: 4096, foreign: 7000 }, Body::KeepAlive);
         let open = bytes(AN_OPEN);
-        let mut partner = Unproved::new(&open);
-        assert!(!partner.heard(&open) && partner.may_give(open.len()));
-        assert!(!partner.may_give(open.len() + 1));
-        // Whoever forged the OPEN can forge these.
-        assert!(!partner.heard(&keepalive) && !partner.heard(&data(u32::MAX)));
+        let mut peer = Unproved::new(&open);
+        assert!(!peer.heard(&open) && peer.may_give(open.len()));
+        assert!(!peer.may_give(open.len() + 1));
+        // A forger of the OPEN can forge these too.
+        assert!(!peer.heard(&keepalive) && !peer.heard(&data(u32::MAX)));
         let mut list = [0; 16];
         put_go(&mut list, 1, u32::MAX).unwrap();
         put_go(&mut list[8..], 2, 0).unwrap();
-        partner.said(&made(ports, Body::Control(&list)));
+        peer.said(&made(ports, Body::Control(&list)));
         for far in [u32::MAX - 1, 1, 1000] {
-            assert!(!partner.heard(&data(far)), "{far}");
+            assert!(!peer.heard(&data(far)), "{far}");
         }
-        assert!(!partner.heard(&keepalive));
+        assert!(!peer.heard(&keepalive));
         let damaged = [&data(0)[..4], &[9, 9][..], &data(0)[6..]].concat();
-        assert!(!partner.heard(&damaged));
-        assert!(partner.clone().heard(&data(u32::MAX)) && partner.heard(&data(0)));
+        assert!(!peer.heard(&damaged));
+        assert!(peer.clone().heard(&data(u32::MAX)) && peer.heard(&data(0)));
     }
 
     #[test]
-    fn who_reads_is_answered_when_its_open_is_repeated() {
+    fn a_reader_is_answered_when_its_open_is_retransmitted() {
         let (at, open) = (|ms: u64| Instant(ms * 1_000_000), bytes(AN_OPEN));
         let from = |n: u16| SocketAddr::from(([127, 0, 0, 1], n));
         let mut openers = Openers::default();
         assert!(!openers.is_repeated(from(1), &open, at(0)));
         assert!(!openers.is_repeated(from(1), &open, at(5)), "a copy that the network made");
-        assert!(!openers.is_repeated(from(2), &open, at(500)), "somebody else");
+        assert!(!openers.is_repeated(from(2), &open, at(500)), "another host");
         assert!(openers.is_repeated(from(1), &open, at(500)));
         assert!(!openers.is_repeated(from(1), &open, at(40_000)) && openers.0.len() == 1);
         for n in 2..20_000 {
@@ -398,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_peer_is_told_once_and_gets_no_keepalives() {
+    fn a_dropped_peer_is_told_once_and_gets_no_keepalives() {
         let open = bytes(AN_OPEN);
         let ports = Ports { local: 7000, foreign: 4096 };
         let mut peer = Unproved::new(&open);
@@ -483,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_open_offers_is_read() {
+    fn the_file_offered_by_an_open_is_parsed() {
         let with = |client: &[u8]| [&bytes(AN_OPEN)[..36], client, &[0, 0]].concat();
         assert_eq!(offered(&bytes(AN_OPEN)), Some(&b"x"[..]));
         assert_eq!(offered(&with(b"wst1 x s=3 name=a%20b")), Some(&b"a%20b"[..]));
@@ -498,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_a_packet_and_no_longer_than_what_it_answers() {
+    fn a_refusal_is_valid_and_no_longer_than_its_open() {
         let open = bytes(AN_OPEN);
         for why in ["no", ENCRYPTED, "a reason that is far too long to fit into so short a packet"]
         {

@@ -1,48 +1,47 @@
-//! How long the datagrams of a session may be: the search of RFC 8899 (DPLPMTUD), without a socket or a
-//! clock of its own.
+//! The length of a session's datagrams: the search of RFC 8899 (DPLPMTUD), without a socket or a clock.
 //!
 //! ```text
 //! BASE (what the handshake proved) -- probe acknowledged --> longer steps, while the rate warrants them
 //!   ^                                                             |
-//!   +-- black hole: what is long is reported no more (5.2, 4.3) --+      three probes lost: the step waits
+//!   +-- black hole: long ones no longer reported (5.2, 4.3) -------+      three probes lost: the step waits
 //!   |
 //! least: packets go in pieces, until the base passes again
 //! ```
 //!
-//! Lengths are those of datagrams, the headers of the session included and those of UDP and IP not. Probes
-//! are padding alone (4.1), one at a time. A peer that never answers one is of an older version: its
-//! datagrams keep the length of the handshake.
+//! Lengths are those of datagrams, including session headers but not UDP and IP. Probes are padding alone
+//! (4.1), one at a time. A peer that never answers one runs an older version: its datagrams keep the length of
+//! the handshake.
 
 use wetstring_proto::time::{Duration, Instant};
 
-/// Lengths that are probed for, besides the base: the least (RFC 8899's MIN_PLPMTU, 5.1.2), under the least
-/// of IPv6, in tunnels, Ethernet, then where long datagrams save time of the processor: jumbo frames and
+/// Lengths that are probed, besides the base: the minimum (RFC 8899's MIN_PLPMTU, 5.1.2), below the IPv6
+/// minimum, tunnels, Ethernet, then lengths where long datagrams save processor time: jumbo frames and
 /// interfaces inside a machine.
 const STEPS: [usize; 10] = [LEAST, 1000, 1200, 1400, 1452, 4000, 8952, 16_000, 32_000, 65_464];
-/// No path takes less.
+/// Every path takes this.
 pub(super) const LEAST: usize = 548;
-/// How often one length is probed (MAX_PROBES).
+/// Maximum probes of one length (MAX_PROBES).
 const MAX_PROBES: u32 = 3;
-/// How often the first probe is sent, which asks whether the peer knows any.
+/// Maximum transmissions of the first probe, which asks whether the peer supports probes.
 const FIRST_PROBES: u32 = 8;
-/// The shortest and the longest wait for the answer to a probe (PROBE_TIMER).
+/// Minimum and maximum timeout of a probe (PROBE_TIMER).
 const PROBE_TIMER: Duration = Duration::from_millis(500);
 const LONGEST_TIMER: Duration = Duration::from_secs(8);
-/// A length that failed is tried again after this. RFC 8899's PMTU_RAISE_TIMER has 600 s.
+/// A length that failed is tried again after this time. RFC 8899's PMTU_RAISE_TIMER has 600 s.
 const RAISE: Duration = Duration::from_secs(60);
-/// Datagrams longer than the base of which nothing is reported, for how long at least, are a black hole.
+/// If no datagram longer than the base is reported for at least this long, the path is a black hole.
 const LOST_LONG: u32 = 4;
 const SILENT_LONG: Duration = Duration::from_millis(500);
-/// The same of those as long as the base: fewer of them leave in a second.
+/// The same for those as long as the base: fewer of them are sent in a second.
 const LOST_BASE: u32 = 8;
 const SILENT_BASE: Duration = Duration::from_secs(2);
-/// What came is reported when so many datagrams came, and not more often than this.
+/// Received lengths are reported after this many datagrams, and at most this often.
 const REPORT: u32 = 4;
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// A datagram takes no more of the path than this at the present rate: on a slow path a long one would be a
-/// burst, which a short queue does not hold.
+/// A datagram takes at most this time of the path at the present rate: on a slow path a long one would be a
+/// burst, which overflows a short queue.
 const SPAN: Duration = Duration::from_millis(1);
-/// The rate is averaged over this.
+/// Averaging time of the rate.
 const WINDOW: Duration = Duration::from_millis(16);
 
 /// A probe under way.
@@ -54,21 +53,21 @@ struct Probe {
     due: Instant,
 }
 
-/// Datagrams that left and that no report has spoken of.
+/// Datagrams sent that no report has covered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Unheard {
     since: Instant,
     count: u32,
 }
 
-/// The search of one session, from one end to the other.
+/// The search of one session, at one end.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// What the handshake proved.
+    /// Proved by the handshake.
     base: usize,
-    /// What the socket and a person allow, to send and to take.
+    /// Limits of the socket and the user, to send and to receive.
     most: usize,
-    /// What is known to pass (PLPMTU).
+    /// Known to pass (PLPMTU).
     proven: usize,
     /// The peer has answered a probe, or sent one.
     capable: bool,
@@ -76,19 +75,19 @@ pub(super) struct Sizes {
     first_tries: u32,
     next_first: Instant,
     rtt: Duration,
-    /// This length and longer ones did not pass; when they are tried again.
+    /// This length and longer ones failed; when they are tried again.
     barred: Option<(usize, Instant)>,
     unheard: Option<Unheard>,
-    /// What came since the last report: datagrams, and the longest.
+    /// Datagrams received since the last report: the number, and the longest.
     came: (u32, usize),
     reported: Instant,
-    /// Bytes that left since, and what leaves in [`SPAN`].
+    /// Bytes sent since, and bytes sent per [`SPAN`].
     left: (Instant, u64),
     in_span: usize,
 }
 
 impl Sizes {
-    /// A session whose handshake passed with datagrams of `base` bytes; nothing here is longer than `most`.
+    /// A session whose handshake passed with datagrams of `base` bytes; nothing is longer than `most`.
     pub(super) fn new(base: usize, most: usize, now: Instant) -> Self {
         Self {
             base,
@@ -113,12 +112,12 @@ impl Sizes {
         self.proven
     }
 
-    /// Whether the peer understands bundles, pieces and probes.
+    /// Whether the peer supports bundles, pieces and probes.
     pub(super) fn is_capable(&self) -> bool {
         self.capable
     }
 
-    /// How long a bundle of packets may be now.
+    /// Current maximum length of a bundle.
     pub(super) fn bundle(&self) -> usize {
         if self.capable { self.proven.min(self.in_span) } else { 0 }
     }
@@ -127,7 +126,7 @@ impl Sizes {
         (PROBE_TIMER.max(self.rtt * 4) * 2_u32.pow(tries.min(4))).min(LONGEST_TIMER)
     }
 
-    /// The next length worth probing for.
+    /// The next length to probe.
     fn step(&self, now: Instant) -> Option<usize> {
         let steps = STEPS.into_iter().chain([self.base]);
         let next = steps.filter(|step| *step > self.proven && *step <= self.most).min()?;
@@ -135,7 +134,7 @@ impl Sizes {
         (!barred && (next <= self.base || next <= self.in_span)).then_some(next)
     }
 
-    /// A probe that leaves now: its length, or 0 for the shortest, which only asks whether the peer answers.
+    /// A probe to send now: its length, or 0 for the shortest, which only asks whether the peer answers.
     pub(super) fn probe(&mut self, now: Instant) -> Option<usize> {
         if !self.capable {
             let due = self.first_tries < FIRST_PROBES && now >= self.next_first;
@@ -162,7 +161,7 @@ impl Sizes {
         Some(len)
     }
 
-    /// When a probe is to be repeated.
+    /// When the probe is retransmitted.
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.capable {
             return self.probe.map(|probe| probe.due);
@@ -170,13 +169,13 @@ impl Sizes {
         (self.first_tries < FIRST_PROBES).then_some(self.next_first)
     }
 
-    /// A probe of this length did not pass, and will not.
+    /// A probe of this length failed for good.
     fn refuse(&mut self, len: usize, now: Instant) {
         self.probe = None;
         self.barred = Some((len, now + RAISE));
     }
 
-    /// The peer has got a probe of this length.
+    /// The peer acknowledged a probe of this length.
     pub(super) fn probed(&mut self, len: usize, now: Instant) {
         self.capable = true;
         let Some(probe) = self.probe else { return };
@@ -190,17 +189,17 @@ impl Sizes {
         self.probe = None;
         if probe.len > self.proven {
             self.proven = probe.len;
-            // What is longer than before is watched from here on.
+            // Longer datagrams are watched from here on.
             self.unheard = None;
         }
     }
 
-    /// What it falls back to if what is proven now passes no more.
+    /// Fallback length if the current one no longer passes.
     fn fallback(&self) -> usize {
         if self.proven > self.base { self.base } else { LEAST.min(self.base) }
     }
 
-    /// A datagram of data left.
+    /// A data datagram was sent.
     pub(super) fn left(&mut self, len: usize, now: Instant) {
         self.left.1 += len as u64;
         let time = now.since(self.left.0);
@@ -221,10 +220,10 @@ impl Sizes {
         }
     }
 
-    /// The path takes no more what it took.
+    /// The path no longer takes what it took.
     fn hole(&mut self, now: Instant) {
         if self.proven > self.base {
-            // Probes may pass where a stream of what is as long does not.
+            // Probes may pass where a stream of the same length does not.
             self.barred = Some((self.proven, now + RAISE));
         }
         self.proven = self.fallback();
@@ -232,8 +231,8 @@ impl Sizes {
         self.probe = None;
     }
 
-    /// The interface, or a router, says that something was too long. Whether that helps: if not, nothing is
-    /// shorter.
+    /// The interface, or a router, reports that a datagram was too long. Returns whether a shorter one is
+    /// possible.
     pub(super) fn too_long(&mut self, now: Instant) -> bool {
         match self.probe {
             Some(probe) if probe.len > self.proven => self.refuse(probe.len, now),
@@ -243,20 +242,20 @@ impl Sizes {
         true
     }
 
-    /// The peer has got datagrams, the longest of this length.
+    /// The peer received datagrams, the longest of this length.
     pub(super) fn reported(&mut self, longest: usize) {
         if longest > self.fallback() {
             self.unheard = None;
         }
     }
 
-    /// The peer has sent a probe; its length if it is answered.
+    /// The peer sent a probe; returns its length if it is acknowledged.
     pub(super) fn asked(&mut self, len: usize) -> Option<usize> {
         self.capable = true;
         (len <= self.most).then_some(len)
     }
 
-    /// A datagram of data came; the longest of the last ones, if that is to be reported.
+    /// A data datagram was received; returns the longest recent length, if a report is due.
     pub(super) fn came(&mut self, len: usize, now: Instant) -> Option<usize> {
         if !self.capable || len <= LEAST {
             return None;
@@ -278,8 +277,8 @@ mod tests {
     /// A packet of a connection whose handshake passed at 1200 bytes, sealed.
     const PACKET: usize = 1200;
 
-    /// Both ends of a session over a path in virtual time, which takes what `takes` says at a millisecond
-    /// and is 5 ms long; one end sends so many bytes in a millisecond.
+    /// Both ends of a session over a path in virtual time. The path takes what `takes` says at a millisecond
+    /// and has 5 ms delay; one end sends this many bytes per millisecond.
     struct Path<F> {
         ends: [Sizes; 2],
         takes: F,
@@ -288,9 +287,9 @@ mod tests {
         probes: Vec<(u64, usize)>,
         came: u64,
         lost: u64,
-        /// What may leave now; below 0 if more left already.
+        /// Bytes that may be sent now; negative if more were sent already.
         budget: i64,
-        /// Reports and answers on their way back: when, kind, length.
+        /// Reports and acknowledgements on their way back: when, type, length.
         back: Vec<(u64, bool, usize)>,
     }
 
@@ -350,14 +349,14 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_step_that_passes_is_found() {
+    fn the_longest_passing_length_is_found() {
         for (most, expected) in
             [(1200, 1200), (1280, 1200), (1400, 1400), (1472, 1452), (9000, 8952), (65_507, 65_464)]
         {
             let mut path = Path::new(1200, 100_000, up_to(most));
             path.run(3000);
             assert_eq!(path.proven(), expected, "{most}");
-            // The length that fails is tried three times, then left alone for a minute.
+            // The length that fails is tried three times, then not for a minute.
             let long = path.probes.iter().filter(|(_, len)| *len > most).count();
             assert!(long <= 3, "{most}: {:?}", path.probes);
             path.run(50_000);
@@ -366,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_path_is_asked_for_nothing_long() {
+    fn a_slow_path_is_not_probed_for_long_datagrams() {
         // 20 Mbit/s: a millisecond is two packets of Ethernet.
         let mut path = Path::new(1200, 2500, up_to(65_507));
         path.run(20_000);
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_takes_less_in_the_middle_is_followed_down_and_up() {
+    fn a_changing_path_mtu_is_followed_down_and_up() {
         for (before, after, low) in [(65_507, 9000, 8952), (9000, 1400, 1400), (1500, 1100, 1000)] {
             let takes = move |ms, len| {
                 let most = if (3000..70_000).contains(&ms) { after } else { before };
@@ -394,7 +393,7 @@ mod tests {
             path.run(60_000);
             assert_eq!(path.lost, lost, "nothing that is too long leaves any more");
             assert!(path.came > came);
-            // A minute after it failed what is longer is tried again.
+            // A minute after it failed a longer length is tried again.
             path.run(150_000);
             assert_eq!(path.proven(), high, "{after} to {before}: {:?}", path.probes);
             assert!(path.probes.len() < 60, "{:?}", path.probes);
@@ -402,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_and_repeated_probes_and_reports_mislead_nobody() {
+    fn lost_and_duplicated_probes_and_reports_do_no_harm() {
         let mut seed = 3_u64;
         let takes = move |_, len| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -416,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_knows_no_probes_is_asked_a_few_times() {
+    fn a_peer_without_probe_support_is_asked_a_few_times() {
         let mut sizes = Sizes::new(1452, 65_464, Instant(0));
         let mut probes = 0;
         for ms in 0..600_000 {
@@ -426,12 +425,12 @@ mod tests {
         }
         assert_eq!((probes, sizes.proven(), sizes.bundle()), (FIRST_PROBES, 1452, 0));
         assert_eq!(sizes.deadline(), None);
-        // What a router says helps nothing there.
+        // A router's report does not help there.
         assert!(!sizes.too_long(Instant(600_000 * MS)));
     }
 
     #[test]
-    fn the_word_of_the_interface_is_taken_at_once() {
+    fn an_error_of_the_interface_is_believed_at_once() {
         let mut sizes = Sizes::new(1200, 65_464, Instant(0));
         assert_eq!(sizes.probe(Instant(0)), Some(0));
         sizes.probed(33, Instant(MS));
@@ -447,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_longer_than_the_socket_keeps_is_not_answered() {
+    fn a_probe_longer_than_the_socket_buffer_is_not_acknowledged() {
         let mut sizes = Sizes::new(1452, 13_000, Instant(0));
         assert_eq!((sizes.asked(8952), sizes.asked(16_000)), (Some(8952), None));
     }

@@ -1,4 +1,4 @@
-//! Digests of the leading bytes of a file, kept while the bytes pass or made by reading again.
+//! Digests of the leading bytes of a file, computed while the bytes pass or by reading again.
 
 use rustix::io::Errno;
 use std::io;
@@ -42,8 +42,8 @@ impl Hash {
     }
 }
 
-/// A digest that is kept while a file passes from its beginning on. It stops when a byte is
-/// skipped; what is repeated was counted when it passed first.
+/// A digest computed while a file passes from its start. It stops when a byte is skipped; repeated bytes were
+/// counted the first time.
 pub(crate) struct Running {
     kind: DigestKind,
     hash: Option<Hash>,
@@ -56,19 +56,19 @@ impl Running {
         Self { kind: kind.unwrap_or(DigestKind::Crc32), hash, len: 0 }
     }
 
-    /// How many bytes it is over; `None` if it has stopped.
+    /// Bytes covered; `None` if it has stopped.
     pub(super) fn reached(&self) -> Option<u64> {
         self.hash.as_ref().map(|_| self.len)
     }
 
-    /// These bytes passed at `offset`, where what comes early is made up for by [`catch_up`](Self::catch_up).
+    /// These bytes passed at `offset`; [`catch_up`](Self::catch_up) fills gaps before them.
     pub(super) fn pass_early(&mut self, offset: u64, bytes: &[u8]) {
         if offset == self.len {
             self.pass(offset, bytes);
         }
     }
 
-    /// Reads what is on the disk by now, up to `end` and at most `most` bytes at this time.
+    /// Reads stored data, up to `end` and at most `most` bytes per call.
     pub(super) fn catch_up(&mut self, file: impl AsFd, end: u64, most: u64) {
         let Some(hash) = &mut self.hash else { return };
         let end = end.min(self.len.saturating_add(most));
@@ -81,7 +81,7 @@ impl Running {
                     self.len += got as u64;
                 }
                 Err(Errno::INTR) => {}
-                // Who asks for the digest at the end reads again, and hears why that fails.
+                // A request for the digest at the end reads again, and returns the error.
                 Ok(0) | Err(_) => {
                     self.hash = None;
                     return;
@@ -104,13 +104,13 @@ impl Running {
         }
     }
 
-    /// The digest of this kind over the first `len` bytes, if that is what was kept.
+    /// The digest of this kind over the first `len` bytes, if it was computed.
     pub(crate) fn value(&self, kind: DigestKind, len: u64) -> Option<[u8; 32]> {
         let hash = self.hash.as_ref().filter(|_| kind == self.kind && len == self.len)?;
         Some(hash.value())
     }
 
-    /// Kind and digest, if `len` bytes were kept.
+    /// Kind and digest, if it covers `len` bytes.
     pub(crate) fn whole(&self, len: u64) -> Option<(DigestKind, [u8; 32])> {
         Some((self.kind, self.value(self.kind, len)?))
     }
@@ -138,7 +138,7 @@ pub(crate) fn of(
     Ok(hash.value())
 }
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const READ: usize = 64 * 1024;
 
 /// Reads the first `len` bytes of a file for their digest.

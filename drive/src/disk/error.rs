@@ -1,4 +1,4 @@
-//! What the system says, as the engines and as people hear it.
+//! System errors, as the engines and users see them.
 
 use crate::in_words;
 use rustix::io::Errno;
@@ -6,17 +6,17 @@ use std::io;
 use std::path::Path;
 use wetstring_proto::file::StoreError;
 
-/// The engines' word for an error of the system.
+/// The engines' error for a system error.
 pub(crate) fn store_error(error: &io::Error) -> StoreError {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        // A file-size limit is a kind of full disk.
+        // A file size limit is a kind of full disk.
         Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => StoreError::NoSpace,
         Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => StoreError::Permission,
         Some(Errno::NOENT | Errno::NOTDIR) => StoreError::NotFound,
         Some(Errno::OPNOTSUPP | Errno::NOSYS) => StoreError::Unsupported,
         Some(_) => StoreError::Io,
         None => match error.kind() {
-            // Somebody has said it in these words.
+            // The message is already in this form.
             io::ErrorKind::QuotaExceeded => {
                 let known = error.get_ref().and_then(|inner| inner.downcast_ref());
                 known.copied().unwrap_or(StoreError::NoSpace)
@@ -30,7 +30,7 @@ pub(crate) fn store_error(error: &io::Error) -> StoreError {
     }
 }
 
-/// A failure with its path, as a person reads it.
+/// A failure with its path, for the user.
 #[derive(Clone, Debug)]
 pub(super) struct Failed {
     pub(super) kind: StoreError,

@@ -1,9 +1,9 @@
 //! Names from a peer, made safe.
 //!
-//! A name from the wire is never used as it came. [`confine`] turns it into components that
-//! stand below the output directory and nowhere else, and says which rules had to act:
+//! A name from the wire is never used unchanged. [`confine`] turns it into components that are below the output
+//! directory and nowhere else, and says which rules applied:
 //!
-//! | what came | what becomes of it |
+//! | received | result |
 //! |---|---|
 //! | nothing, a name that ends in `/` | refused ([`NameRule::Empty`]) |
 //! | `.`, `..`, and any `..` inside a path that is used | refused ([`NameRule::Dots`]) |
@@ -13,24 +13,23 @@
 //! | `CON`, `nul.txt`, `COM1` | `_CON`, `_nul.txt`, `_COM1` ([`NameRule::Device`]) |
 //! | more than 250 bytes | cut, the extension kept ([`NameRule::TooLong`]) |
 //!
-//! Refused rather than repaired is what has no honest repair: a name that says "the directory
-//! above" names no file. Everything else keeps as much of the name as is safe, since a transfer
-//! should not fail over a colon. The rules of Windows hold everywhere, because the directory may
-//! be shared with one.
+//! Names are refused rather than repaired where no repair is right: a name that means "the parent directory"
+//! names no file. All others keep as much of the name as is safe, since a transfer should not fail because of a
+//! colon. The rules of Windows apply everywhere, because the directory may be shared with a Windows host.
 
 use std::fmt;
 
-/// Which part of a name from the wire counts.
+/// Which part of a name from the wire is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathRule {
     /// Its last component only.
     #[default]
     LastOnly,
-    /// All of it, below the directory; missing directories are made.
+    /// All of it, below the directory; missing directories are created.
     Relative,
 }
 
-/// A rule about names: what it changed, or why it refused.
+/// A rule for names: what it changed, or why it refused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum NameRule {
@@ -40,33 +39,33 @@ pub enum NameRule {
     Dots,
     /// Refused: more than [`MAX_DEPTH`] directories.
     TooDeep,
-    /// Refused: something that is no directory (a symlink, a file) stands where one is needed.
+    /// Refused: a non-directory (a symlink, a file) is where a directory is needed.
     NotADirectory,
-    /// The name was absolute (`/x`, `C:x`); its root was taken off.
+    /// The name was absolute (`/x`, `C:x`); its root was removed.
     Absolute,
-    /// The name had directories in front; only the last component was used.
+    /// The name had directories; only the last component was used.
     Directories,
     /// Control characters became `_`.
     Control,
-    /// A device of Windows (`CON`, `NUL`, `COM1`); `_` was put in front.
+    /// A Windows device (`CON`, `NUL`, `COM1`); `_` was prepended.
     Device,
-    /// Too long; it was cut.
+    /// Too long; truncated.
     TooLong,
 }
 
 impl NameRule {
-    /// The rule in words.
+    /// The text of the rule.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "the name is empty",
             Self::Dots => "the name leads out of the directory",
             Self::TooDeep => "the name has too many directories",
-            Self::NotADirectory => "something that is no directory stands in the way",
-            Self::Absolute => "the name was absolute; its root was taken off",
-            Self::Directories => "the name had directories in front; only its last part was used",
+            Self::NotADirectory => "a file or link is in the place of a directory",
+            Self::Absolute => "the name was absolute; its root was removed",
+            Self::Directories => "the name had directories; only its last part was used",
             Self::Control => "control characters in the name became _",
-            Self::Device => "the name is a device of Windows; _ was put in front",
-            Self::TooLong => "the name was too long; it was cut",
+            Self::Device => "the name is a Windows device; _ was prepended",
+            Self::TooLong => "the name was too long; it was truncated",
         }
     }
 
@@ -82,7 +81,7 @@ impl fmt::Display for NameRule {
     }
 }
 
-/// A name that no file can have here.
+/// A name that no local file can have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadName(
     /// The rule that refused it.
@@ -104,21 +103,21 @@ pub struct SafeName {
     pub directories: Vec<Vec<u8>>,
     /// The file's own name: no separator, no control character, at most [`MAX_LEN`] bytes.
     pub name: Vec<u8>,
-    /// The first of the rules that changed something.
+    /// The first rule that changed something.
     pub rule: Option<NameRule>,
 }
 
-/// Longest component in bytes: 255 is what file systems take, 5 are left for `.part`.
+/// Longest component in bytes: file systems take 255, 5 are left for `.part`.
 pub const MAX_LEN: usize = 250;
 
-/// Most directories in a name.
+/// Maximum directories in a name.
 pub const MAX_DEPTH: usize = 32;
 
-/// Numbers of backups from here on are not gone on from: somebody has chosen them.
+/// Numbers of backups from here on are not continued: they were chosen by a user.
 const MOST_BACKUPS: u64 = 1_000_000;
 
-/// The number of the next backup of a file, `NAME.~N~`: one above the highest among the names in its directory, or, where
-/// that has no end, the lowest that is free.
+/// The number of the next backup of a file, `NAME.~N~`: one above the highest among the names in its directory
+/// or, where that number is too high, the lowest that is free.
 pub fn next_backup<'a>(name: &[u8], names: impl Iterator<Item = &'a [u8]>) -> u64 {
     let number = |entry: &[u8]| -> Option<u64> {
         let digits = entry.strip_prefix(name)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
@@ -137,7 +136,7 @@ pub fn next_backup<'a>(name: &[u8], names: impl Iterator<Item = &'a [u8]>) -> u6
     }
 }
 
-/// Makes a name from the wire safe, or says why it cannot be.
+/// Makes a name from the wire safe, or returns why that is not possible.
 pub fn confine(wire: &[u8], paths: PathRule) -> Result<SafeName, BadName> {
     let mut rules = Rules::default();
     let rootless = strip_roots(wire, &mut rules);
@@ -165,7 +164,7 @@ pub fn confine(wire: &[u8], paths: PathRule) -> Result<SafeName, BadName> {
             }
         }
     }
-    // What stood before the last separator may have hidden another drive letter.
+    // The part before the last separator may have hidden another drive letter.
     let last = strip_roots(last, &mut rules);
     if last.is_empty() {
         return Err(BadName(NameRule::Empty));
@@ -177,12 +176,12 @@ pub fn confine(wire: &[u8], paths: PathRule) -> Result<SafeName, BadName> {
     Ok(SafeName { directories, name, rule: rules.first })
 }
 
-/// One component of a path, made safe by the rules that repair: control characters, devices and length.
+/// One component of a path, made safe by the repairing rules: control characters, devices and length.
 pub fn clean(part: &[u8]) -> Vec<u8> {
     component(part, &mut Rules::default())
 }
 
-/// The first rule that acted, in the order of [`NameRule`].
+/// The first rule that applied, in the order of [`NameRule`].
 #[derive(Default)]
 struct Rules {
     first: Option<NameRule>,
@@ -202,7 +201,7 @@ fn is_dots(part: &[u8]) -> bool {
     part == b"." || part == b".."
 }
 
-/// Takes off leading separators and drive letters, as often as there are any.
+/// Removes all leading separators and drive letters.
 fn strip_roots<'a>(mut name: &'a [u8], rules: &mut Rules) -> &'a [u8] {
     loop {
         name = match name {
@@ -214,8 +213,8 @@ fn strip_roots<'a>(mut name: &'a [u8], rules: &mut Rules) -> &'a [u8] {
     }
 }
 
-/// One component: control characters, devices and length, until no rule acts any more: what is cut may be a device,
-/// or UTF-8 with control characters that it was not before.
+/// One component: control characters, devices and length, until no rule applies: a truncated name may be a
+/// device, or UTF-8 with control characters that it was not before.
 fn component(part: &[u8], rules: &mut Rules) -> Vec<u8> {
     let mut clean = part.to_vec();
     loop {
@@ -240,8 +239,8 @@ fn component(part: &[u8], rules: &mut Rules) -> Vec<u8> {
     }
 }
 
-/// Replaces control characters: those of ASCII always, those of Unicode (C1) where the name is
-/// UTF-8. Other bytes stay, whatever their character set.
+/// Replaces control characters: ASCII ones always, Unicode ones (C1) where the name is UTF-8. Other bytes stay,
+/// whatever their character set.
 fn without_controls(part: &[u8]) -> Vec<u8> {
     match std::str::from_utf8(part) {
         Ok(text) => text
@@ -255,21 +254,21 @@ fn without_controls(part: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether Windows would open a device: the stem up to the first dot, blanks at its end ignored.
+/// Whether Windows would open a device: the stem up to the first dot, trailing blanks ignored.
 fn is_device(name: &[u8]) -> bool {
     let stem = name.split(|byte| *byte == b'.').next().unwrap_or_default();
     let stem = stem.trim_ascii_end().to_ascii_uppercase();
     match stem.as_slice() {
         b"CON" | b"PRN" | b"AUX" | b"NUL" | b"CONIN$" | b"CONOUT$" => true,
         [b'C', b'O', b'M', digit @ ..] | [b'L', b'P', b'T', digit @ ..] => {
-            // The superscripts 1, 2 and 3 count as digits there, in UTF-8 and in Latin-1.
+            // Windows treats the superscripts 1, 2 and 3 as digits, in UTF-8 and in Latin-1.
             matches!(digit, [b'0'..=b'9' | 0xB9 | 0xB2 | 0xB3] | [0xC2, 0xB9 | 0xB2 | 0xB3])
         }
         _ => false,
     }
 }
 
-/// Cuts a name to `max` bytes: the extension stays if it is short, characters stay whole.
+/// Truncates a name to `max` bytes: the extension stays if it is short, characters stay whole.
 pub(super) fn cut(name: &[u8], max: usize) -> Vec<u8> {
     const LONGEST_EXTENSION: usize = 16;
     if name.len() <= max {

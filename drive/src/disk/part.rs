@@ -1,12 +1,12 @@
-//! `NAME.part`, where a file stands until it is whole, and how ours are told from a person's files.
+//! `NAME.part`, the name of a file until it is complete, and how ours are told from a user's files.
 //!
-//! The name says nothing: people and senders call files what they like. What this program makes bears
-//! a mark, the extended attribute `user.wetstring.part`, whose value is the name that the file is to
-//! get. It is taken off before the file gets it. A file with another value was renamed by somebody,
-//! and is theirs; so is one without the attribute. Only a file with the right one is ever continued
-//! under its name, or removed. Where the file system holds no attributes nothing is ever removed.
+//! The name alone proves nothing: users and senders choose names freely. What this program creates bears a
+//! mark, the extended attribute `user.wetstring.part`, whose value is the file's final name. It is removed
+//! before the file gets that name. A file with another value was renamed by a user, and is theirs; so is one
+//! without the attribute. Only a file with the right one is ever resumed under its name, or removed. Where the
+//! file system has no attributes nothing is ever removed.
 //!
-//! Parts are made for us alone (`O_EXCL`, `flock`). A name that is taken by what is not ours, or is
+//! Parts are created exclusively (`O_EXCL`, `flock`). A name that is taken by a file that is not ours, or is
 //! being written, is left alone: the next is `NAME.part.~1~`.
 
 use super::error::show;
@@ -20,10 +20,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use wetstring_proto::file::FileInfo;
 
-/// How many numbered names are tried.
+/// Maximum numbered names that are tried.
 const ATTEMPTS: u64 = 100;
 
-/// A file that can be continued.
+/// A file that can be resumed.
 pub(super) struct Found {
     pub(super) file: OwnedFd,
     pub(super) name: Vec<u8>,
@@ -38,8 +38,8 @@ fn part_name(name: &[u8], number: u64) -> Vec<u8> {
     if number == 0 { first } else { place::numbered(&first, number) }
 }
 
-/// Makes a part for us alone; says which name it got. With `sweeps` a leftover of ours that stands in the
-/// way is removed, if nobody is writing it.
+/// Creates a part exclusively; returns its name. With `sweeps` a stale part of ours in its place is removed, if
+/// it is not being written.
 pub(super) fn create(
     directory: &OwnedFd,
     name: &[u8],
@@ -47,7 +47,7 @@ pub(super) fn create(
 ) -> io::Result<(OwnedFd, Vec<u8>)> {
     for number in 0..=ATTEMPTS {
         let part = part_name(name, number);
-        // The second go is for a stale one that has just been removed.
+        // The second attempt is for a stale one that has just been removed.
         for _ in 0..2 {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
             match place::open_in(directory, &part, flags, Mode::from_raw_mode(0o600)) {
@@ -72,7 +72,7 @@ pub(super) fn create(
     Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
 }
 
-/// Makes a file by `fill`, which has its name once it is whole, and unless something else has that.
+/// Creates a file by `fill`, which gets its name once it is complete, unless the name is taken.
 pub(crate) fn whole(
     directory: &OwnedFd,
     name: &[u8],
@@ -96,7 +96,7 @@ pub(crate) fn whole(
     done
 }
 
-/// Removes the leftovers of ours that stood in the way of this part, if nobody is writing them.
+/// Removes stale parts of ours in the place of this part, if they are not being written.
 pub(super) fn sweep(directory: &OwnedFd, name: &[u8], part: &[u8]) {
     for number in 0..=ATTEMPTS {
         let before = part_name(name, number);
@@ -107,14 +107,14 @@ pub(super) fn sweep(directory: &OwnedFd, name: &[u8], part: &[u8]) {
             && is_free(&stale)
             && mark::is(&stale, name)
         {
-            // What cannot be removed stays; the next one tries again.
+            // What cannot be removed stays; the next transfer tries again.
             let _ = place::remove(directory, &before);
         }
     }
 }
 
-/// The longest part that is no longer than `size` and that `accepts` takes, which is told whether it bears
-/// our mark; one without the mark only if there is none with it.
+/// The longest part of at most `size` bytes that `accepts` takes; the callback is told whether it bears our
+/// mark. One without the mark only if there is none with it.
 pub(super) fn find(
     directory: &OwnedFd,
     name: &[u8],
@@ -127,9 +127,9 @@ pub(super) fn find(
         let Some(file) = open_plain(directory, &part)? else { continue };
         let ours = mark::is(&file, name);
         let size_here = fstat(&file)?.st_size as u64;
-        // Where it came in any order, only what has no hole before it can be continued in order.
+        // Where it was received in any order, only data before the first hole can be continued in order.
         let len = pieces(&file).map_or(size_here, |pieces| pieces.prefix());
-        // An empty one of somebody else has nothing to give.
+        // An empty part without our mark is useless.
         let usable = (ours || (len > 0 && !mark::is_any(&file))) && accepts(&file, ours);
         let better = best.as_ref().is_none_or(|best| (ours, len) > (best.ours, best.len));
         if usable && better && size.is_none_or(|size| len <= size) && is_free(&file) {
@@ -139,14 +139,14 @@ pub(super) fn find(
     Ok(best)
 }
 
-/// Whether a file is being received under this name: it bears our mark, and somebody has it.
+/// Whether a file is being received under this name: it bears our mark, and is locked.
 pub(crate) fn is_busy(directory: &OwnedFd, name: &[u8]) -> bool {
-    // What cannot be read is none of ours.
+    // An unreadable file is not ours.
     let file = place::open_in(directory, name, OFlags::RDONLY, Mode::empty());
     file.is_ok_and(|file| mark::is_any(&file) && !is_free(&file))
 }
 
-/// What a sender says of a file: by this another of the same name is told from it.
+/// What a sender states about a file, which tells it from another of the same name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sender {
     size: u64,
@@ -154,7 +154,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// As far as it is enough.
+    /// As far as it is sufficient.
     pub(super) fn of(info: &FileInfo<'_>) -> Option<Self> {
         Some(Self { size: info.size?, modified: info.modified? })
     }
@@ -164,33 +164,33 @@ impl Sender {
     }
 }
 
-/// Keeps what the sender says of the file. Best effort: without it no part is continued uncompared.
+/// Stores what the sender states about the file. Best effort: without it no part is resumed without comparison.
 pub(super) fn put_sender(file: &OwnedFd, sender: Option<Sender>) {
     mark::put_sender(file, sender.map(Sender::text).as_deref());
 }
 
-/// Whether it was begun by a sender who said the same of it.
+/// Whether it was begun by a sender that stated the same.
 pub(super) fn is_of(file: &OwnedFd, sender: Option<Sender>) -> bool {
     sender.is_some_and(|sender| mark::sender(file).is_some_and(|text| text == sender.text()))
 }
 
-/// The block map of a part that came in any order; `None` if it came in order.
+/// The block map of a part received in any order; `None` if in order.
 pub(super) fn pieces(file: &OwnedFd) -> Option<Pieces> {
     let len = fstat(file).ok()?.st_size as u64;
     mark::map(file).map(|text| Pieces::parse(&text, len))
 }
 
-/// Keeps a block map. Where that cannot be done a file must come in order.
+/// Stores a block map. Where that is not possible a file must be received in order.
 pub(super) fn put_pieces(file: &OwnedFd, pieces: &Pieces) -> io::Result<()> {
     mark::put_map(file, &pieces.text())
 }
 
-/// It comes in order from now on.
+/// It is received in order from now on.
 pub(super) fn take_off_pieces(file: &OwnedFd) {
     mark::take_off_map(file);
 }
 
-/// The file is whole: whatever it is called from now on, it is a person's.
+/// The file is complete: whatever its name becomes, it is the user's.
 pub(super) fn unmark(file: &OwnedFd) -> io::Result<()> {
     mark::take_off_map(file);
     mark::put_sender(file, None);
@@ -203,8 +203,7 @@ pub(super) fn mark_again(file: &OwnedFd, name: &[u8]) {
     let _ = mark::put(file, name);
 }
 
-/// Opens a plain file that is there, without following or waiting; `None` if it is anything
-/// else.
+/// Opens an existing plain file, without following links or blocking; `None` if it is anything else.
 pub(super) fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<OwnedFd>> {
     let file = match place::open_in(directory, name, OFlags::RDWR, Mode::empty()) {
         Ok(file) => file,
@@ -218,8 +217,8 @@ pub(super) fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<
     Ok(plain.then_some(file))
 }
 
-/// Takes the file for us alone; false if another process has it. Where the file system has no
-/// locks nobody has it.
+/// Locks the file; false if another process has locked it. Where the file system has no locks it is considered
+/// unlocked.
 pub(super) fn is_free(file: &OwnedFd) -> bool {
     !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
 }
@@ -237,7 +236,7 @@ mod mark {
     const SENDER: &str = "user.wetstring.sender";
 
     pub(super) fn map(file: &OwnedFd) -> Option<String> {
-        // No map of ours is longer.
+        // Our maps are never longer.
         let mut value = [0; 4096];
         let len = fgetxattr(file, MAP, &mut value[..]).ok()?;
         String::from_utf8(value[..len].to_vec()).ok()
@@ -270,7 +269,7 @@ mod mark {
     }
 
     pub(super) fn is(file: &OwnedFd, name: &[u8]) -> bool {
-        // No name is longer.
+        // Names are never longer.
         let mut value = [0; 256];
         fgetxattr(file, NAME, &mut value[..]).is_ok_and(|len| &value[..len] == name)
     }

@@ -1,13 +1,13 @@
-//! Which bytes of a file are here, where it comes in any order: the block map.
+//! The block map: which bytes exist of a file that is received in any order.
 //!
-//! It stands beside the data as text, in the extended attribute `user.wetstring.held` of the `.part`:
-//! `0-65536,131072-196608`. A map that would be too long loses its shortest pieces: bytes that are
-//! here are then sent again, but none is ever claimed that is not.
+//! It is stored as text in the extended attribute `user.wetstring.held` of the `.part`:
+//! `0-65536,131072-196608`. A map that would be too long loses its shortest pieces: existing bytes are then
+//! sent again, but missing bytes are never claimed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Bytes of the longest map on the disk. Most file systems keep attributes of a file in one block.
+/// Maximum bytes of a map on the disk. Most file systems keep the attributes of a file in one block.
 const MAP_MAX: usize = 3000;
 
 /// Pieces of a file: from, to. They neither overlap nor touch.
@@ -24,12 +24,12 @@ impl Pieces {
         pieces
     }
 
-    /// These bytes are here.
+    /// These bytes exist.
     pub(super) fn add(&mut self, mut from: u64, mut to: u64) {
         if from >= to {
             return;
         }
-        // Whatever touches it becomes one with it.
+        // Adjacent pieces are merged.
         while let Some((&start, &end)) = self.spans.range(..=to).next_back() {
             if end < from {
                 break;
@@ -41,7 +41,7 @@ impl Pieces {
         self.spans.insert(from, to);
     }
 
-    /// Nothing is here from `end` on.
+    /// Nothing exists from `end` on.
     pub(super) fn cut(&mut self, end: u64) {
         let _ = self.spans.split_off(&end);
         if let Some(mut last) = self.spans.last_entry() {
@@ -49,7 +49,7 @@ impl Pieces {
         }
     }
 
-    /// The next piece at or behind `from`, cut at it; both equal if there is none.
+    /// The next piece at or after `from`, cut at it; both ends equal if there is none.
     pub(super) fn next(&self, from: u64) -> (u64, u64) {
         let covers = self.spans.range(..=from).next_back().filter(|(_, to)| **to > from);
         if let Some((_, &to)) = covers {
@@ -58,19 +58,19 @@ impl Pieces {
         self.spans.range(from..).next().map_or((from, from), |(&from, &to)| (from, to))
     }
 
-    /// How many bytes are here without a hole, from the beginning on.
+    /// Length without a hole, from the start.
     pub(super) fn prefix(&self) -> u64 {
         self.spans.get(&0).copied().unwrap_or(0)
     }
 
-    /// The first bytes below `end` that are not here.
+    /// The first missing bytes below `end`.
     pub(super) fn hole(&self, end: u64) -> Option<(u64, u64)> {
         let from = self.prefix();
         let next = self.spans.range(from..).next().map_or(end, |(&start, _)| start);
         (from < end).then_some((from, next.min(end)))
     }
 
-    /// How many bytes are here.
+    /// Number of existing bytes.
     pub(super) fn total(&self) -> u64 {
         self.spans.iter().map(|(from, to)| to - from).sum()
     }
@@ -80,7 +80,7 @@ impl Pieces {
         self.spans.last_key_value().map_or(0, |(_, to)| *to)
     }
 
-    /// The map as text, of the longest pieces if not all of them fit.
+    /// The map as text; only the longest pieces if not all fit.
     pub(super) fn text(&self) -> String {
         let mut longest: Vec<(u64, u64)> =
             self.spans.iter().map(|(from, to)| (*from, *to)).collect();
@@ -100,7 +100,7 @@ impl Pieces {
         kept.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
     }
 
-    /// Reads a map; what makes no sense is left out. No piece goes beyond `len`.
+    /// Parses a map; invalid parts are skipped. No piece goes beyond `len`.
     pub(super) fn parse(text: &str, len: u64) -> Self {
         let mut pieces = Self::default();
         for span in text.split(',') {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_agrees_with_a_list_of_bytes() {
+    fn the_map_agrees_with_a_list_of_bytes() {
         let mut seed = 3_u64;
         let mut draw = |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -171,13 +171,13 @@ mod tests {
         assert!(text.len() <= MAP_MAX && text.len() > MAP_MAX / 2);
         let kept = Pieces::parse(&text, u64::MAX);
         for (from, to) in &kept.spans {
-            assert_eq!(pieces.next(*from), (*from, *to), "nothing is claimed that is not here");
+            assert_eq!(pieces.next(*from), (*from, *to), "missing bytes are not claimed");
         }
         assert!(kept.spans.iter().all(|(from, to)| to - from > 9000));
     }
 
     #[test]
-    fn nonsense_is_left_out() {
+    fn invalid_maps_are_skipped() {
         let pieces = Pieces::parse("5-3,x-9,10-20,,15-18446744073709551615,-1", 40);
         assert_eq!(pieces.next(0), (10, 40));
         assert_eq!(Pieces::parse("", 10), Pieces::default());

@@ -1,5 +1,5 @@
-//! Names inside one open directory: opening without following, numbering, and putting a file in
-//! its place without a moment in which another could be overwritten.
+//! Names inside one open directory: opening without following links, numbering, and putting a file in its place
+//! atomically, so that no other can be overwritten.
 
 use super::names::{cut, next_backup};
 use rustix::fs::{
@@ -15,15 +15,14 @@ use std::sync::OnceLock;
 
 /// Longest name of a file system.
 const NAME_MAX: usize = 255;
-/// How often a name that somebody else just took is replaced by the next.
+/// Maximum retries after another process took a name.
 const ATTEMPTS: u64 = 1000;
 
 pub(crate) fn os(name: &[u8]) -> &OsStr {
     OsStr::from_bytes(name)
 }
 
-/// Opens a name in a directory. Nothing outside the directory can be reached, and no symlink is
-/// followed.
+/// Opens a name in a directory. Nothing outside the directory can be reached, and no symlink is followed.
 pub(crate) fn open_in(
     directory: impl AsFd,
     name: &[u8],
@@ -36,8 +35,7 @@ pub(crate) fn open_in(
         use rustix::fs::{ResolveFlags, openat2};
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         match openat2(&directory, os(name), flags, mode, resolve) {
-            // Old kernels and sandboxes do not have it. A single component and O_NOFOLLOW are
-            // as strict.
+            // Old kernels and sandboxes do not have it. A single component and O_NOFOLLOW are as strict.
             Err(Errno::NOSYS | Errno::PERM | Errno::OPNOTSUPP) => {}
             result => return result,
         }
@@ -46,7 +44,7 @@ pub(crate) fn open_in(
     openat(directory, os(name), flags, mode)
 }
 
-/// Opens a directory below another, and makes it if it is not there.
+/// Opens a directory below another, and creates it if it does not exist.
 pub(super) fn directory_in(directory: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     match mkdirat(&directory, os(name), Mode::from_raw_mode(0o777)) {
         Ok(()) | Err(Errno::EXIST) => {}
@@ -55,7 +53,7 @@ pub(super) fn directory_in(directory: impl AsFd, name: &[u8]) -> Result<OwnedFd,
     open_in(directory, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
 }
 
-/// What stands at a name, a symlink as itself.
+/// The entry at a name, without following a symlink.
 pub(crate) fn look(directory: impl AsFd, name: &[u8]) -> io::Result<Option<Stat>> {
     match statat(directory, os(name), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
@@ -72,7 +70,7 @@ pub(crate) fn remove(directory: impl AsFd, name: &[u8]) -> Result<(), Errno> {
     unlinkat(directory, os(name), AtFlags::empty())
 }
 
-/// `NAME.~N~`, the name cut where it would get too long.
+/// `NAME.~N~`, with the name truncated where needed.
 pub(super) fn numbered(name: &[u8], number: u64) -> Vec<u8> {
     let suffix = format!(".~{number}~");
     let mut numbered = cut(name, NAME_MAX - suffix.len());
@@ -98,7 +96,7 @@ pub(super) fn rename_new(directory: impl AsFd, from: &[u8], to: &[u8]) -> Result
     move_new(&directory, from, &directory, to)
 }
 
-/// The same, into another directory perhaps.
+/// The same, possibly into another directory.
 pub(crate) fn move_new(
     directory: impl AsFd,
     from: &[u8],
@@ -106,13 +104,13 @@ pub(crate) fn move_new(
     to: &[u8],
 ) -> Result<(), Errno> {
     match renameat_with(&directory, os(from), &there, os(to), RenameFlags::NOREPLACE) {
-        // Not every file system can.
+        // Not every file system supports it.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
         result => return result,
     }
     match linkat(&directory, os(from), &there, os(to), AtFlags::empty()) {
         Ok(()) => return unlinkat(&directory, os(from), AtFlags::empty()),
-        // No hard links either (FAT): look first, and leave the smallest gap that is possible.
+        // No hard links either (FAT): check first, and leave the smallest possible race.
         Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {}
         Err(error) => return Err(error),
     }
@@ -123,13 +121,12 @@ pub(crate) fn move_new(
     }
 }
 
-/// Renames over whatever file is there. A symlink that is there is replaced, not followed.
+/// Renames over an existing file. An existing symlink is replaced, not followed.
 pub(super) fn rename_over(directory: impl AsFd, from: &[u8], to: &[u8]) -> Result<(), Errno> {
     renameat(&directory, os(from), &directory, os(to))
 }
 
-/// Renames to `NAME` if that is free and `plain` allows it, else to the next free `NAME.~N~`;
-/// says which.
+/// Renames to `NAME` if that is free and `plain` allows it, else to the next free `NAME.~N~`; returns which.
 pub(super) fn rename_free(
     directory: impl AsFd,
     from: &[u8],
@@ -155,7 +152,7 @@ pub(super) fn rename_free(
     Err(Errno::EXIST.into())
 }
 
-/// Renames to `NAME` if that is free, else to the first free `NAME.0`, `NAME.1`...; says which.
+/// Renames to `NAME` if that is free, else to the first free `NAME.0`, `NAME.1`...; returns which.
 pub(super) fn rename_dot(directory: impl AsFd, from: &[u8], name: &[u8]) -> io::Result<Vec<u8>> {
     let dotted = |number: u64| {
         let suffix = format!(".{number}");
@@ -172,13 +169,14 @@ pub(super) fn rename_dot(directory: impl AsFd, from: &[u8], name: &[u8]) -> io::
     Err(Errno::EXIST.into())
 }
 
-/// The permissions that new files shall not have. It is asked for once.
+/// The umask. It is read once.
 pub(crate) fn umask() -> u32 {
     static MASK: OnceLock<u32> = OnceLock::new();
     *MASK.get_or_init(ask_for_umask)
 }
 
-/// Linux tells; elsewhere the mask can only be read by setting it, and for that moment nothing is opened wider.
+/// Linux reports it; elsewhere the mask can only be read by setting it, and meanwhile no file is created with
+/// wider permissions.
 fn ask_for_umask() -> u32 {
     let told = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
         let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;

@@ -1,6 +1,6 @@
-//! Files on their way in.
+//! Receiving files.
 //!
-//! Data goes to `NAME.part` ([`super::part`]), readable by nobody else until it is whole; then date and
+//! Data goes to `NAME.part` ([`super::part`]), readable only by the owner until it is complete; then date and
 //! permissions are set and it is renamed into place.
 
 mod checking;
@@ -32,53 +32,52 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
 
-/// Files larger than this get their blocks before their data: the disk is full at once or not
-/// at all.
+/// Files larger than this get their blocks before their data: a full disk is detected at once.
 const PREALLOCATE_ABOVE: u64 = 1 << 20;
-/// Writes shorter than this are gathered.
+/// Shorter writes are gathered.
 const DIRECT_LEN: usize = 32 * 1024;
 /// Bytes gathered before they are written.
 const GATHER_LEN: usize = 128 * 1024;
 
-/// The directory, and the file that is being received.
+/// The directory, and the file being received.
 pub(super) struct Receiving {
     directory: OwnedFd,
     path: PathBuf,
     options: ReceiveOptions,
     umask: u32,
     current: Option<Incoming>,
-    /// The `.part` that was kept of the last file, if one was.
+    /// The `.part` kept of the last file, if any.
     kept: Option<Left>,
-    /// Small writes wait here, so that short packets do not cost a system call each.
+    /// Small writes are buffered here, so that short packets do not cost a system call each.
     gathered: Vec<u8>,
 }
 
-/// The file that is being received.
+/// The file being received.
 struct Incoming {
-    /// Where it will stand.
+    /// Its final name.
     directory: OwnedFd,
     path: PathBuf,
     name: Vec<u8>,
-    /// Where it stands until then.
+    /// Its temporary name.
     part: Vec<u8>,
     file: OwnedFd,
     placing: Placing,
-    /// It began as a copy of what is not ours.
+    /// It began as a copy of a file that is not ours.
     copied: bool,
-    /// The file under the same name whose copy is continued, as it was when it was copied.
+    /// The file of the same name whose copy is continued, as it was when it was copied.
     continued: Option<Opened>,
-    /// What was here before was compared with the sender's file.
+    /// The existing data was compared with the sender's file.
     compared: bool,
     numbering: Numbering,
     modified: Option<i64>,
     mode: Option<u32>,
-    /// Its length, as far as the sender has told it.
+    /// Its length, if the sender has stated it.
     size: Option<u64>,
-    /// The furthest end of what was written, the gathered bytes included.
+    /// The furthest end of the written bytes, including gathered ones.
     reached: u64,
-    /// Blocks that it has before its data.
+    /// Blocks reserved before its data.
     reservation: Reservation,
-    /// They are to be, up to here, with the first bytes.
+    /// Reservation up to here is pending, until the first bytes.
     pledged: Option<u64>,
     /// Bytes are missing from here on: a write failed, or the sender left a gap.
     gap: Option<u64>,
@@ -87,23 +86,23 @@ struct Incoming {
     running: Running,
     check: Check,
     map: Map,
-    /// Writes what comes in any order, and has the map and the digest meanwhile.
+    /// Writes data in any order, and holds the map and the digest meanwhile.
     scribe: Option<Scribe>,
 }
 
-/// What is here of a file beside its beginning.
+/// Existing data of a file besides its beginning.
 #[derive(Default)]
 struct Map {
-    /// Bytes that were here in order, and whether there is a map of more.
+    /// Existing bytes in order, and whether there is a map of more.
     resumed: u64,
     mapped: bool,
-    /// What is here, where it comes in any order.
+    /// Existing data of a file received in any order.
     pieces: Option<Pieces>,
-    /// Bytes that came since the map was kept.
+    /// Bytes received since the map was stored.
     unmapped: u64,
 }
 
-/// How a whole file gets its name.
+/// How a complete file gets its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Placing {
     Rename,
@@ -112,10 +111,10 @@ enum Placing {
     Append,
 }
 
-/// Why an offer is not taken.
+/// Why an offer is not accepted.
 pub(super) enum No {
     Refused(Refusal, Option<NameRule>),
-    /// That depends on the sender's CRC of the whole file.
+    /// It depends on the sender's CRC of the whole file.
     Unclear,
     Failed(Failed),
 }
@@ -127,7 +126,7 @@ impl Receiving {
         Ok(Self::inside(handle, directory, options))
     }
 
-    /// In a directory that is open, and is called `path`.
+    /// In an open directory with the name `path`.
     pub(super) fn inside(directory: OwnedFd, path: &Path, options: ReceiveOptions) -> Self {
         Self {
             directory,
@@ -144,7 +143,7 @@ impl Receiving {
         self.current.is_some()
     }
 
-    /// Decides on an offer. Accepted: the position to start from.
+    /// Decides on an offer. Accepted: the offset to start from.
     pub(super) fn offer(
         &mut self,
         info: &FileInfo<'_>,
@@ -206,7 +205,7 @@ impl Receiving {
         Ok(have)
     }
 
-    /// Whether the name, and what stands there, let the file come at all.
+    /// Whether the name, and an existing file, allow it.
     fn may_come(
         &self,
         directory: &OwnedFd,
@@ -226,7 +225,7 @@ impl Receiving {
         Ok(())
     }
 
-    /// The file that is written until it is whole.
+    /// The temporary file.
     fn part(
         &self,
         directory: &OwnedFd,
@@ -244,7 +243,7 @@ impl Receiving {
         }
     }
 
-    /// Which blocks of a large file are to be reserved while it comes, and whether that is put off.
+    /// Which blocks of a large file to reserve, and whether that is deferred.
     fn blocks(&self, size: Option<u64>, have: u64) -> (Reservation, Option<u64>) {
         let wanted = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have).unwrap_or(0);
         match self.options.reserve {
@@ -253,7 +252,7 @@ impl Receiving {
         }
     }
 
-    /// Opens the directories of a name, one by one, making those that are missing.
+    /// Opens the directories of a name, one by one, creating missing ones.
     fn descend(&self, directories: &[Vec<u8>]) -> Result<(OwnedFd, PathBuf), No> {
         let mut path = self.path.clone();
         let failed = |path: &Path, error: io::Error| No::Failed(Failed::new(path, error));
@@ -271,7 +270,7 @@ impl Receiving {
         Ok((directory, path))
     }
 
-    /// Whether the sender wants a file replaced only if its contents differ, and they do not.
+    /// Whether the sender requests replacement only of different contents, and they do not differ.
     fn is_same(
         &self,
         directory: &OwnedFd,
@@ -299,7 +298,7 @@ impl Receiving {
         let refuse = |why| Err(No::Refused(why, None));
         let policy = granted(self.options.collision, info.wish);
         let Some(existing) = existing else {
-            // Somebody else may take the name in the meantime.
+            // Another process may take the name in the meantime.
             let aside = policy == Collision::Backup;
             return Ok(if aside { Placing::Backup } else { Placing::Rename });
         };
@@ -330,7 +329,7 @@ impl Receiving {
         }
     }
 
-    /// Stores bytes. Small ones are gathered.
+    /// Stores bytes. Small writes are gathered.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
@@ -345,7 +344,7 @@ impl Receiving {
         }
         open.running.pass(offset, bytes);
         if offset == open.map.resumed && open.map.mapped {
-            // In order after all: what lies behind a hole would outlive the end of the file.
+            // In order after all: data behind a hole would remain after the end of the file.
             open.map.mapped = false;
             let _ = ftruncate(&open.file, offset);
             part::take_off_pieces(&open.file);
@@ -366,8 +365,8 @@ impl Receiving {
         Ok(())
     }
 
-    /// The next bytes at or behind `from` that are here. From now on they may come in any order.
-    /// `None` if they may not.
+    /// The next existing bytes at or after `from`. From now on they may arrive in any order. `None` if they may
+    /// not.
     pub(super) fn held(&mut self, from: u64) -> Result<Option<(u64, u64)>, Failed> {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
@@ -379,15 +378,15 @@ impl Receiving {
             }
             let found = part::pieces(&open.file);
             let mut pieces = found.unwrap_or_else(|| Pieces::prefix_of(open.reached));
-            // What is left of a longer file is none of this one's.
+            // The rest of a longer file does not belong to this one.
             pieces.cut(open.size.unwrap_or(u64::MAX).max(open.reached));
-            // One that cannot bear a map could not be told from a whole one.
+            // A file without a map could not be told from a complete one.
             if part::put_pieces(&open.file, &pieces).is_err() {
                 return Ok(None);
             }
             open.map.pieces = Some(pieces);
             if open.reached > 0 || open.map.mapped {
-                // What was here is read while the rest comes.
+                // The existing data is read while the rest is received.
                 open.running = Running::new(self.options.digest);
             }
         }
@@ -413,7 +412,7 @@ impl Receiving {
         digest::over(&open.file, kind, len).map_err(|error| Failed::new(&open.part_path(), error))
     }
 
-    /// Ends the current file, if there is one, and completes its record.
+    /// Closes the current file, if any, and completes its record.
     pub(super) fn close(
         &mut self,
         complete: bool,
@@ -452,11 +451,11 @@ impl Receiving {
             record.size = pieces.total();
             let _ = part::put_pieces(&open.file, pieces);
         }
-        // What was compared and is wrong must not be continued.
+        // Data that was compared and is wrong must not be resumed.
         let keeps = self.options.incomplete == Incomplete::Keep && record.size > 0;
         if keeps && !wrong && open.has_name() {
             if let Some(gap) = open.gap.filter(|gap| *gap < record.size) {
-                // Only what is there without a hole can be continued.
+                // Only data without a hole can be resumed.
                 let _ = ftruncate(&open.file, gap);
                 record.size = gap;
             }
@@ -469,8 +468,8 @@ impl Receiving {
         result
     }
 
-    /// Lets go of a file that was continued and is not the one that the sender has. A `.part` of ours is
-    /// left to [`part::create`], which removes it when the new file is accepted.
+    /// Drops a resumed file that is not the sender's. A `.part` of ours is left to [`part::create`], which
+    /// removes it when the new file is accepted.
     pub(super) fn withdraw(&mut self) {
         if let Some(mut open) = self.current.take() {
             let _ = open.settle();
@@ -482,16 +481,15 @@ impl Receiving {
         self.gathered.clear();
     }
 
-    /// Removes the `.part` that was kept of the last file; false if there is none.
+    /// Removes the `.part` kept of the last file; false if there is none.
     pub(super) fn discard(&mut self) -> bool {
         self.kept.take().is_some_and(|kept| kept.remove())
     }
 
-    /// Dates, permissions, durability, name: in this order, so that nobody sees the name before
-    /// the rest.
+    /// Dates, permissions, durability, name: in this order, so that the name never appears before the rest.
     fn put_in_place(&self, open: &mut Incoming, verified: bool) -> io::Result<Placed> {
         open.release();
-        // While it may still be written: permissions may be without that.
+        // While it is still writable: the final permissions may not allow it.
         part::unmark(&open.file)?;
         let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
         // Not every file system has permissions or takes every date: best effort.
@@ -516,7 +514,7 @@ impl Receiving {
 }
 
 impl Incoming {
-    /// Its first bytes come: what was put off until then is done.
+    /// Its first bytes arrive: deferred work is done.
     fn keep_pledge(&mut self) {
         let Some(size) = self.pledged.take() else { return };
         if self.map.resumed == 0 && !self.map.mapped {
@@ -525,7 +523,7 @@ impl Incoming {
         self.reservation = Reservation::new(self.map.resumed, size);
     }
 
-    /// Stores bytes wherever they belong.
+    /// Stores bytes at any offset.
     fn write_anywhere(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
         self.check_failed()?;
         if self.scribe.is_none() {
@@ -549,9 +547,9 @@ impl Incoming {
         Ok(())
     }
 
-    /// Finds the end of the file, cuts off what a longer one left behind it, and fails if a hole is left.
+    /// Determines the end of the file, truncates the rest of a longer one, and fails if a hole is left.
     fn make_whole(&mut self) -> Result<(), Failed> {
-        // What came beyond the announced end belongs to the file; what an earlier file left there does not.
+        // Bytes received beyond the announced end belong to the file; those of an earlier file do not.
         let (end, hole) = match &self.map.pieces {
             None => (self.reached, self.gap.map(|from| (from, self.reached))),
             Some(pieces) => {
@@ -560,7 +558,7 @@ impl Incoming {
             }
         };
         if let Some((from, to)) = hole {
-            let text = format!("expected all of {end} bytes, {from} to {to} did not come");
+            let text = format!("expected all of {end} bytes, {from} to {to} are missing");
             return Err(Failed::new(&self.part_path(), io::Error::other(text)));
         }
         self.reached = end;
@@ -572,7 +570,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// What came in any order is on the disk, and known here.
+    /// Data received in any order is on the disk, and known here.
     fn settle(&mut self) -> Result<(), Failed> {
         let Some(scribe) = self.scribe.take() else { return Ok(()) };
         let Notes { pieces, running, reservation, unmapped, failed, .. } = scribe.stop();
@@ -595,7 +593,7 @@ impl Incoming {
         self.path.join(place::os(&self.part))
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Failed> {
         self.check_failed()?;
         while !bytes.is_empty() {
@@ -617,14 +615,14 @@ impl Incoming {
         Ok(())
     }
 
-    /// Writes what was gathered; it ends at `reached`.
+    /// Writes the gathered bytes, which end at `reached`.
     fn flush(&mut self, gathered: &mut Vec<u8>) -> Result<(), Failed> {
         let result = self.write_at(self.reached - gathered.len() as u64, gathered);
         gathered.clear();
         result
     }
 
-    /// Gives back blocks that were reserved and not used, also by a run before that was killed.
+    /// Releases blocks that were reserved and not used, including those of a killed run.
     fn release(&mut self) {
         if let Ok(stat) = fstat(&self.file)
             && reserve::is_beyond(&stat)
@@ -635,7 +633,7 @@ impl Incoming {
     }
 }
 
-/// A name that a person has typed: what it means is the person's affair, as long as it is one.
+/// A name that the user has typed is used as is, if it is valid.
 fn one_component(name: Vec<u8>) -> Result<SafeName, NameRule> {
     match &name[..] {
         b"" => Err(NameRule::Empty),
@@ -646,7 +644,7 @@ fn one_component(name: Vec<u8>) -> Result<SafeName, NameRule> {
     }
 }
 
-/// The policy after the sender's wish, which may only narrow it.
+/// The policy after the sender's request, which may only narrow it.
 fn granted(policy: Collision, wish: Wish) -> Collision {
     match (wish, policy) {
         (Wish::Protect, _) => Collision::Reject,
@@ -659,7 +657,7 @@ fn granted(policy: Collision, wish: Wish) -> Collision {
     }
 }
 
-/// Whether the file system says that it has the room.
+/// Whether the file system reports enough space.
 fn check_space(
     directory: &OwnedFd,
     size: Option<u64>,
@@ -667,11 +665,11 @@ fn check_space(
     placing: Placing,
 ) -> Result<(), No> {
     let Some(size) = size else { return Ok(()) };
-    // Appending needs the file twice: aside, and at the end of the old one.
+    // Appending needs the file twice: temporarily, and at the end of the old one.
     let copies = if placing == Placing::Append { 2 } else { 1 };
     let need = size.saturating_sub(have).saturating_mul(copies);
     let Ok(space) = fstatvfs(directory) else { return Ok(()) };
-    // Some file systems do not count.
+    // Some file systems do not report it.
     if space.f_blocks > 0 && need > space.f_bavail.saturating_mul(space.f_frsize) {
         return Err(No::Refused(Refusal::NoSpace, None));
     }

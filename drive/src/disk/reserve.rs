@@ -1,48 +1,48 @@
-//! Blocks that a file gets before its data.
+//! Blocks reserved for a file before its data.
 //!
-//! They keep a long file in one piece on the disk. What a sender announces takes nothing: blocks are reserved a
-//! little ahead of the data, never more than as many again as have come, so that a length that is a lie, or a
-//! program that is killed, leaves little behind.
+//! They keep a long file contiguous on the disk. An announced length reserves nothing: blocks are reserved a
+//! little ahead of the data, never more than has arrived so far, so that a wrong length, or a killed program,
+//! leaves little behind.
 
 use rustix::fs::{FallocateFlags, Stat, fallocate};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 
-/// So many bytes ahead of the data at least.
+/// Minimum bytes ahead of the data.
 const FIRST: u64 = 1 << 20;
-/// And at most: some file systems look for every page, 2 ms for so many in memory.
+/// Maximum: some file systems touch every page, which takes 2 ms for this many in memory.
 const STEP: u64 = 8 << 20;
-/// What a file may have beyond its end by itself.
+/// What a file system may allocate beyond the end by itself.
 const ROUND: u64 = 64 << 10;
 
-/// What a file has of the blocks that it is to get.
+/// The state of a file's reservation.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Reservation {
-    /// They are there up to here.
+    /// Reserved up to here.
     done: u64,
-    /// They are wanted up to here.
+    /// Wanted up to here.
     goal: u64,
-    /// So many bytes have come, those that were here before included.
+    /// Bytes present so far, including resumed ones.
     came: u64,
 }
 
-/// Whether a file has blocks behind its end.
+/// Whether a file has blocks after its end.
 pub(super) fn is_beyond(stat: &Stat) -> bool {
     let (size, blocks) = (stat.st_size as u64, stat.st_blocks as u64);
     blocks.saturating_mul(512) > size.saturating_add(ROUND)
 }
 
 impl Reservation {
-    /// For a file that has so many bytes, and is to have so many.
+    /// For a file that has `from` bytes, and will have `to`.
     pub(super) fn new(have: u64, goal: u64) -> Self {
         Self { done: have, goal, came: have }
     }
 
-    /// Writes what it can of these bytes, once their blocks are there; how many that were.
+    /// Writes as many of these bytes as possible, once their blocks are reserved; returns the number.
     ///
     /// # Errors
     ///
-    /// No room on the disk, or none for this user, or a file longer than allowed; and as of writing.
+    /// No space on the disk, or none for this user, or a file longer than allowed; and errors of writing.
     pub(super) fn write(
         &mut self,
         file: impl AsFd,
@@ -50,7 +50,7 @@ impl Reservation {
         offset: u64,
     ) -> Result<usize, Errno> {
         let end = offset.saturating_add(bytes.len() as u64);
-        // What lies far ahead gets its blocks when it is written.
+        // Data far ahead gets its blocks when it is written.
         if self.done < self.goal && self.done < end && offset <= self.done.max(self.came) {
             let ahead = self.came.clamp(FIRST, STEP);
             self.step(&file, end - self.done + ahead)?;
@@ -66,7 +66,7 @@ impl Reservation {
             Ok(()) => self.done += len,
             Err(Errno::INTR) => {}
             Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(error),
-            // The file system cannot reserve; it will tell when it is full.
+            // The file system cannot reserve; a full disk shows later.
             Err(_) => self.goal = self.done,
         }
         Ok(())
@@ -79,11 +79,11 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn blocks_are_there_before_what_is_written_and_not_much_more() {
+    fn blocks_are_reserved_a_little_ahead() {
         let file = tempfile::tempfile().unwrap();
         let blocks = || file.metadata().unwrap().blocks() * 512;
         let mut made = Reservation::new(0, 1 << 60);
-        assert_eq!(blocks(), 0, "what is announced takes nothing");
+        assert_eq!(blocks(), 0, "an announced length reserves nothing");
         assert_eq!(made.write(&file, b"some", 0), Ok(4));
         if made.goal == made.done {
             return; // This file system cannot reserve.

@@ -1,9 +1,9 @@
-//! Writes a file that comes in any order, on a thread of its own once it is worth one.
+//! Writes a file received in any order, on its own thread if it is large enough.
 //!
-//! A disk takes its time: pages must be found, blocks be mapped, and now and then everything waits for
-//! the device. Meanwhile datagrams come, and what nobody reads is lost. So the network's thread hands
-//! over blocks, and this one writes them, keeps the map and the digest. At most [`QUEUE`] blocks wait;
-//! then the network does.
+//! Disk writes can block: pages must be found, blocks be mapped, and now and then everything waits for the
+//! device. Meanwhile datagrams arrive, and unread ones are lost. So the network's thread hands over blocks, and
+//! this one writes them and updates the map and the digest. At most [`QUEUE`] blocks are queued; then the
+//! network thread blocks.
 
 use super::digest::Running;
 use super::error::Failed;
@@ -19,30 +19,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Bytes that are gathered before they are written.
+/// Bytes gathered before they are written.
 const BLOCK: usize = 128 * 1024;
-/// Blocks that wait at most: 4 MiB.
+/// Maximum queued blocks: 4 MiB.
 const QUEUE: usize = 32;
 /// A shorter file is not worth a thread.
 const WORTH: u64 = 1 << 20;
-/// The block map is kept each time so many bytes have come.
+/// The block map is stored each time this many bytes have arrived.
 const MAP_EVERY: u64 = 16 << 20;
 
-/// A file, and what is known of it.
+/// A file, and its state.
 pub(super) struct Notes {
     pub(super) file: OwnedFd,
     pub(super) path: PathBuf,
     pub(super) pieces: Pieces,
     pub(super) running: Running,
     pub(super) reservation: Reservation,
-    /// Bytes that came since the map was kept.
+    /// Bytes received since the map was stored.
     pub(super) unmapped: u64,
     /// Where a write failed, and why. Nothing is written afterwards.
     pub(super) failed: Option<(u64, Failed)>,
 }
 
 impl Notes {
-    /// Writes all of it.
+    /// Writes all bytes.
     fn write(&mut self, offset: u64, bytes: &[u8]) {
         if self.failed.is_some() {
             return;
@@ -66,12 +66,12 @@ impl Notes {
         self.running.pass_early(offset, bytes);
         let prefix = self.pieces.prefix();
         if self.running.reached().is_some_and(|reached| prefix > reached) {
-            // Twice as fast as it comes, so that little is left to read at the end.
+            // Twice as fast as data arrives, so that little is left to read at the end.
             self.running.catch_up(&self.file, prefix, 2 * bytes.len() as u64);
         }
     }
 
-    /// These bytes are on the disk. The map follows now and then, so that little is lost with us.
+    /// These bytes are on the disk. The map is stored now and then, so that a crash loses little.
     fn note(&mut self, from: u64, len: u64) {
         self.pieces.add(from, from + len);
         self.unmapped += len;
@@ -82,12 +82,12 @@ impl Notes {
     }
 }
 
-/// A block on its way, and where it belongs.
+/// A queued block, and its offset.
 type Block = (u64, Vec<u8>);
 
-/// Who writes.
+/// The writer.
 enum Hand {
-    /// Whoever calls.
+    /// The calling thread.
     Own(Box<Notes>),
     /// A thread.
     Thread {
@@ -98,17 +98,17 @@ enum Hand {
     },
 }
 
-/// Gathers what comes, and has it written.
+/// Gathers incoming data, and has it written.
 pub(super) struct Scribe {
     block: Vec<u8>,
-    /// Where the block begins.
+    /// Offset of the block.
     at: u64,
-    /// Bytes that were written, as far as this end knows.
+    /// Bytes written, as far as this end knows.
     passed: u64,
     hand: Option<Hand>,
 }
 
-/// Writes until nobody has any more.
+/// Writes until the queue is closed.
 fn scribble(
     mut notes: Notes,
     blocks: &Receiver<Block>,
@@ -127,7 +127,7 @@ fn scribble(
 }
 
 impl Hand {
-    /// A thread that goes on with these notes.
+    /// A thread that continues with this state.
     fn thread(notes: Notes) -> Self {
         let (blocks, to_write) = sync_channel(QUEUE);
         let (written, spare) = channel();
@@ -145,7 +145,7 @@ impl Scribe {
         Self { block: Vec::with_capacity(BLOCK), at: 0, passed: 0, hand }
     }
 
-    /// Takes bytes; false if something has failed, which [`stop`](Self::stop) tells.
+    /// Takes bytes; false after a failure, which [`stop`](Self::stop) returns.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> bool {
         let follows = offset == self.at + self.block.len() as u64;
         let fits = follows && self.block.len() + bytes.len() <= BLOCK;
@@ -159,7 +159,7 @@ impl Scribe {
         true
     }
 
-    /// Hands over what was gathered.
+    /// Hands over the gathered bytes.
     fn flush(&mut self) -> bool {
         if self.block.is_empty() {
             return true;
@@ -184,11 +184,11 @@ impl Scribe {
         }
     }
 
-    /// Has everything written, and gives the notes back.
+    /// Finishes writing, and returns the state.
     ///
     /// # Panics
     ///
-    /// If the thread has.
+    /// If the thread has panicked.
     pub(super) fn stop(mut self) -> Notes {
         self.flush();
         match self.hand.take() {
@@ -197,7 +197,7 @@ impl Scribe {
                 drop(blocks);
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
-            None => unreachable!("the hand is taken here only"),
+            None => unreachable!("the writer is taken here only"),
         }
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn any_order_gives_the_file_its_map_and_its_digest() {
+    fn writes_in_any_order_give_file_map_and_digest() {
         let dir = tempfile::tempdir().unwrap();
         let bytes: Vec<u8> =
             (0..5_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 9) as u8).collect();
@@ -232,7 +232,7 @@ mod tests {
             let path = dir.path().join(packet.to_string());
             let mut scribe = Scribe::new(notes(&path));
             let mut chunks: Vec<usize> = (0..bytes.len().div_ceil(packet)).collect();
-            // Neighbours change places, and some come at the end.
+            // Neighbouring blocks are swapped, and some come at the end.
             let mut seed = packet as u64;
             for at in 1..chunks.len() {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_and_nothing_is_written_behind_it() {
+    fn a_failure_is_reported_once_and_stops_writing() {
         let mut notes = notes(&tempfile::tempdir().unwrap().path().join("x"));
         notes.file = rustix::fs::open("/dev/full", OFlags::RDWR, Mode::empty()).unwrap();
         let mut scribe = Scribe::new(notes);

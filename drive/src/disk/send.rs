@@ -1,4 +1,4 @@
-//! Files on their way out.
+//! Sending files.
 
 use super::batch::{Renamed, distinct};
 use super::digest::{self, Running};
@@ -16,30 +16,30 @@ use std::path::{Component, Path};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
 use wetstring_proto::kermit::names::to_common;
 
-/// The list of files to send, and the one that is being sent.
+/// The list of files to send, and the current one.
 pub(super) struct Sending {
     /// Each with its name on the wire.
     sources: std::vec::IntoIter<Source>,
-    /// Which of them have another name than their own.
+    /// Those with another name than their own.
     renamed: Vec<Renamed>,
-    /// What is left of the batch, with the length that each source had at the start; made when the
-    /// first file is asked for.
+    /// The rest of the batch, with the length that each source had at the start; built when the first file is
+    /// requested.
     left: Option<(Left, std::vec::IntoIter<u64>)>,
     options: SendOptions,
     current: Option<Outgoing>,
 }
 
-/// The file that is being sent.
+/// The file being sent.
 struct Outgoing {
     file: OwnedFd,
     /// The file as it was when it was opened.
     before: Stat,
-    /// The length that was announced; no byte beyond it is sent.
+    /// The announced length; no byte beyond it is sent.
     announced: Option<u64>,
-    /// A pipe or stdin: bytes come once, in order.
+    /// A pipe or stdin: sequential, once.
     stream: bool,
     stdin: bool,
-    /// End of what was read so far.
+    /// End of the bytes read so far.
     reached: u64,
     running: Running,
 }
@@ -74,14 +74,14 @@ impl Sending {
         waits || self.current.as_ref().is_some_and(|open| open.stdin)
     }
 
-    /// The names of those that have not been asked for yet.
+    /// The names of those not requested yet.
     pub(super) fn unasked(&self) -> Vec<Vec<u8>> {
         let left = self.sources.as_slice().iter();
         left.map(|source| wire_name(source, self.options.paths)).collect()
     }
 
-    /// Opens the next file that can be sent, and adds its record; those that cannot are recorded
-    /// as skipped. `None` after the last.
+    /// Opens the next file that can be sent, and adds its record; unreadable ones are recorded as skipped.
+    /// `None` after the last.
     pub(super) fn next<'f>(
         &mut self,
         files: &'f mut Vec<FileRecord>,
@@ -116,7 +116,7 @@ impl Sending {
         }
     }
 
-    /// What is left, the next source included. A stream counts as a file without bytes.
+    /// The rest of the batch, including the next source. A stream counts as a file without bytes.
     fn left_now(&mut self) -> Left {
         let (left, lens) = self.left.get_or_insert_with(|| {
             let lens: Vec<u64> = self.sources.as_slice().iter().map(len_of).collect();
@@ -169,7 +169,7 @@ impl Sending {
         }
     }
 
-    /// Ends the current file, if there is one, and completes its record.
+    /// Closes the current file, if any, and completes its record.
     pub(super) fn close(
         &mut self,
         complete: bool,
@@ -189,14 +189,14 @@ impl Sending {
 }
 
 impl Outgoing {
-    /// What is to be deleted afterwards, if that is asked for.
+    /// What to delete afterwards, if requested.
     fn opened(&self, path: Option<&Path>) -> Option<Opened> {
         path.filter(|_| !self.stream).map(|path| Opened::by(path, &self.before))
     }
 }
 
-/// Whether the beginning of a file is text: no NUL and no control characters but those of lines, and
-/// UTF-8 where it is more than ASCII. A stream is bytes.
+/// Whether the beginning of a file is text: no NUL, no control characters except line ends and the like, and
+/// UTF-8 where it is not ASCII. A stream is binary.
 fn found_kind(open: &Outgoing) -> FileKind {
     let mut start = [0; 8192];
     let Ok(len) =
@@ -207,10 +207,11 @@ fn found_kind(open: &Outgoing) -> FileKind {
     kind_of(&start[..len])
 }
 
-/// Whether a file that begins so is text: characters of UTF-8 without controls that no text has.
+/// Whether a file that begins like this is text: UTF-8 characters without control characters that text does not
+/// contain.
 pub(crate) fn kind_of(start: &[u8]) -> FileKind {
     let control = |byte: &u8| *byte < b' ' && !matches!(byte, 7..=13 | 27);
-    // A character may be cut at the end.
+    // The last character may be truncated.
     let whole = match std::str::from_utf8(start) {
         Ok(_) => true,
         Err(error) => error.error_len().is_none(),
@@ -222,7 +223,7 @@ pub(crate) fn kind_of(start: &[u8]) -> FileKind {
     }
 }
 
-/// What Kermit makes of a name where names are converted.
+/// Kermit's conversion of a name.
 fn common(name: &[u8]) -> Vec<u8> {
     let mut out = vec![0; name.len() + 1];
     let len = to_common(name, &mut out);
@@ -230,13 +231,13 @@ fn common(name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The length of a source, as far as it is known without opening it.
+/// The length of a source, if it is known without opening it.
 fn len_of(source: &Source) -> u64 {
     let Origin::Path(path) = &source.from else { return 0 };
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len())
 }
 
-/// What is announced of a file; the name is filled in by the caller.
+/// The announced attributes of a file; the caller fills in the name.
 fn info(open: &Outgoing, options: &SendOptions) -> FileInfo<'static> {
     FileInfo {
         name: &[],
@@ -252,8 +253,7 @@ fn info(open: &Outgoing, options: &SendOptions) -> FileInfo<'static> {
 fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed> {
     let (file, path) = match &source.from {
         Origin::Path(path) => {
-            // Opening a FIFO must not wait for a writer that never comes, nor a terminal become
-            // ours.
+            // Opening a FIFO must not block for a writer, nor must a terminal become our controlling terminal.
             let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
             let file = rustix::fs::open(path, flags, Mode::empty())
                 .map_err(|error| Failed::new(path, error))?;
@@ -280,7 +280,7 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
     let mut announced = None;
     if !stream {
         let _ = fadvise(&file, 0, None, Advice::Sequential);
-        // Files of /proc say that they are empty and are not.
+        // Files in /proc report length 0 although they have data.
         let really_empty = || !matches!(rustix::io::pread(&file, &mut [0_u8; 1][..], 0), Ok(1..));
         if before.st_size > 0 || really_empty() {
             announced = Some(before.st_size as u64);
@@ -290,9 +290,8 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
     Ok(Outgoing { file, before, announced, stream, stdin, reached: 0, running })
 }
 
-/// Waits until a stream has bytes or has ended. A FIFO that no writer has opened yet has not
-/// ended, which only poll can tell. A signal ends the wait, so that Ctrl-C is not lost on a
-/// source that stays silent.
+/// Waits until a stream has bytes or has ended. A FIFO that no writer has opened yet has not ended; only poll
+/// can tell. A signal ends the wait, so that Ctrl-C works on a silent source.
 fn wait(stream: &OwnedFd) -> io::Result<()> {
     let signals = Signals::installed();
     Signals::wait(signals.as_ref(), stream.as_fd(), PollFlags::IN, None)
@@ -307,8 +306,8 @@ fn wrong_kind(path: &Path, kind: &str) -> Failed {
     }
 }
 
-/// The name on the wire: as told, or the path's last part, or the path without what only this
-/// machine knows (root, `.` and `..`).
+/// The name on the wire: as configured, or the path's last component, or the path without local parts (root,
+/// `.` and `..`).
 fn wire_name(source: &Source, paths: bool) -> Vec<u8> {
     let Origin::Path(path) = &source.from else {
         return source.name.clone().unwrap_or_else(|| b"stdin".to_vec());

@@ -1,4 +1,4 @@
-//! What a person may choose of the store: the rows `store.*`.
+//! The user's settings of the store: the rows `store.*`.
 
 use super::{Collision, Incomplete, Resume, Verify};
 use wetstring_proto::{choice, settings};
@@ -30,17 +30,17 @@ choice! {
 }
 
 settings! {
-    /// What a person may choose of the store of received files.
+    /// The user's settings of the store of received files.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct StoreSettings {
         "store.collision" collision: Collision[word] = "backup",
             "What to do when a file of the name exists: give the new one another name (NAME.~1~), replace the old one, put the old one aside (as NAME.~1~, as C-Kermit and GNU programs do), append to it, refuse the new one, or replace an older one",
             "C-Kermit SET FILE COLLISION";
         "store.incomplete" incomplete: Incomplete[word] = "keep",
-            "Whether a file that did not arrive whole stays as NAME.part, from which a later transfer can go on",
+            "Whether an incomplete file stays as NAME.part, which a later transfer can resume",
             "C-Kermit SET FILE INCOMPLETE";
         "store.resume" resume: Resume[word] = "part",
-            "What to go on with when the sender offers to: nothing; a NAME.part of the same file, as its length and date or a comparison tell; or whatever is there, also under its own name",
+            "What to resume when the sender offers to: nothing; a NAME.part of the same file, as its length and date or a comparison tell; or whatever is there, also under its own name",
             "[KPM] RESEND";
         "store.verify" verify: Verify[word] = "auto",
             "What is compared with the sender's file before it is called verified: the bytes that came, those that are stored (read again from the device), or those that are stored where that takes less than a tenth of the time or others may change the directory",

@@ -1,7 +1,7 @@
-//! Deleting a file that was sent: that file as it was sent, and no other of its name.
+//! Deletes a file that was sent: that file, unchanged, and no other of its name.
 //!
-//! Nothing unlinks by descriptor, so the name is moved out of the way of others first. What was moved is looked
-//! at again, and goes back if it is not what was sent.
+//! Files cannot be unlinked by descriptor, so the name is renamed first. The renamed file is checked again, and
+//! renamed back if it is not what was sent.
 
 use super::place::{kind, look, move_new, os, remove, rename_free, rename_new};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, statat};
@@ -12,10 +12,10 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// How often a private name that is taken is replaced by the next.
+/// Maximum retries after another process took a private name.
 const ATTEMPTS: u32 = 100;
 
-/// What tells one state of a file from another: device, inode, length, and time of the last change of contents.
+/// The identity of a file's state: device, inode, length, and modification time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Identity([i128; 5]);
 
@@ -35,17 +35,17 @@ impl Identity {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Opened {
     file: Identity,
-    /// What stands at the name: the file, or a symlink to it.
+    /// The entry at the name: the file, or a symlink to it.
     named: Identity,
 }
 
 impl Opened {
-    /// A file that was opened without following symlinks.
+    /// A file opened without following symlinks.
     pub(crate) fn plain(file: &Stat) -> Self {
         Self { file: Identity::of(file), named: Identity::of(file) }
     }
 
-    /// A file that was opened by a path, perhaps through a symlink.
+    /// A file opened by a path, perhaps through a symlink.
     pub(super) fn by(path: &Path, file: &Stat) -> Self {
         let opened = Self::plain(file);
         match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
@@ -61,7 +61,7 @@ impl Opened {
         Identity::of(file) == self.file
     }
 
-    /// Whether it stands at a name as it was.
+    /// Whether it is still at a name, unchanged.
     pub(super) fn stands(&self, directory: impl AsFd, name: &[u8]) -> io::Result<bool> {
         let found = look(&directory, name)?.ok_or(io::ErrorKind::NotFound)?;
         if Identity::of(&found) != self.named || self.named == self.file {
@@ -75,26 +75,30 @@ impl Opened {
     }
 }
 
-/// Why a file that was sent is still there.
+/// Why a sent file was not deleted.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NotDeleted {
     /// It changed after it was opened, or another file has its name.
     Changed,
-    /// The same, and while that was found out something else took its name: it has this one now.
+    /// The same, and meanwhile another took its name: it has this one now.
     Renamed(Vec<u8>),
-    /// It was no file that could be deleted: stdin or a pipe.
+    /// It cannot be deleted: stdin or a pipe.
     Stream,
-    /// The system did not let it go.
+    /// A system error.
     Failed(io::Error),
 }
 
 impl fmt::Display for NotDeleted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changed => f.write_str("it is not as it was sent"),
+            Self::Changed => f.write_str("it has changed since it was sent"),
             Self::Renamed(name) => {
-                write!(f, "it is not as it was sent, and is called {} now", name.escape_ascii())
+                write!(
+                    f,
+                    "it has changed since it was sent, and is now called {}",
+                    name.escape_ascii()
+                )
             }
             Self::Stream => f.write_str("it is a stream"),
             Self::Failed(error) => f.write_str(&crate::in_words(error)),
@@ -110,7 +114,7 @@ impl<E: Into<io::Error>> From<E> for NotDeleted {
     }
 }
 
-/// Deletes the file at a path if it is as it was when it was opened.
+/// Deletes the file at a path if it is unchanged since it was opened.
 pub(super) fn delete(path: &Path, opened: &Opened) -> Result<(), NotDeleted> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
@@ -119,7 +123,7 @@ pub(super) fn delete(path: &Path, opened: &Opened) -> Result<(), NotDeleted> {
     delete_in(directory, name.as_bytes(), opened)
 }
 
-/// The same of a name in an open directory.
+/// The same for a name in an open directory.
 pub(crate) fn delete_in(
     directory: impl AsFd,
     name: &[u8],
@@ -145,7 +149,7 @@ pub(crate) fn delete_in(
     }
 }
 
-/// Gives a file a name that nobody else asks for, in the same directory.
+/// Renames a file to a private name in the same directory.
 fn hide(directory: impl AsFd, name: &[u8]) -> io::Result<Vec<u8>> {
     let process = std::process::id();
     for attempt in 0..ATTEMPTS {
@@ -159,7 +163,7 @@ fn hide(directory: impl AsFd, name: &[u8]) -> io::Result<Vec<u8>> {
     Err(Errno::EXIST.into())
 }
 
-/// Gives a file its name back, or one like it if that is taken.
+/// Renames a file back, or to a similar name if that is taken.
 fn put_back(directory: impl AsFd, private: &[u8], name: &[u8]) -> Result<(), NotDeleted> {
     match move_new(&directory, private, &directory, name) {
         Ok(()) => Ok(()),
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symlink_is_deleted_and_not_what_it_leads_to() {
+    fn a_symlink_is_deleted_and_not_its_target() {
         let directory = tempfile::tempdir().unwrap();
         let (path, link) = (directory.path().join("f"), directory.path().join("l"));
         fs::write(&path, "sent").unwrap();
@@ -219,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_moved_by_mistake_goes_back() {
+    fn a_file_renamed_by_mistake_is_renamed_back() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let open = fs::File::open(directory.path()).unwrap();

@@ -1,14 +1,14 @@
-//! The names of a directory as text, in their order, made while they are read ([`crate::page`]).
+//! The names of a directory as text, sorted, produced while they are read ([`crate::page`]).
 
 use crate::page::Page;
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Bytes of the names of a page.
+/// Bytes of names per page.
 const PAGE: usize = 32 * 1024;
 
-/// A directory whose names are read.
+/// A directory being listed.
 pub(super) struct Listing {
     directory: OwnedFd,
     /// Without lengths.
@@ -18,12 +18,12 @@ pub(super) struct Listing {
     /// There is no further page.
     whole: bool,
     text: Vec<u8>,
-    /// Where the text of the page begins.
+    /// Start of the page's text.
     from: u64,
 }
 
 impl Listing {
-    /// Of this directory, which can be read.
+    /// Of this directory, which must be readable.
     pub(super) fn new(directory: OwnedFd, short: bool) -> io::Result<Self> {
         let mut list =
             Self { directory, short, last: None, whole: false, text: Vec::new(), from: 0 };
@@ -31,7 +31,7 @@ impl Listing {
         Ok(list)
     }
 
-    /// Reads on; what was read before the last page is gone. 0 is the end.
+    /// Reads on; text before the last page is discarded. 0 is the end.
     pub(super) fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         loop {
             let at = offset.checked_sub(self.from).ok_or(io::ErrorKind::InvalidInput)?;
@@ -46,7 +46,7 @@ impl Listing {
         }
     }
 
-    /// The next page. Names that cannot be said on the ARPANET are left out, and so are hidden ones.
+    /// The next page. Names that cannot be represented on the ARPANET are omitted, and so are hidden ones.
     fn turn(&mut self) -> io::Result<()> {
         self.from += self.text.len() as u64;
         self.text.clear();
@@ -69,7 +69,7 @@ impl Listing {
         Ok(())
     }
 
-    /// A line of a file or directory; other things are not told, nor what has gone since.
+    /// A line for a file or directory; other entries are omitted, as are deleted ones.
     fn line(&mut self, name: &[u8]) {
         let Ok(stat) = statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let kind = match FileType::from_raw_mode(stat.st_mode) {
@@ -91,7 +91,7 @@ impl Listing {
 mod tests {
     use super::*;
 
-    /// All of it in pieces, and the most that was in memory at once.
+    /// The whole text in pieces, and the most memory used at once.
     fn read(directory: &std::path::Path, short: bool) -> (String, usize) {
         let file = std::fs::File::open(directory).unwrap();
         let mut list = Listing::new(file.into(), short).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_any_size_is_listed_whole_in_order_and_in_little_memory() {
+    fn a_large_directory_is_listed_sorted_in_bounded_memory() {
         let dir = tempfile::tempdir().unwrap();
         let name = |index| format!("f{index:05}{}", "x".repeat(100));
         for index in 0..3000 {

@@ -1,4 +1,4 @@
-//! An NCP turned on an interface.
+//! An NCP running on an interface.
 
 use super::ImpPort;
 use crate::clock::Clock;
@@ -27,18 +27,18 @@ impl std::fmt::Debug for Live<'_> {
     }
 }
 
-/// Why turning has ended.
+/// Why the loop has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// What was waited for has come.
+    /// The awaited condition holds.
     Done,
-    /// The time is over.
+    /// The time limit is reached.
     Time,
     /// A signal came.
     Signal(i32),
 }
 
-/// The longest sleep: the clock of a process that waits for something else may be looked at so often.
+/// Maximum sleep: a process waiting for something else looks at its clock this often.
 const NAP: Duration = Duration::from_millis(500);
 
 impl<'a> Live<'a> {
@@ -60,13 +60,13 @@ impl<'a> Live<'a> {
         self.clock.now()
     }
 
-    /// A call of a process.
+    /// A system call of a process.
     pub fn call<T>(&mut self, run: impl FnOnce(&mut Host<'_>, &mut Cx<'_>) -> T) -> T {
         let mut cx = Cx { now: self.clock.now(), trace: &mut *self.trace };
         run(&mut self.ncp.host(), &mut cx)
     }
 
-    /// Moves what there is in both directions: whether anything moved.
+    /// Moves data in both directions; returns whether anything moved.
     pub fn step(&mut self) -> io::Result<bool> {
         let mut moved = false;
         let mut message = [0; 2048];
@@ -91,8 +91,8 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Turns until `done` says so, the time is over, or a signal comes. `done` is called after everything that moved, and says
-    /// whether it is over, and when it wants to be called at the latest.
+    /// Runs until `done` says so, the time limit is reached, or a signal arrives. `done` is called after each
+    /// change, and returns whether it is over, and when it must next be called.
     pub fn until(
         &mut self,
         end: Option<Instant>,
@@ -105,7 +105,7 @@ impl<'a> Live<'a> {
                 self.step()?;
                 return Ok(Stop::Done);
             }
-            // What was just said goes before anything is waited for.
+            // Send pending output before waiting.
             let moved = self.step()?;
             if let Some(signal) = self.signals.and_then(Signals::last) {
                 return Ok(Stop::Signal(signal));
@@ -135,7 +135,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// The host is ready no more.
+    /// The host is no longer ready.
     pub fn finish(mut self) {
         let _ = self.port.finish(Duration::ZERO);
     }

@@ -1,4 +1,4 @@
-//! Files of a directory, served by the FTP of 1973 to users of other hosts.
+//! Serves files of a directory to users of other hosts by the FTP of 1973.
 
 use super::listing::Listing;
 use super::{Live, Stop};
@@ -18,52 +18,52 @@ use wetstring_proto::arpanet::leader::Address;
 use wetstring_proto::arpanet::ncp::Host;
 use wetstring_proto::{Cx, Event, Instant, Refusal, Reply, Request, Store, StoreError};
 
-/// Who may come in.
+/// Who may log in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Guard {
     /// Everybody.
     Anybody,
-    /// Who knows this name and this password.
+    /// Users who know this name and password.
     User(String, String),
 }
 
 /// What is served, and to whom.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    /// The directory; nothing outside of it is seen.
+    /// The directory; nothing outside it is visible.
     pub root: &'a Path,
     /// Files may be stored there.
     pub write: bool,
-    /// Who may come in.
+    /// Who may log in.
     pub guard: Guard,
-    /// What a wrong password costs.
+    /// The cost of a wrong password.
     pub pace: Pace,
-    /// Users at a time.
+    /// Maximum concurrent users.
     pub most: usize,
-    /// How the processes are.
+    /// Timing of the processes.
     pub options: Options,
-    /// Until when, if not for ever.
+    /// When to stop, if ever.
     pub end: Option<Instant>,
-    /// End after so many users.
+    /// Stop after this many users.
     pub users: Option<usize>,
 }
 
-/// What happens.
+/// Server events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum News {
-    /// A user has come.
+    /// A user has connected.
     Came(Address),
-    /// A user has gone.
+    /// A user has disconnected.
     Gone(Address),
-    /// A file begins: its name, and whether it is stored here.
+    /// A file transfer begins: its name, and whether it is stored here.
     File(String, bool),
-    /// A file is done: its length in octets.
+    /// A file is complete: its length in octets.
     Done(u64),
-    /// A file was not carried to its end, or not at all.
+    /// A file transfer failed.
     Not,
 }
 
-/// What a user of ours reads.
+/// The source that a user reads from.
 enum Reading {
     Nothing,
     File(File),
@@ -75,22 +75,22 @@ struct User {
     store: Option<DiskStore>,
     reading: Reading,
     with: Option<Address>,
-    knock: Knock,
+    knock: PasswordCheck,
 }
 
-/// A password that was said, until it is answered. The other users do not wait with it.
+/// A password until it is answered. The other users do not wait for it.
 #[derive(Clone, Copy, Default)]
-enum Knock {
+enum PasswordCheck {
     #[default]
     None,
-    /// It will be judged.
+    /// To be checked.
     Due(Try),
-    /// It was not right, or not judged, which will be said then.
+    /// Wrong, or not checked; the answer is due then.
     Denied(Duration),
 }
 
-impl Knock {
-    /// When it goes on.
+impl PasswordCheck {
+    /// When the next step is due.
     fn due(self) -> Option<Instant> {
         match self {
             Self::None => None,
@@ -99,7 +99,7 @@ impl Knock {
         }
     }
 
-    /// Goes on: the answer, if it is time for it.
+    /// Next step: the answer, if it is due.
     fn turn(
         &mut self,
         now: Duration,
@@ -135,7 +135,7 @@ impl Knock {
     }
 }
 
-/// Serves until the plan ends or a signal comes.
+/// Serves until the plan ends or a signal arrives.
 pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -> io::Result<Stop> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(plan.root, flags, Mode::empty())?;
@@ -151,7 +151,13 @@ pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -
                 if let Some(service) = service {
                     next = next.wrapping_add(SOCKETS);
                     let (store, reading) = (None, Reading::Nothing);
-                    users.push(User { service, store, reading, with: None, knock: Knock::None });
+                    users.push(User {
+                        service,
+                        store,
+                        reading,
+                        with: None,
+                        knock: PasswordCheck::None,
+                    });
                 }
             }
             for user in &mut users {
@@ -237,7 +243,7 @@ impl User {
 
 fn check(guard: &Guard, user: &[u8], password: &[u8]) -> bool {
     let Guard::User(name, secret) = guard else { return true };
-    // As long for a wrong beginning as for a wrong end.
+    // The same time whether the beginning or the end of the name is wrong.
     let same = |a: &[u8], b: &[u8]| {
         a.len() == b.len() && a.iter().zip(b).fold(0, |all, (x, y)| all | (x ^ y)) == 0
     };
@@ -281,7 +287,7 @@ fn answer<'s>(
     }
 }
 
-/// Opens what a name says below the root: no link is followed, and nothing leads out.
+/// Opens a name below the root: no link is followed, and no path leads out.
 fn walk(root: &OwnedFd, name: &[u8], last: OFlags) -> Result<OwnedFd, Denial> {
     let parts: Vec<&[u8]> =
         name.split(|octet| *octet == b'/').filter(|part| !part.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! The laboratory's subnet in real time: the IMPs of two hosts, which send them datagrams as they would to any IMP.
+//! The laboratory's subnet in real time: the IMPs of two hosts, which send them datagrams as to any IMP.
 //!
 //! ```text
 //! host <- UDP -> ImpPort <-> element of the laboratory <-> ImpPort <- UDP -> host
@@ -21,10 +21,10 @@ use wetstring_proto::{Cx, Instant, Trace};
 
 /// Octets of the longest message that a host takes.
 const LONGEST: usize = 2048;
-/// Messages that are moved at a time before the clock is looked at.
+/// Messages moved before the clock is read again.
 const BATCH: usize = 64;
 
-/// The ends of a subnet: where the host at each takes datagrams, and which number it has.
+/// The ends of a subnet: the address of the host at each, and its number.
 #[derive(Debug)]
 pub struct SubnetEnds([Side; 2]);
 
@@ -32,18 +32,18 @@ pub struct SubnetEnds([Side; 2]);
 struct Side {
     end: End,
     port: ImpPort,
-    /// A message that the subnet has not taken yet.
+    /// A message that the subnet has not accepted yet.
     waiting: Option<Vec<u8>>,
-    /// The host has said a NOP, and nothing else since.
+    /// The host has sent a NOP, and nothing else since.
     coming_up: bool,
 }
 
-/// Opens both ends, `ncp://HOST?host=HOST:PORT&port=N` each: the number of the host, where it is, and the UDP port that
-/// it knows as its IMP's.
+/// Opens both ends, `ncp://HOST?host=HOST:PORT&port=N` each: the number of the host, its address, and the UDP
+/// port that it uses as its IMP's.
 ///
 /// # Errors
 ///
-/// A place that has no `host=`, new leaders, two hosts of one number, and what the system says.
+/// A line without `host=`, new leaders, two hosts with one number, and system errors.
 pub fn open(specs: [&NcpSpec; 2]) -> Result<SubnetEnds, OpenError> {
     let bad = |what: &str| OpenError::io(what, ErrorKind::InvalidInput);
     if specs[0].to == specs[1].to {
@@ -57,7 +57,7 @@ pub fn open(specs: [&NcpSpec; 2]) -> Result<SubnetEnds, OpenError> {
         if spec.host.is_none() {
             return Err(bad("find the host: expected host=HOST:PORT in the line"));
         }
-        // To the port, the host is what an IMP is to a host.
+        // For the port, the host is in the place of an IMP.
         let spec = NcpSpec { imp: spec.host.clone(), host: None, ..spec.clone() };
         let mut port = ImpPort::open(&spec)?;
         port.greet();
@@ -67,7 +67,7 @@ pub fn open(specs: [&NcpSpec; 2]) -> Result<SubnetEnds, OpenError> {
 }
 
 impl SubnetEnds {
-    /// The UDP ports that the hosts at A and B have as their IMPs'.
+    /// The UDP ports that the hosts at A and B use as their IMPs'.
     pub fn local_ports(&self) -> [u16; 2] {
         [&self.0[0], &self.0[1]].map(|side| side.port.local_port())
     }
@@ -77,7 +77,7 @@ impl SubnetEnds {
 ///
 /// # Errors
 ///
-/// If an end or the waiting fails.
+/// If an end or waiting fails.
 pub fn run(
     model: &SubnetModel,
     specs: [&NcpSpec; 2],
@@ -130,7 +130,7 @@ impl Live {
         Instant(self.clock.now().as_nanos().saturating_mul(u64::from(self.scale)))
     }
 
-    /// Moves what can be moved now; whether anything did.
+    /// Moves what can be moved now; returns whether anything moved.
     fn turn(&mut self, trace: &mut dyn Trace) -> io::Result<bool> {
         let mut moved = false;
         let mut message = [0; LONGEST];
@@ -160,7 +160,7 @@ impl Live {
                 }
                 let len = self.subnet.emit(cx, end, &mut message);
                 if len > 0 {
-                    // What the system does not take is lost, as any datagram may be.
+                    // What the system does not accept is lost, as any datagram may be.
                     side.port.write(&message[..len])?;
                     moved = true;
                 }
@@ -172,7 +172,7 @@ impl Live {
         Ok(true)
     }
 
-    /// Waits for the hosts, and for what is under way.
+    /// Waits for the hosts, and for messages under way.
     fn wait(&self, signals: Option<&Signals>, left: Option<Duration>) -> io::Result<()> {
         let lies = |side: &Side| {
             let room = self.subnet.room(side.end).filter(|_| side.waiting.is_some());
@@ -200,7 +200,7 @@ impl Live {
     }
 }
 
-/// What the IMP says of a message to `host`, which is not up; `None` if it is for somebody else.
+/// The IMP's answer about a message to `host`, which is not up; `None` if it is for another host.
 fn dead(message: &[u8], host: Address) -> Option<Vec<u8>> {
     let sent = Leader::parse(Form::Old, message).ok()?;
     if sent.kind != Kind::Regular || sent.address != host {
@@ -213,11 +213,11 @@ fn dead(message: &[u8], host: Address) -> Option<Vec<u8>> {
 }
 
 impl Side {
-    /// A message of the host.
+    /// A message from the host.
     fn heard(&mut self, message: &[u8]) {
         let is_nop = Leader::parse(Form::Old, message).is_ok_and(|leader| leader.kind == Kind::Nop);
         if is_nop && !std::mem::replace(&mut self.coming_up, true) {
-            // It comes up, and may have missed what was said before.
+            // It comes up, and may have missed earlier messages.
             self.port.greet();
         }
         self.coming_up &= is_nop;

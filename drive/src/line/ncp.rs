@@ -1,4 +1,4 @@
-//! `ncp://HOST/PATH?imp=HOST:PORT`: a host of the ARPANET, and how it is reached.
+//! `ncp://HOST/PATH?imp=HOST:PORT`: an ARPANET host, and how it is reached.
 
 use super::{BadLine, HostPort, part};
 use std::fmt;
@@ -7,13 +7,13 @@ use wetstring_proto::arpanet::leader::{Address, Form};
 /// A host of the ARPANET, a path there, and the interface to the IMP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NcpSpec {
-    /// The other host.
+    /// The peer host.
     pub to: Address,
-    /// The name of a file there, or of a directory if it ends with `/`; empty if none.
+    /// The name of a file there, or of a directory if it ends with `/`; may be empty.
     pub path: String,
-    /// Where the IMP takes datagrams.
+    /// Where the IMP receives datagrams.
     pub imp: Option<HostPort>,
-    /// Where a host takes datagrams that we play the IMP for: the other host itself.
+    /// Where a host that we play the IMP for receives datagrams: the peer itself.
     pub host: Option<HostPort>,
     /// The UDP port of this end; 0 lets the system choose.
     pub port: u16,
@@ -23,7 +23,7 @@ pub struct NcpSpec {
     pub form: Form,
 }
 
-/// Our number unless it is told, where nobody else gives numbers.
+/// Our default number, where we play the IMP.
 const ME: Address = Address { host: 0, imp: 2 };
 
 /// `6`, the octet of an old leader, or `HOST.IMP`.
@@ -35,7 +35,7 @@ fn address(text: &str) -> Option<Address> {
 }
 
 impl NcpSpec {
-    /// Reads what follows `ncp://`.
+    /// Parses what follows `ncp://`.
     pub(super) fn parse(text: &str) -> Result<Self, BadLine> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let (number, path) = place.split_once('/').unwrap_or((place, ""));

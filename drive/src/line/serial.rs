@@ -1,4 +1,4 @@
-//! Serial ports as lines: the device and what it is set to.
+//! Serial ports as lines: the device and its settings.
 
 use super::{BadLine, part};
 use std::fmt;
@@ -9,11 +9,11 @@ use std::path::PathBuf;
 pub struct SerialSpec {
     /// The device.
     pub path: PathBuf,
-    /// Line rate in bit/s; any that the device can make.
+    /// Line rate in bit/s; any that the device supports.
     pub baud: u32,
-    /// Parity that the hardware adds and checks.
+    /// Parity generated and checked by the hardware.
     pub parity: Parity,
-    /// How the two ends of the cable stop each other.
+    /// Flow control.
     pub flow: Flow,
     /// Data bits, 5 to 8.
     pub data_bits: u8,
@@ -21,24 +21,24 @@ pub struct SerialSpec {
     pub stop_bits: u8,
     /// Data Terminal Ready.
     pub dtr: Pin,
-    /// Request To Send. Not with `flow=rtscts`, which owns the pin.
+    /// Request To Send. Not with `flow=rtscts`, which uses the pin.
     pub rts: Pin,
-    /// A break of this many milliseconds when the port has been opened, 0 for none.
+    /// Length in ms of a break sent after opening, 0 for none.
     pub break_ms: u16,
-    /// Half duplex by RTS, which the driver switches.
+    /// Half duplex by RTS, switched by the driver.
     pub rs485: Option<Rs485>,
 }
 
-/// How a driver switches RTS for RS-485, where both ends send over one pair of wires.
+/// How a driver switches RTS for RS-485, where both ends share one pair of wires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rs485 {
-    /// RTS is low while it sends, and high after that.
+    /// RTS is low while sending, and high after that.
     pub inverted: bool,
     /// Milliseconds between RTS and the first bit.
     pub before_ms: u16,
     /// Milliseconds between the last bit and RTS.
     pub after_ms: u16,
-    /// The receiver stays on while it sends.
+    /// The receiver stays on while sending.
     pub hears_itself: bool,
 }
 
@@ -73,7 +73,7 @@ pub enum Flow {
 /// What to do with an output pin when a serial port is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pin {
-    /// Leave it as it is.
+    /// Leave it unchanged.
     #[default]
     Keep,
     /// Raise it.
@@ -99,7 +99,7 @@ impl SerialSpec {
         }
     }
 
-    /// Reads `DEVICE[?key=value&key=value...]`.
+    /// Parses `DEVICE[?key=value&key=value...]`.
     pub(super) fn parse(text: &str) -> Result<Self, BadLine> {
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
         if path.is_empty() {
@@ -111,14 +111,10 @@ impl SerialSpec {
             spec.set(key, value)?;
         }
         if spec.rs485.is_some() && (spec.flow == Flow::RtsCts || spec.rts != Pin::Keep) {
-            return Err(part(
-                "rs485",
-                "no flow=rtscts and no rts beside it: it owns the pin",
-                text,
-            ));
+            return Err(part("rs485", "no flow=rtscts and no rts with it: it uses the pin", text));
         }
         if spec.flow == Flow::RtsCts && spec.rts != Pin::Keep {
-            return Err(part("rts", "keep with flow=rtscts, which owns the pin", text));
+            return Err(part("rts", "keep with flow=rtscts, which uses the pin", text));
         }
         Ok(spec)
     }
@@ -249,7 +245,7 @@ impl SerialSpec {
 }
 
 impl Rs485 {
-    /// Reads `on`, or tio's list: `RTS_ON_SEND=1,RTS_AFTER_SEND=0,RTS_DELAY_BEFORE_SEND=MS,
+    /// Parses `on`, or tio's list: `RTS_ON_SEND=1,RTS_AFTER_SEND=0,RTS_DELAY_BEFORE_SEND=MS,
     /// RTS_DELAY_AFTER_SEND=MS,RX_DURING_TX`.
     fn parse(text: &str) -> Result<Self, BadLine> {
         let words = "on, or RTS_ON_SEND=0|1,RTS_AFTER_SEND=0|1,RTS_DELAY_BEFORE_SEND=MS,\
@@ -275,7 +271,7 @@ impl Rs485 {
                 _ => return Err(wrong()),
             }
         }
-        // RTS that is the same while it sends and after that switches nothing.
+        // RTS with the same level while sending and after it switches nothing.
         found.inverted = match (on_send, after_send) {
             (Some(on), Some(after)) if on == after => return Err(wrong()),
             (on, after) => on == Some(false) || after == Some(true),

@@ -1,21 +1,21 @@
-//! `ssh://[USER@]HOST[:PORT][/PATH]`: a command that `ssh` runs at another host.
+//! `ssh://[USER@]HOST[:PORT][/PATH]`: a command run by `ssh` on another host.
 
 use super::{BadLine, part};
 use std::fmt;
 
-/// A host that `ssh` reaches, and a path there.
+/// A host reached by `ssh`, and a path there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SshSpec {
     /// `HOST` or `USER@HOST`.
     pub to: String,
-    /// The port, where it is not the usual one.
+    /// The port, if it is not the default.
     pub port: Option<u16>,
     /// A path at the host: `/PATH` is below the home directory, `//PATH` from the root.
     pub path: Option<String>,
 }
 
 impl SshSpec {
-    /// Reads what stands after `ssh://`.
+    /// Parses what follows `ssh://`.
     pub fn parse(text: &str) -> Result<Self, BadLine> {
         let wrong = || part("ssh", "ssh://[USER@]HOST[:PORT][/PATH]", text);
         let (to, path) = text.split_once('/').map_or((text, None), |(to, path)| (to, Some(path)));
@@ -34,7 +34,7 @@ impl SshSpec {
         Ok(Self { to: to.to_owned(), port, path })
     }
 
-    /// The command that runs `words` there: quoted for the shell here and for the one there.
+    /// The command that runs `words` on the host: quoted for the local shell and the remote one.
     pub fn running(&self, words: &[&str]) -> String {
         let there: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         format!("{self} {}", quoted(&there.join(" ")))
@@ -51,7 +51,7 @@ impl fmt::Display for SshSpec {
     }
 }
 
-/// A word that a shell takes as it is.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/=,:@+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -65,7 +65,7 @@ mod tests {
     use super::SshSpec;
 
     #[test]
-    fn a_host_is_read_and_a_command_is_quoted_twice() {
+    fn hosts_parse_and_commands_are_quoted_twice() {
         let ssh = SshSpec::parse("anna@box:2222/in").unwrap();
         assert_eq!(ssh.to_string(), "ssh -p 2222 anna@box");
         assert_eq!(ssh.path.as_deref(), Some("in"));

@@ -4,23 +4,23 @@ use super::{BadLine, HostPort, part};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where to speak TLS, and who is trusted.
+/// Where to speak TLS, and whom to trust.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsSpec {
     /// Where.
     pub to: HostPort,
-    /// Who connects: the authorities that are trusted, in PEM, instead of the system's.
+    /// Connecting: trusted authorities, in PEM, instead of the system's.
     pub ca: Option<PathBuf>,
-    /// Who connects: the one certificate that is trusted, by its SHA-256 in 64 hexadecimal digits.
+    /// Connecting: the only trusted certificate, by its SHA-256 in 64 hexadecimal digits.
     pub fingerprint: Option<String>,
-    /// Who listens: the certificate that is shown, with its chain, in PEM.
+    /// Listening: the certificate with its chain, in PEM.
     pub cert: Option<PathBuf>,
-    /// Who listens: the key of that certificate, in PEM.
+    /// Listening: the key of that certificate, in PEM.
     pub key: Option<PathBuf>,
 }
 
 impl TlsSpec {
-    /// Reads what stands behind `tls://` (the end that calls) or `tls-listen://`.
+    /// Parses what follows `tls://` (connecting) or `tls-listen://`.
     pub(super) fn parse(text: &str, calls: bool) -> Result<Self, BadLine> {
         let (to, query) = text.split_once('?').unwrap_or((text, ""));
         let to = if calls { HostPort::called(to, None)? } else { HostPort::parse(to)? };
@@ -46,7 +46,7 @@ impl TlsSpec {
     }
 }
 
-/// 64 hexadecimal digits; colons between them, as other programs print them, are passed over.
+/// 64 hexadecimal digits; colons between them, as other programs print them, are skipped.
 fn fingerprint(text: &str) -> Result<String, BadLine> {
     let digits: String = text.chars().filter(|c| *c != ':').collect();
     if digits.len() != 64 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -4,10 +4,10 @@
 //! programs <-> TUN or UDP <-> element of the laboratory <-> TUN or UDP <-> programs
 //! ```
 //!
-//! A TUN device carries IP packets, so any program can be put behind it; it needs the right to make
-//! one. Addresses and routes are the person's (`ip address add`, `ip link set ... netns ...`): the
-//! device goes on working in another network namespace. A UDP port relays for one partner: at a
-//! listening end that is whoever sent last.
+//! A TUN device carries IP packets, so any program can be put behind it; creating one needs privileges.
+//! Addresses and routes are the user's (`ip address add`, `ip link set ... netns ...`): the device keeps
+//! working in another network namespace. A UDP port relays for one peer: at a listening end that is whichever
+//! sent last.
 
 use super::{Report, Stop, Until};
 use crate::clock::Clock;
@@ -26,14 +26,14 @@ use wetstring_lab::element::{Element, End};
 use wetstring_lab::net::DATAGRAM_MAX;
 use wetstring_proto::{Cx, Instant, Trace};
 
-/// Datagrams that are moved in one direction before the other is looked at.
+/// Datagrams moved in one direction before the other is served.
 const BATCH: usize = 64;
-/// What the system is asked to keep for us.
+/// Socket buffer requested from the system.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// Packets that a TUN device keeps for us: a burst of a gigabit in ten milliseconds.
+/// TUN queue length: a burst of a gigabit in ten milliseconds.
 const TUN_QUEUE: u32 = 1000;
 
-/// An end of a network that runs.
+/// An end of a running network.
 #[allow(missing_debug_implementations)]
 pub struct DatagramEnd(Inner);
 
@@ -41,8 +41,8 @@ enum Inner {
     Tun(SyncDevice),
     Udp {
         socket: UdpSocket,
-        /// Where datagrams go; at a listening end whoever sent last.
-        partner: Option<SocketAddr>,
+        /// Where datagrams go; at a listening end to the last sender.
+        peer: Option<SocketAddr>,
         listens: bool,
     },
 }
@@ -52,8 +52,8 @@ pub fn carries_datagrams(spec: &LineSpec) -> bool {
     matches!(spec, LineSpec::Tun(_) | LineSpec::Udp(_) | LineSpec::UdpListen(_))
 }
 
-/// Opens one end: `tun:NAME`, `udp-listen://HOST:PORT` or `udp://HOST:PORT`. `notes` is told what a
-/// person must know to join it.
+/// Opens one end: `tun:NAME`, `udp-listen://HOST:PORT` or `udp://HOST:PORT`. `notes` gets what a user needs to
+/// know to connect.
 pub fn open(spec: &LineSpec, notes: &mut dyn FnMut(&str)) -> Result<DatagramEnd, OpenError> {
     let failed = |what: String| move |error: io::Error| OpenError::Io { what, error };
     match spec {
@@ -69,7 +69,7 @@ pub fn open(spec: &LineSpec, notes: &mut dyn FnMut(&str)) -> Result<DatagramEnd,
             let socket = make().map_err(failed(format!("listen on {at}")))?;
             let local = socket.local_addr().map_err(failed(format!("listen on {at}")))?;
             notes(&format!("listening on {local}"));
-            Ok(DatagramEnd(Inner::Udp { socket, partner: None, listens: true }))
+            Ok(DatagramEnd(Inner::Udp { socket, peer: None, listens: true }))
         }
         LineSpec::Udp(to) => {
             let make = || -> io::Result<(UdpSocket, SocketAddr)> {
@@ -82,7 +82,7 @@ pub fn open(spec: &LineSpec, notes: &mut dyn FnMut(&str)) -> Result<DatagramEnd,
             };
             let (socket, to) = make().map_err(failed(format!("relay to {to}")))?;
             notes(&format!("relaying to {to}"));
-            Ok(DatagramEnd(Inner::Udp { socket, partner: Some(to), listens: false }))
+            Ok(DatagramEnd(Inner::Udp { socket, peer: Some(to), listens: false }))
         }
         _ => {
             let say = "expected tun:NAME, udp-listen://HOST:PORT or udp://HOST:PORT";
@@ -121,13 +121,13 @@ impl DatagramEnd {
         }
     }
 
-    /// Reads one datagram, if one is there.
+    /// Reads one datagram, if available.
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let result = match &mut self.0 {
             Inner::Tun(device) => rustix::io::read(device.as_fd(), into).map_err(io::Error::from),
-            Inner::Udp { socket, partner, listens } => socket.recv_from(into).map(|(len, from)| {
+            Inner::Udp { socket, peer, listens } => socket.recv_from(into).map(|(len, from)| {
                 if *listens {
-                    *partner = Some(from);
+                    *peer = Some(from);
                 }
                 len
             }),
@@ -135,9 +135,9 @@ impl DatagramEnd {
         match result {
             Ok(len) => Ok(Some(len)),
             Err(error) if is_nothing(&error) => Ok(None),
-            // A partner that is away for a moment.
+            // A peer that is down briefly.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(None),
-            // A device that is not up yet, or not any more.
+            // A device that is not up.
             Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(None),
             Err(error) => Err(error),
         }
@@ -149,7 +149,7 @@ impl DatagramEnd {
             Inner::Tun(device) => {
                 rustix::io::write(device.as_fd(), datagram).map_err(io::Error::from)
             }
-            Inner::Udp { partner: Some(to), socket, .. } => socket.send_to(datagram, to),
+            Inner::Udp { peer: Some(to), socket, .. } => socket.send_to(datagram, to),
             Inner::Udp { .. } => Ok(0),
         };
     }
@@ -211,14 +211,14 @@ impl Live<'_> {
         Instant(self.clock.now().as_nanos().saturating_mul(u64::from(self.scale)))
     }
 
-    /// Moves what can be moved now; whether anything did.
+    /// Moves what can be moved now; returns whether anything moved.
     fn turn(&mut self, trace: &mut dyn Trace) -> io::Result<bool> {
         let mut moved = false;
         for end in End::BOTH {
             for _ in 0..BATCH {
                 let Some(len) = self.ends[end.index()].read(&mut self.buffer)? else { break };
                 let mut cx = Cx { now: self.now(), trace: &mut *trace };
-                // What it does not take finds a full queue: it is lost.
+                // What it does not accept meets a full queue: it is lost.
                 self.element.offer(&mut cx, end, &self.buffer[..len]);
                 moved = true;
             }

@@ -12,9 +12,8 @@ use std::time::Duration;
 
 /// Opens one end of a live line.
 ///
-/// A PTY stays while programs open and close it, and a TCP port takes the next connection when
-/// one is lost; everything else is as [`crate::port::open`] has it. `notes` is told what a person
-/// must know to join it.
+/// A PTY stays while programs open and close it, and a TCP port accepts the next connection when one is lost;
+/// everything else is as with [`crate::port::open`]. `notes` gets what a user needs to know to connect.
 pub fn open(
     spec: &LineSpec,
     signals: Option<&Signals>,
@@ -51,7 +50,7 @@ fn now_or_never(result: io::Result<usize>) -> io::Result<Option<usize>> {
 fn facts(name: String) -> PortFacts {
     PortFacts {
         name,
-        // There is a line in between, and what it is like is not for this end to know.
+        // There is a line in between, whose properties are not known to this end.
         reliable: None,
         clear: false,
         local: true,
@@ -99,7 +98,7 @@ impl Port for Joint {
     }
 
     fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
-        // What was written stays readable for the other half.
+        // Written data stays readable for the other half.
         match self.stream.shutdown(std::net::Shutdown::Write) {
             Err(error) if error.kind() != ErrorKind::NotConnected => Err(error),
             _ => Ok(None),
@@ -107,15 +106,15 @@ impl Port for Joint {
     }
 }
 
-/// A TCP port that takes one connection after the other.
+/// A TCP port that serves one connection after the other.
 ///
-/// Until the first one comes, what is written waits. What is written between two connections is
-/// lost, as at a modem without a terminal.
+/// Until the first one arrives, written data is kept. Data written between two connections is lost, as at a
+/// modem without a terminal.
 #[derive(Debug)]
 struct Listening {
     listener: TcpListener,
     stream: Option<TcpStream>,
-    /// The partner will say no more, but may still listen.
+    /// The peer will send no more, but may still receive.
     half: bool,
     /// There has been a connection.
     ever: bool,
@@ -126,13 +125,13 @@ impl Listening {
     fn open(at: &HostPort) -> io::Result<Self> {
         let listener = TcpListener::bind((at.host.as_str(), at.port))?;
         listener.set_nonblocking(true)?;
-        // A slow line fills what is in front of it: the less, the more like a line it feels.
+        // A slow line fills its buffers: the smaller they are, the more it feels like a line.
         socket2::SockRef::from(&listener).set_recv_buffer_size(1 << 16)?;
         let name = listener.local_addr()?.to_string();
         Ok(Self { listener, stream: None, half: false, ever: false, facts: facts(name) })
     }
 
-    /// Takes the next connection, if one waits and there is none that still speaks.
+    /// Accepts the next connection, if one is pending and there is none that still sends.
     fn accept(&mut self) -> io::Result<()> {
         if self.stream.is_some() && !self.half {
             return Ok(());
@@ -146,7 +145,7 @@ impl Listening {
                 self.ever = true;
                 Ok(())
             }
-            // The one who knocked has gone again, or nobody did.
+            // The client has disconnected again, or there was none.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -192,7 +191,7 @@ impl Port for Listening {
     }
 
     fn write_fd(&self) -> BorrowedFd<'_> {
-        // A listener is never ready to be written to; one who connects is seen by reading.
+        // A listener is never writable; a new client is noticed by reading.
         self.stream.as_ref().map_or(self.listener.as_fd(), AsFd::as_fd)
     }
 
@@ -201,7 +200,7 @@ impl Port for Listening {
     }
 
     fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
-        // Closing sends what the system still holds, and then the end.
+        // Closing sends what the system still buffers, then the end of stream.
         self.stream = None;
         Ok(None)
     }

@@ -1,18 +1,18 @@
-//! The end of a child process: waited for, asked, and only then killed.
+//! Ending a child process: wait, ask, and only then kill.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Between two looks at a child.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(5);
-/// The longest that a child may take after each of hang-up and SIGTERM.
+/// Maximum wait after each of hang-up and SIGTERM.
 const LONGEST_NOTICE: Duration = Duration::from_millis(500);
-/// The shortest: a program that does end when it is told shall not be killed.
+/// Minimum wait: a program that ends when asked must not be killed.
 const SHORTEST_NOTICE: Duration = Duration::from_millis(20);
 
-/// Waits until the child has ended; `None` if it has not by then. `meanwhile` is called between
-/// looks, to keep its output moving.
+/// Waits until the child has ended; `None` if it has not by then. `meanwhile` is called between checks, to keep
+/// its output moving.
 pub(super) fn wait(
     child: &mut Child,
     patience: Duration,
@@ -23,7 +23,7 @@ pub(super) fn wait(
         meanwhile();
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
-            // Somebody else has reaped it.
+            // It was reaped elsewhere.
             Err(_) => return None,
             Ok(None) => {}
         }
@@ -35,8 +35,8 @@ pub(super) fn wait(
     }
 }
 
-/// Ends a child that has already lost its line: waits a little, then SIGTERM, then SIGKILL, each
-/// to its own id. Always reaps it. With little `patience` each wait is a quarter of it.
+/// Ends a child that has already lost its line: waits a little, then SIGTERM, then SIGKILL, each to its own id.
+/// Always reaps it. With little `patience` each wait is a quarter of it.
 pub(super) fn end(
     child: &mut Child,
     patience: Duration,

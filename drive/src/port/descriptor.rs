@@ -1,4 +1,4 @@
-//! An open descriptor that this process was given: a socket of inetd or of another program.
+//! An inherited open descriptor: a socket from inetd or another program.
 
 use super::{OpenError, Port, PortFacts};
 use crate::terminal::Restore;
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// A descriptor for both ways.
+/// A bidirectional descriptor.
 #[derive(Debug)]
 pub(super) struct DescriptorLine {
     fd: OwnedFd,
@@ -16,8 +16,8 @@ pub(super) struct DescriptorLine {
     restore: Vec<Restore>,
 }
 
-/// One of our own for what this number refers to. Nothing but the system can tell whether it refers to
-/// anything, so the system is asked for it.
+/// Our own descriptor for what this number refers to. Only the system knows whether it refers to anything, so
+/// the system is asked.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn own(number: u32) -> io::Result<OwnedFd> {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -26,7 +26,7 @@ fn own(number: u32) -> io::Result<OwnedFd> {
     match pidfd_getfd(ours, number, PidfdGetfdFlags::empty()) {
         Ok(fd) => Ok(fd),
         Err(rustix::io::Errno::BADF) => Err(rustix::io::Errno::BADF.into()),
-        // Old systems, and containers that forbid it: terminals and pipes can be opened once more.
+        // Old systems, and containers that forbid it: terminals and pipes can be reopened.
         Err(error) => again(&format!("/proc/self/fd/{number}")).map_err(|_| error.into()),
     }
 }
@@ -42,11 +42,11 @@ fn again(path: &str) -> io::Result<OwnedFd> {
 }
 
 impl DescriptorLine {
-    /// Makes it non-blocking, and raw where it is a terminal.
+    /// Makes it non-blocking, and raw if it is a terminal.
     pub(super) fn open(number: u32) -> Result<Self, OpenError> {
         let failed = |error: io::Error| OpenError::io(format!("use descriptor {number}"), error);
         let fd = match number {
-            // These can be had without asking for them by number, which containers may forbid.
+            // These need no lookup by number, which containers may forbid.
             0 => rustix::stdio::stdin().try_clone_to_owned(),
             1 => rustix::stdio::stdout().try_clone_to_owned(),
             2 => rustix::stdio::stderr().try_clone_to_owned(),
@@ -100,9 +100,9 @@ impl Port for DescriptorLine {
         &self.facts
     }
 
-    /// Whoever gave it to us may go on with it, so it is set back and not shut down.
+    /// The parent may continue to use it, so it is restored and not shut down.
     fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
-        // The last change goes first.
+        // Restore in reverse order.
         while self.restore.pop().is_some() {}
         Ok(None)
     }
@@ -116,7 +116,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn a_socket_that_is_open_is_a_line() {
+    fn an_open_socket_is_a_line() {
         let (given, mut peer) = UnixStream::pair().expect("two sockets");
         let number = u32::try_from(given.as_raw_fd()).expect("a descriptor");
         let mut line = match DescriptorLine::open(number) {
@@ -138,13 +138,13 @@ mod tests {
         drop(line);
         peer.read_exact(&mut buffer[..5]).expect("bytes");
         assert_eq!(&buffer[..5], b"to it");
-        // The one who gave it can go on.
+        // The parent can continue to use it.
         (&given).write_all(b"!").expect("still open");
         peer.read_exact(&mut buffer[..1]).expect("a byte");
     }
 
     #[test]
-    fn what_is_no_line_is_refused() {
+    fn other_descriptors_are_refused() {
         assert!(DescriptorLine::open(9999).is_err());
         let directory = std::fs::File::open("/").expect("a directory");
         let number = |file: &std::fs::File| u32::try_from(file.as_raw_fd()).expect("a number");

@@ -6,17 +6,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Bytes that a pipe shall hold: one read of the loop and more. The system's limit for
-/// unprivileged users is 1 MiB.
+/// Pipe size requested: one read of the loop and more. The system's limit for unprivileged users is 1 MiB.
 const PIPE_LEN: usize = 1 << 20;
 
-/// A command that was started for us.
+/// A command that we started.
 ///
 /// Pipes and not a socket pair: a socket as stdin breaks programs that open `/dev/stdin`.
 #[derive(Debug)]
 pub(super) struct ExecLine {
     child: Child,
-    /// Gone once nothing more will be written.
+    /// `None` once nothing more will be written.
     to: Option<OwnedFd>,
     from: OwnedFd,
     facts: PortFacts,
@@ -25,8 +24,8 @@ pub(super) struct ExecLine {
 }
 
 impl ExecLine {
-    /// Starts the command. It stays in our session, so that `ssh` can ask for a password; it
-    /// ignores Ctrl-C, so that the partner can still be told when we end.
+    /// Starts the command. It stays in our session, so that `ssh` can ask for a password; it ignores Ctrl-C, so
+    /// that the peer can still be told when we end.
     pub(super) fn spawn(command: &str) -> Result<Self, OpenError> {
         let failed = |error: io::Error| OpenError::io(format!("run {command:?}"), error);
         let mut child = Command::new("sh")
@@ -89,7 +88,7 @@ impl Port for ExecLine {
         self.to.as_ref().and_then(|to| rustix::io::ioctl_fionread(to).ok()).unwrap_or(0)
     }
 
-    /// Closes the command's stdin, reads away what it still says, waits for its end.
+    /// Closes the command's stdin, drains its output, waits for its end.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if self.finished {
             return Ok(self.status);

@@ -1,4 +1,4 @@
-//! A command in a terminal and a session of its own.
+//! A command in a terminal and its own session.
 //!
 //! ```text
 //!            +--------------------- PTY ----> stdin, /dev/tty
@@ -6,11 +6,10 @@
 //!            +<-- another PTY --------------- stdout, stderr
 //! ```
 //!
-//! Two PTYs and not one, because lrzsz leaves with `TCIOFLUSH` on its stdin, and Linux then throws
-//! away what the master's side of that terminal has not been handed yet: in half of all cases the
-//! ACK that says that the file is whole (docs/decisions/005). No reading brings it back, but it does
-//! not reach a terminal that is only stdout. What a program writes to `/dev/tty` or to its stdin is
-//! read too; only the order between the two is not kept.
+//! Two PTYs and not one, because lrzsz exits with `TCIOFLUSH` on its stdin, and Linux then discards what the
+//! master side of that terminal has not read yet: in half of all cases the ACK for the complete file
+//! (docs/decisions/005). Reading does not help, but a terminal that is only stdout is not affected. What a
+//! program writes to `/dev/tty` or to its stdin is read too; only the order between the two is lost.
 
 use super::prelude::{self, Prelude};
 use super::{OpenError, PATIENCE, Port, PortFacts, child};
@@ -22,17 +21,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the command may take to end by itself once it has read everything, before it is hung
-/// up on. A partner that has acknowledged the last packet needs a moment to say goodbye.
+/// How long the command may take to end by itself once it has read everything, before we hang up. A peer that
+/// has acknowledged the last packet needs a moment to finish.
 const GOODBYE: Duration = Duration::from_millis(500);
 
 /// A command that believes it has a terminal.
 pub(super) struct ExecPtyLine {
     child: Child,
-    /// Our sides of the PTYs; gone once we have hung up.
+    /// Our sides of the PTYs; `None` once we have hung up.
     masters: Option<Masters>,
     facts: PortFacts,
-    /// The person to whom the command may speak first.
+    /// The user whom the command may ask first.
     prelude: Option<Prelude>,
     status: Option<ExitStatus>,
     finished: bool,
@@ -46,7 +45,7 @@ struct Masters {
     output: OwnedFd,
     /// Readable when one of them is.
     either: OwnedFd,
-    /// Nobody has the other side of the terminal, or of the output, open any more.
+    /// No process has the other side of the terminal, or of the output, open any more.
     closed: [bool; 2],
 }
 
@@ -60,8 +59,7 @@ impl Masters {
         Ok(Self { terminal, output, either, closed: [false; 2] })
     }
 
-    /// Reads from the output, and from the terminal when there is nothing; it has ended when both
-    /// have.
+    /// Reads from the output, and from the terminal if there is none; it has ended when both have.
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         for (fd, closed) in [&self.output, &self.terminal].into_iter().zip(&mut self.closed) {
             if *closed {
@@ -70,7 +68,7 @@ impl Masters {
             match super::read(fd, into)? {
                 Some(0) => {
                     *closed = true;
-                    // It would be ready for ever.
+                    // It would always be ready.
                     epoll::delete(&self.either, fd)?;
                 }
                 Some(len) => return Ok(Some(len)),
@@ -80,25 +78,25 @@ impl Masters {
         Ok(if self.closed == [true; 2] { Some(0) } else { None })
     }
 
-    /// Reads away what is there.
+    /// Drains the output.
     fn drain(&mut self) {
         let mut rest = [0; 4096];
         while matches!(self.read(&mut rest), Ok(Some(1..))) {}
     }
 
-    /// From here on bytes pass as they are. What the command has set itself stays as it is.
+    /// From here on bytes pass unchanged. Settings of the command itself are kept.
     fn make_raw(&self) {
         let cooked = tcgetattr(&self.terminal)
             .is_ok_and(|settings| settings.local_modes.contains(LocalModes::ICANON));
         if cooked {
-            // A command that has gone needs none.
+            // Not needed if the command has exited.
             let _ = crate::terminal::make_raw(&self.terminal);
         }
     }
 
-    /// Bytes that we wrote and the command has not read.
+    /// Bytes written that the command has not read.
     fn unread(&self) -> Option<u64> {
-        // Held only while we look: as long as it is open, the command's end would not show.
+        // Opened only for the check: while it is open, the command's end would not be noticed.
         let slave =
             ioctl_tiocgptpeer(&self.terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).ok()?;
         rustix::io::ioctl_fionread(&slave).ok()
@@ -106,10 +104,10 @@ impl Masters {
 }
 
 impl ExecPtyLine {
-    /// Starts the command with a raw PTY as its controlling terminal. If it is `attended`, and there is a
-    /// person, the command may speak to them first.
+    /// Starts the command with a raw PTY as its controlling terminal. If it is `attended` and there is a user,
+    /// the command may ask them first.
     pub(super) fn spawn(command: &str, attended: bool) -> Result<Self, OpenError> {
-        let attended = attended && prelude::person();
+        let attended = attended && prelude::has_user();
         let failed = |error: io::Error| OpenError::io(format!("run {command:?} in a pty"), error);
         let wrapped = |error| match error {
             pty_process::Error::Io(error) => failed(error),
@@ -183,7 +181,7 @@ impl Port for ExecPtyLine {
     }
 
     fn rest(&self) -> Duration {
-        // The descriptor would say that it takes bytes.
+        // The descriptor would report that it is writable.
         if self.asks() { Duration::from_millis(100) } else { Duration::ZERO }
     }
 
@@ -195,7 +193,7 @@ impl Port for ExecPtyLine {
     }
 
     fn read_fd(&self) -> BorrowedFd<'_> {
-        // After `finish` there is nothing to wait on; stderr keeps the promise of a descriptor.
+        // After `finish` there is nothing to poll; stderr serves as a valid descriptor.
         self.masters.as_ref().map_or(rustix::stdio::stderr(), |masters| masters.either.as_fd())
     }
 
@@ -211,7 +209,7 @@ impl Port for ExecPtyLine {
         self.masters.as_ref().and_then(Masters::unread).unwrap_or(0)
     }
 
-    /// Waits until the command has read what we wrote, gives it a moment to end, hangs up.
+    /// Waits until the command has read our output, gives it a moment to end, hangs up.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if self.finished {
             return Ok(self.status);

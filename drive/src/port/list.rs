@@ -10,11 +10,11 @@ pub struct PortInfo {
     pub path: PathBuf,
     /// The kernel driver behind it, where known.
     pub driver: Option<String>,
-    /// What USB says of it, if it hangs on USB.
+    /// USB information, for a USB adapter.
     pub usb: Option<UsbFacts>,
 }
 
-/// What USB says of a serial adapter.
+/// USB information about a serial adapter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UsbFacts {
     /// Vendor id.
@@ -29,8 +29,8 @@ pub struct UsbFacts {
     pub serial_number: Option<String>,
 }
 
-/// The serial ports of this machine, sorted by name. Driver and USB facts come from sysfs and
-/// are empty where there is none.
+/// The serial ports of this machine, sorted by name. Driver and USB information come from sysfs and are empty
+/// where there is none.
 pub fn ports() -> io::Result<Vec<PortInfo>> {
     let mut found: Vec<PortInfo> = serial2::SerialPort::available_ports()?
         .into_iter()
@@ -40,7 +40,7 @@ pub fn ports() -> io::Result<Vec<PortInfo>> {
     Ok(found)
 }
 
-/// Adds what `sysfs` (a directory with one entry per terminal device) knows of a device.
+/// Adds information about a device from `sysfs` (a directory with one entry per terminal device).
 fn describe(path: PathBuf, sysfs: &Path) -> PortInfo {
     let device = path.file_name().map(|name| sysfs.join(name).join("device"));
     let Some(device) = device.and_then(|device| device.canonicalize().ok()) else {
@@ -49,7 +49,7 @@ fn describe(path: PathBuf, sysfs: &Path) -> PortInfo {
     let driver = std::fs::read_link(device.join("driver"))
         .ok()
         .and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
-    // The terminal hangs below its USB interface, that below the device with the ids.
+    // The terminal is below its USB interface, and that below the device with the ids.
     let usb = device.ancestors().take(4).find_map(usb_facts);
     PortInfo { path, driver, usb }
 }
@@ -75,7 +75,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn usb_facts_are_found_above_the_terminal() {
+    fn usb_information_is_found_above_the_terminal() {
         let root = tempfile::tempdir().unwrap();
         let adapter = root.path().join("devices/usb1/1-2");
         let terminal = adapter.join("1-2:1.0/ttyUSB7");

@@ -1,4 +1,4 @@
-//! From the description of a line to its port.
+//! Opens the port of a line.
 
 use super::telnet::TelnetLine;
 use super::{OpenError, Port, Purpose, descriptor, exec, exec_pty, pty, serial, stdio, tcp, tls};
@@ -9,9 +9,8 @@ use std::io;
 
 /// Opens a line.
 ///
-/// `notes` is told what a person must know to join the other end: `listening on
-/// 127.0.0.1:40123`, `pty /dev/pts/5`. Waiting for a connection ends early when `signals` has
-/// one.
+/// `notes` gets what a user needs to know to connect the peer: `listening on 127.0.0.1:40123`, `pty
+/// /dev/pts/5`. A signal in `signals` ends the wait for a connection.
 pub fn open(
     spec: &LineSpec,
     signals: Option<&Signals>,
@@ -30,8 +29,8 @@ pub fn open_for(
     opened(spec, purpose, false, signals, notes)
 }
 
-/// The same where a person may sit at this process's terminal: a command in a PTY may ask them something
-/// before the protocol begins, such as `ssh` for a password.
+/// The same with a user at this process's terminal: a command in a PTY may ask them something before the
+/// protocol begins, such as `ssh` for a password.
 pub fn open_attended(
     spec: &LineSpec,
     purpose: Purpose,

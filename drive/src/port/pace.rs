@@ -1,21 +1,21 @@
 //! Keeps the queue inside a serial driver short.
 //!
-//! A UART driver takes a page of bytes at once. At 9600 bps that is four seconds in which a
-//! repeated packet, or the message that a person has given up, waits behind data. The driver can
-//! not be told to take less, but the rate is known, so we can know how much is still in it.
+//! A UART driver accepts a page of bytes at once. At 9600 bit/s that is four seconds in which a retransmission,
+//! or a cancel, waits behind data. The driver cannot be told to accept less, but the rate is known, so we can
+//! compute how much is still queued.
 
 use std::time::{Duration, Instant};
 
-/// How much of the line's time may be queued in the driver.
+/// Maximum time of data queued in the driver.
 const AHEAD: Duration = Duration::from_millis(60);
-/// Bytes that may be queued in any case: a UART's FIFO, and a write worth its system call.
+/// Minimum bytes that may be queued: a UART's FIFO, and a write worth its system call.
 const AT_LEAST: usize = 16;
 
-/// What a serial line of a known rate still has to send of what it was given.
+/// Models the queue of a serial line with a known rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     character: Duration,
-    /// When the driver's queue is empty, if nothing holds it up.
+    /// When the driver's queue is empty, if nothing delays it.
     empty_at: Option<Instant>,
 }
 
@@ -30,7 +30,7 @@ impl Pace {
         self.empty_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
     }
 
-    /// How many bytes the driver should be given now.
+    /// Bytes that may be given to the driver now.
     pub(super) fn room(&self, now: Instant) -> usize {
         let queued = self.queued(now);
         let free = AHEAD.saturating_sub(queued).as_nanos() / self.character.as_nanos().max(1);
@@ -38,13 +38,13 @@ impl Pace {
         if queued.is_zero() { free.max(AT_LEAST) } else { free }
     }
 
-    /// The driver took so many bytes.
+    /// The driver accepted this many bytes.
     pub(super) fn took(&mut self, now: Instant, bytes: usize) {
         let time = self.character.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));
         self.empty_at = Some(now + self.queued(now) + time);
     }
 
-    /// How long until half of the room is free again.
+    /// Time until half of the room is free again.
     pub(super) fn rest(&self, now: Instant) -> Duration {
         self.queued(now).saturating_sub(AHEAD / 2)
     }
@@ -54,7 +54,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Writes as much as there is room for, as the loop does, for `time`; returns how much went.
+    /// Writes as much as there is room for, as the loop does, for `time`; returns the number of bytes sent.
     fn written(baud: u32, time: Duration) -> (usize, Duration) {
         let start = Instant::now();
         let (mut pace, mut now, mut bytes, mut longest) =

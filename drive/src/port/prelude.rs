@@ -1,12 +1,13 @@
-//! What a command in a terminal says and asks before the protocol begins, such as `ssh` for a password.
+//! Output and questions of a command in a terminal before the protocol begins, such as `ssh` asking for a
+//! password.
 //!
 //! ```text
 //! command --> its terminal --> shown on stderr, until the protocol begins
 //! keys ----> its terminal ---> command, whose own terminal echoes them or does not
 //! ```
 //!
-//! The command's terminal begins as a terminal does, with lines and echo. While the command asks for
-//! something nothing of the protocol is written, which would be the answer; with the first word of the
+//! The command's terminal starts in the usual mode, with line editing and echo. While the command asks for
+//! something nothing of the protocol is written, which would be taken as the answer; at the first packet of the
 //! protocol the terminal becomes raw.
 
 use std::io::Write as _;
@@ -21,18 +22,18 @@ use wetstring_proto::peer;
 
 use crate::terminal::Restore;
 
-/// How long a command may take to its first question before the protocol begins all the same.
+/// How long a command may take to its first question before the protocol begins anyway.
 const FIRST_QUESTION: Duration = Duration::from_secs(1);
-/// A line of text that is kept to see whether it is a question.
+/// Length of the last line that is kept to detect a question.
 const LINE: usize = 256;
 
-/// A person at this process's terminal, to whom a command speaks.
+/// A user at this process's terminal, whom a command may ask.
 #[derive(Debug)]
 pub(super) struct Prelude {
-    /// The person's terminal comes back with it.
+    /// Restores the user's terminal when dropped.
     keys: Option<Restore>,
     began: Instant,
-    /// The last line, as far as it has come.
+    /// The last line, as received so far.
     line: Vec<u8>,
     /// Bytes that may be the beginning of the protocol.
     tail: Vec<u8>,
@@ -41,26 +42,26 @@ pub(super) struct Prelude {
     over: bool,
 }
 
-/// Whether a person is there to be asked.
-pub(super) fn person() -> bool {
+/// Whether a user can be asked.
+pub(super) fn has_user() -> bool {
     let in_front = || tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp());
     isatty(stdin()) && isatty(stderr()) && in_front()
 }
 
 impl Prelude {
-    /// Takes the keys.
+    /// Takes over the keyboard.
     pub(super) fn new() -> Self {
         let keys = Restore::keys(stdin()).ok();
         let began = Instant::now();
         Self { keys, began, line: Vec::new(), tail: Vec::new(), raw: false, over: false }
     }
 
-    /// The keys, while they are the command's.
+    /// The keyboard, while it is the command's.
     pub(super) fn keyboard(&self) -> Option<BorrowedFd<'static>> {
         (!self.over && self.keys.is_some()).then(stdin)
     }
 
-    /// Passes on what was typed.
+    /// Passes on typed bytes.
     pub(super) fn type_to(&mut self, terminal: impl AsFd) {
         let Some(keyboard) = self.keyboard() else { return };
         let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
@@ -81,7 +82,7 @@ impl Prelude {
         let _ = rustix::io::write(terminal, &typed[..len]);
     }
 
-    /// Shows what the command says, as far as it is not the protocol.
+    /// Shows the command's output before the protocol.
     pub(super) fn says(&mut self, bytes: &[u8]) {
         if self.over {
             return;
@@ -92,7 +93,7 @@ impl Prelude {
         let surplus = self.tail.len().saturating_sub(LINE);
         self.tail.drain(..surplus);
         if peer::recognise(&self.tail, 0).is_some() || peer::start_characters(bytes).is_some() {
-            // The stars before a header of ZMODEM are not text either.
+            // The asterisks before a ZMODEM header are not text either.
             return self.end();
         }
         let text = &bytes[..text];
@@ -106,14 +107,14 @@ impl Prelude {
         }
     }
 
-    /// Whether the command waits for the person: nothing of the protocol may be written.
+    /// Whether the command waits for the user: nothing of the protocol may be written.
     pub(super) fn asks(&self, terminal: impl AsFd) -> bool {
         if self.over || self.keys.is_none() {
             return false;
         }
         let line = self.line.trim_ascii_end();
         let question = line.last().is_some_and(|last| matches!(last, b':' | b'?' | b'>' | b']'));
-        // A password is asked for where a line is awaited and not echoed.
+        // A password is requested where a line is awaited without echo.
         let hidden = !self.raw
             && tcgetattr(terminal).is_ok_and(|settings| {
                 let modes = settings.local_modes;
@@ -122,18 +123,18 @@ impl Prelude {
         question || hidden || self.began.elapsed() < FIRST_QUESTION
     }
 
-    /// The protocol speaks from here on. True if the command's terminal has to become raw.
+    /// The protocol begins. True if the command's terminal has to become raw.
     pub(super) fn release(&mut self) -> bool {
         !std::mem::replace(&mut self.raw, true)
     }
 
-    /// The keys are the person's again.
+    /// Gives the keyboard back to the user.
     pub(super) fn end(&mut self) {
         self.over = true;
         self.keys = None;
     }
 
-    /// Whether it is.
+    /// Whether the protocol has begun.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }

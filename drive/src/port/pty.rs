@@ -1,4 +1,4 @@
-//! A PTY of our own, for any program that can use a terminal device.
+//! Our own PTY, for any program that can use a terminal device.
 
 use super::{OpenError, PATIENCE, Port, PortFacts};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Our side of a PTY.
 ///
-/// We hold the other side open too, so that partners may come and go, as on a serial line; it
-/// never reports that the other end has closed.
+/// We hold the other side open too, so that peers may come and go, as on a serial line; it never reports that
+/// the peer has closed.
 #[derive(Debug)]
 pub(super) struct PtyLine {
     master: OwnedFd,
@@ -26,7 +26,7 @@ pub(super) struct PtyLine {
 }
 
 impl PtyLine {
-    /// Makes a raw PTY, reports its name, and links `link` to it.
+    /// Creates a raw PTY, reports its name, and links `link` to it.
     pub(super) fn make(
         link: Option<&Path>,
         notes: &mut dyn FnMut(&str),
@@ -58,7 +58,7 @@ impl PtyLine {
         }
         let facts = PortFacts {
             name: slave_path.display().to_string(),
-            // The PTY loses nothing, but what opens its other side is not ours to know.
+            // The PTY loses nothing, but the program on its other side is unknown to us.
             reliable: None,
             clear: false,
             local: true,
@@ -73,7 +73,7 @@ impl PtyLine {
     }
 }
 
-/// Puts a symlink in place. A symlink that is there already is replaced, anything else is not.
+/// Creates a symlink. An existing symlink is replaced, anything else is not.
 fn link(to: &Path, at: &Path) -> io::Result<()> {
     if std::fs::symlink_metadata(at).is_ok_and(|there| there.is_symlink()) {
         std::fs::remove_file(at)?;
@@ -107,8 +107,7 @@ impl Port for PtyLine {
         rustix::io::ioctl_fionread(&self.slave).unwrap_or(0)
     }
 
-    /// Waits until the other side has read what we wrote: when the PTY goes, what is still in
-    /// it goes too.
+    /// Waits until the other side has read our output: closing the PTY discards unread data.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if self.finished {
             return Ok(None);
@@ -116,8 +115,8 @@ impl Port for PtyLine {
         self.finished = true;
         let until = Instant::now() + patience;
         let mut empty_looks = 0;
-        // The kernel moves bytes from our side to the other in steps: one look at an empty
-        // queue may have come between two of them.
+        // The kernel moves bytes from our side to the other in steps: a check may see an empty queue between
+        // two of them.
         while self.written && empty_looks < 3 && Instant::now() < until {
             match rustix::io::ioctl_fionread(&self.slave) {
                 Ok(0) => empty_looks += 1,

@@ -19,7 +19,7 @@ use std::process::ExitStatus;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Where programs of the UUCP tradition keep their locks.
+/// Where UUCP-style programs keep their lock files.
 const LOCK_DIRECTORIES: [&str; 3] = ["/run/lock", "/var/lock", "/var/spool/uucp"];
 
 /// An open serial port.
@@ -29,16 +29,16 @@ pub(super) struct SerialLine {
     facts: PortFacts,
     restore: Option<Restore>,
     written: bool,
-    /// None where there is no UART behind the name: a PTY has no rate of its own.
+    /// None without a UART: a PTY has no rate of its own.
     pace: Option<Pace>,
 }
 
 impl SerialLine {
-    /// Opens the device for ourselves alone, and sets it up.
+    /// Opens the device exclusively, and configures it.
     ///
-    /// The system raises DTR and RTS when a closed port is opened; nothing here changes them
-    /// after that unless asked. Hang-up on close (HUPCL) is switched off and stays off, so that
-    /// closing the port does not drop them either and a board that resets on DTR keeps running.
+    /// The system raises DTR and RTS when a closed port is opened; nothing here changes them after that unless
+    /// configured. Hang-up on close (HUPCL) is switched off and stays off, so that closing the port does not
+    /// drop them either and a board that resets on DTR keeps running.
     pub(super) fn open(spec: &SerialSpec) -> Result<Self, OpenError> {
         let device = spec.path.display().to_string();
         let failed = |error: io::Error| OpenError::io(format!("open {device}"), error);
@@ -68,7 +68,7 @@ impl SerialLine {
     }
 }
 
-/// What is known of the line.
+/// What is known about the line.
 pub(super) fn facts(device: String, spec: &SerialSpec) -> PortFacts {
     PortFacts {
         name: device,
@@ -89,7 +89,7 @@ fn bits(spec: &SerialSpec) -> u32 {
     1 + u32::from(spec.data_bits) + parity + u32::from(spec.stop_bits)
 }
 
-/// Closing the device shall not drop DTR and RTS.
+/// Closing the device must not drop DTR and RTS.
 fn no_hangup(port: &SerialPort) -> io::Result<()> {
     let mut settings = tcgetattr(port)?;
     settings.control_modes.remove(ControlModes::HUPCL);
@@ -108,7 +108,7 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
         settings.set_baud_rate(spec.baud)?;
         set_format(&mut settings, spec);
         port.set_configuration(&settings)?;
-        // With VMIN 0 an empty line would read as the end of the file.
+        // With VMIN 0 an empty line would read as end of file.
         let mut settings = tcgetattr(&*port)?;
         settings.special_codes[SpecialCodeIndex::VMIN] = 1;
         settings.special_codes[SpecialCodeIndex::VTIME] = 0;
@@ -120,7 +120,7 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
             stuck(port)?;
         }
         switch_rts(port, spec.rs485)?;
-        // What came before we listened at this rate is noise.
+        // Data from before we listened at this rate is noise.
         tcflush(&*port, QueueSelector::IFlush)?;
         match spec.dtr {
             Pin::Keep => {}
@@ -140,8 +140,8 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
     configure(port).map_err(failed)
 }
 
-/// Whether the driver took a parity bit that is always the same: one that cannot clears the flag, and
-/// would send odd or even parity. A PTY, which has no parity at all, clears both.
+/// Whether the driver accepted mark or space parity: one that does not support it clears the flag, and would
+/// send odd or even parity. A PTY, which has no parity at all, clears both.
 fn stuck(port: &SerialPort) -> io::Result<()> {
     let modes = tcgetattr(port)?.control_modes;
     if modes.contains(ControlModes::PARENB) && !modes.contains(ControlModes::CMSPAR) {
@@ -151,7 +151,7 @@ fn stuck(port: &SerialPort) -> io::Result<()> {
     Ok(())
 }
 
-/// Has the driver switch RTS around what is sent.
+/// Lets the driver switch RTS around transmissions.
 #[cfg(target_os = "linux")]
 fn switch_rts(port: &SerialPort, how: Option<Rs485>) -> io::Result<()> {
     use serial2::rs4xx::Rs485Config;
@@ -164,7 +164,7 @@ fn switch_rts(port: &SerialPort, how: Option<Rs485>) -> io::Result<()> {
     port.set_rs4xx_mode(config)
 }
 
-/// Other systems have no such thing.
+/// Not available on other systems.
 #[cfg(not(target_os = "linux"))]
 fn switch_rts(_: &SerialPort, how: Option<Rs485>) -> io::Result<()> {
     let say = "RS-485 is switched on Linux only";
@@ -183,7 +183,7 @@ fn set_format(settings: &mut Settings, spec: &SerialSpec) {
         Parity::None => serial2::Parity::None,
         Parity::Even => serial2::Parity::Even,
         Parity::Odd => serial2::Parity::Odd,
-        // CMSPAR makes a bit of it that is always the same.
+        // CMSPAR makes the parity bit constant.
         Parity::Mark => serial2::Parity::Odd,
         Parity::Space => serial2::Parity::Even,
     });
@@ -194,7 +194,7 @@ fn set_format(settings: &mut Settings, spec: &SerialSpec) {
     });
 }
 
-/// Who holds a UUCP lock on the device, if a living process does.
+/// The holder of a UUCP lock on the device, if that process is alive.
 fn uucp_lock(device: &Path) -> Option<String> {
     let name = device.file_name()?.to_string_lossy().into_owned();
     LOCK_DIRECTORIES.iter().find_map(|directory| {
@@ -232,7 +232,7 @@ impl Port for SerialLine {
         let hides =
             InputModes::IGNPAR | InputModes::IGNBRK | InputModes::BRKINT | InputModes::ISTRIP;
         settings.input_modes.remove(hides);
-        // Drivers of Linux tell of framing errors only with INPCK, whether there is parity or not.
+        // Linux drivers report framing errors only with INPCK, whether there is parity or not.
         settings.input_modes.insert(InputModes::PARMRK | InputModes::INPCK);
         tcsetattr(&self.port, OptionalActions::Now, &settings)?;
         let are_set = tcgetattr(&self.port)?.input_modes.contains(InputModes::PARMRK);
@@ -259,12 +259,12 @@ impl Port for SerialLine {
         self.facts.rate_bps.filter(|_| self.pace.is_some())
     }
 
-    /// Waits until the last bit has left, sets the line back.
+    /// Waits until the last bit has been sent, restores the settings.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let Some(restore) = self.restore.take() else { return Ok(None) };
         if self.written && !drained(&self.port, patience) && self.pace.is_some() {
-            // The other end has stopped us. Close would wait for it, up to half a minute. Not so
-            // with a PTY, whose other side may still read our last words.
+            // The peer has stopped us. Closing would wait for it, up to half a minute. Not so with a PTY, whose
+            // other side may still read our last data.
             let _ = tcflush(&self.port, QueueSelector::OFlush);
         }
         drop(restore);
@@ -274,14 +274,14 @@ impl Port for SerialLine {
     }
 }
 
-/// Whether the output left in time. Draining blocks for as long as the other end likes, so it is
-/// waited for on a thread that may be left behind.
+/// Whether the output was sent in time. Draining blocks for as long as the peer likes, so it runs on a thread
+/// that may be abandoned.
 fn drained(port: &SerialPort, patience: Duration) -> bool {
     let Ok(fd) = port.as_fd().try_clone_to_owned() else { return false };
     let (done, wait) = mpsc::channel();
     let drain = move || {
         let _ = rustix::termios::tcdrain(&fd);
-        // A copy of the descriptor would hold the lock.
+        // A duplicated descriptor would hold the lock.
         drop(fd);
         let _ = done.send(());
     };
@@ -301,7 +301,7 @@ mod tests {
     use crate::LineSpec;
 
     #[test]
-    fn the_format_of_characters_is_a_fact_of_the_line() {
+    fn port_facts_include_the_character_format() {
         for (query, seven_bit, xon_xoff) in [
             ("", false, false),
             ("?parity=even&flow=rtscts", false, false),

@@ -1,4 +1,4 @@
-//! This process's own stdin and stdout: we are the remote end of somebody else's line.
+//! This process's own stdin and stdout: we are the remote end of another program's line.
 
 use super::{OpenError, Port, PortFacts};
 use crate::terminal::Restore;
@@ -26,14 +26,14 @@ pub(super) struct StdioLine {
     to_pipe: Growing,
 }
 
-/// Makes a pipe longer once it has shown that it is fast.
+/// Enlarges a pipe once it has proved fast.
 ///
-/// Two programs on a pipe of 64 KiB wait for each other; in a longer one each does its work while
-/// the other does. But what is in a pipe before a slow line cannot be taken back when the partner
-/// asks for something else, so a pipe that is slow stays as it is.
+/// Two programs on a pipe of 64 KiB wait for each other; with a longer one they work in parallel. But data in a
+/// pipe before a slow line cannot be taken back when the peer asks for something else, so a slow pipe stays as
+/// it is.
 #[derive(Debug, Default)]
 struct Growing {
-    /// When the bytes began to be counted; `None` if there is nothing to decide.
+    /// When counting began; `None` if there is nothing to decide.
     since: Option<Instant>,
     moved: usize,
 }
@@ -45,7 +45,7 @@ impl Growing {
         Self { since: pipe.then(Instant::now), moved: 0 }
     }
 
-    /// These have been moved through it.
+    /// This many bytes have been moved through it.
     fn moved(&mut self, fd: &OwnedFd, len: Option<usize>) {
         let Some(since) = self.since else { return };
         self.moved += len.unwrap_or(0);
@@ -64,7 +64,7 @@ impl Growing {
 }
 
 impl StdioLine {
-    /// Makes both non-blocking, and raw where they are a terminal.
+    /// Makes both non-blocking, and raw if they are a terminal.
     pub(super) fn open() -> Result<Self, OpenError> {
         let failed = |error: io::Error| OpenError::io("use stdin and stdout", error);
         let mut restore = Vec::new();
@@ -95,9 +95,9 @@ impl StdioLine {
 
 /// A non-blocking descriptor for what `fd` refers to.
 ///
-/// `O_NONBLOCK` belongs to the open file, which stdin, stdout and stderr often share with each
-/// other and with the shell; so terminals and pipes are opened again where the system can. Where
-/// it cannot, the flag is set on the shared one and taken back at the end.
+/// `O_NONBLOCK` belongs to the open file, which stdin, stdout and stderr often share with each other and with
+/// the shell; so terminals and pipes are reopened where the system can. Where it cannot, the flag is set on the
+/// shared one and cleared at the end.
 fn own(
     fd: BorrowedFd<'_>,
     again: &str,
@@ -105,7 +105,7 @@ fn own(
     restore: &mut Vec<Restore>,
 ) -> io::Result<OwnedFd> {
     let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
-    // Opening a regular file again would lose its position; it never blocks anyway.
+    // Reopening a regular file would lose its position; it never blocks anyway.
     if matches!(kind, FileType::CharacterDevice | FileType::Fifo) {
         let flags = mode | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         if let Ok(own) = open(again, flags, Mode::empty()) {
@@ -143,9 +143,9 @@ impl Port for StdioLine {
         &self.facts
     }
 
-    /// Sets the terminal back. What was written stays in the terminal or the pipe.
+    /// Restores the terminal. Written data stays in the terminal or the pipe.
     fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
-        // The last change goes first.
+        // Restore in reverse order.
         while self.restore.pop().is_some() {}
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Raw TCP: reliable, clear, and as fast as the segment size and the buffers allow.
+//! Raw TCP: reliable, transparent, and as fast as segment size and buffers allow.
 
 use super::telnet::TelnetLine;
 use super::tls::{Identity, TlsLine};
@@ -13,12 +13,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// How long one address may take to answer.
+/// Connect timeout per address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Bytes that may wait in the system before the connection takes them (`TCP_NOTSENT_LOWAT`). With
-/// no limit it takes megabytes at once, which on a slow path are minutes: a person is told that a
-/// file is over, a cancel waits behind it, and the protocol's timers run out.
+/// Maximum bytes buffered in the system before the connection sends them (`TCP_NOTSENT_LOWAT`). Without a limit
+/// it takes megabytes at once, which on a slow path are minutes: the user is told that a file is done, a cancel
+/// waits behind it, and the protocol's timers expire.
 const UNSENT: u32 = 128 * 1024;
 
 /// A TCP connection.
@@ -42,7 +42,7 @@ impl TcpLine {
         Err(OpenError::io(format!("connect to {to}"), last))
     }
 
-    /// Listens, reports the address, and takes the first that connects.
+    /// Listens, reports the address, and accepts the first connection.
     pub(super) fn listen(
         at: &HostPort,
         signals: Option<&Signals>,
@@ -62,9 +62,9 @@ impl TcpLine {
             result.map_err(|error| OpenError::io("set up the connection", error))
         };
         set(stream.set_nonblocking(true))?;
-        // Acknowledgements are short and must not wait for company.
+        // Acknowledgements are short and must not be delayed by Nagle's algorithm.
         set(stream.set_nodelay(true))?;
-        // Where a system has no such limit, only the figures that a person sees are too early.
+        // Where a system has no such limit, only the displayed progress is too early.
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let _ = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT);
         let name = stream.peer_addr().map_or_else(|_| "tcp".into(), |peer| peer.to_string());
@@ -84,17 +84,17 @@ impl TcpLine {
     }
 }
 
-/// A TCP port at which everybody may connect, one after the other or many at once.
+/// A listening TCP port, for one connection after the other or many at once.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     kind: Kind,
 }
 
-/// What is spoken on the connections.
+/// The protocol of the connections.
 #[derive(Debug)]
 enum Kind {
-    /// Nothing but what the two ends say.
+    /// Raw.
     Raw,
     Telnet,
     Tls(Identity),
@@ -123,14 +123,13 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Where.
+    /// The local address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// The next who connects, as a port that has not [settled](Port::settle), and from where; `None`
-    /// when a signal came. Where no more connections can be had for now, the wait goes on when there
-    /// are fewer.
+    /// The next connection, as a port that has not [settled](Port::settle), and its address; `None` when a
+    /// signal arrived. Without free descriptors it waits until there are some.
     pub fn accept(&self, signals: &Signals) -> io::Result<Option<(Box<dyn Port>, SocketAddr)>> {
         loop {
             let Ok(next) = next(&self.socket, Some(signals)) else { return Ok(None) };
@@ -141,7 +140,7 @@ impl Listener {
                         return Ok(Some((port, peer)));
                     }
                 }
-                // Too many open files here, or in the whole system.
+                // Too many open files in the process or the system.
                 Err(error) if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -150,7 +149,7 @@ impl Listener {
         }
     }
 
-    /// A connection with what is spoken on it. The other end is a client: who listens is a server.
+    /// A connection with its protocol. The peer is a client: the listening end is a server.
     fn dressed(&self, line: TcpLine) -> Option<Box<dyn Port>> {
         let line = Box::new(line);
         Some(match &self.kind {
@@ -163,7 +162,7 @@ impl Listener {
         })
     }
 
-    /// The fingerprint of the certificate that is shown, if one is.
+    /// The fingerprint of our certificate, if there is one.
     pub fn fingerprint(&self) -> Option<&str> {
         match &self.kind {
             Kind::Tls(identity) => Some(&identity.fingerprint),
@@ -172,7 +171,7 @@ impl Listener {
     }
 }
 
-/// The next who connects; a signal (its number) ends the wait.
+/// The next connection; a signal (its number) ends the wait.
 fn next(
     listener: &TcpListener,
     signals: Option<&Signals>,
@@ -185,7 +184,7 @@ fn next(
                     return Ok(Err(error));
                 }
             }
-            // The one who knocked has gone again; the next may come.
+            // The client has disconnected again; wait for the next.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             result => return Ok(result),
         }
@@ -254,8 +253,8 @@ impl Port for TcpLine {
         &self.facts
     }
 
-    /// Says that nothing more comes, and reads until the other end has said the same: closing
-    /// with unread input would reset the connection and take our last bytes with it.
+    /// Shuts down output, and reads until the peer has done the same: closing with unread input would reset the
+    /// connection and lose our last bytes.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if self.finished {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Telnet over another port: its commands are taken out, its options negotiated, its bytes doubled;
-//! and serial ports behind Telnet servers, which are set from here [RFC 2217].
+//! Telnet over another port: removes its commands, negotiates options, escapes bytes; and serial ports behind
+//! Telnet servers, which are configured from here [RFC 2217].
 
 use super::{OpenError, PATIENCE, Port, PortFacts, Purpose};
 use crate::line::{Flow, Parity, Pin, SerialSpec};
@@ -11,14 +11,14 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 use wetstring_proto::telnet::{Plan, Telnet, com_port};
 
-/// How long to wait for the answers to what was asked, before the first byte of data.
+/// Timeout for the negotiation, before the first byte of data.
 const SETTLE: Duration = Duration::from_secs(2);
-/// Bytes of data that are encoded at a time, each of which may become two.
+/// Bytes of data encoded at a time, each of which may become two.
 const CHUNK: usize = 16 * 1024;
-/// Data that came while options were negotiated, at most.
+/// Maximum data received during the negotiation.
 const EARLY: usize = 64 * 1024;
 
-/// How often to look whether a serial port that has stopped us lets us go on.
+/// How often to check whether a serial port that has stopped us lets us continue.
 const SUSPENDED: Duration = Duration::from_millis(20);
 
 /// A Telnet connection.
@@ -27,18 +27,18 @@ pub(super) struct TelnetLine {
     telnet: Telnet,
     facts: PortFacts,
     purpose: Purpose,
-    /// How the serial port behind the other end shall be.
+    /// Settings of the serial port behind the peer.
     serial: Option<SerialSpec>,
-    /// For the wire; the system has not taken it yet.
+    /// Encoded; the system has not accepted it yet.
     held: Vec<u8>,
-    /// Data that came while options were negotiated.
+    /// Data received during the negotiation.
     early: Vec<u8>,
     settled: bool,
     finished: bool,
 }
 
 impl TelnetLine {
-    /// What an end is, by what it is for and who called whom.
+    /// The role of this end, by its purpose and which end connected.
     pub(super) fn plan(purpose: Purpose, calls: bool) -> Plan {
         match (purpose, calls) {
             (Purpose::Server, _) => Plan::SERVER,
@@ -48,7 +48,7 @@ impl TelnetLine {
         }
     }
 
-    /// Speaks Telnet over an open line. Nothing is said before [`Port::settle`] or the first byte.
+    /// Speaks Telnet over an open line. Nothing is sent before [`Port::settle`] or the first byte.
     pub(super) fn new(inner: Box<dyn Port>, plan: Plan, purpose: Purpose) -> Self {
         let facts = PortFacts { clear: false, telnet: true, ..inner.facts().clone() };
         let (held, early) = (Vec::new(), Vec::new());
@@ -66,7 +66,7 @@ impl TelnetLine {
         }
     }
 
-    /// The same with a serial port behind the other end, which shall be as `spec` says.
+    /// The same with a serial port behind the peer, which is set to `spec`.
     pub(super) fn serial(inner: Box<dyn Port>, spec: &SerialSpec) -> Self {
         let mut line = Self::new(inner, Plan::COM_PORT, Purpose::Transfer);
         line.facts = PortFacts {
@@ -78,7 +78,7 @@ impl TelnetLine {
         line
     }
 
-    /// Says how the serial port shall be; nothing is done without one.
+    /// Sends the settings of the serial port, if any.
     fn set_serial(&mut self) -> Result<(), OpenError> {
         use com_port::Command as C;
         let Some(spec) = &self.serial else { return Ok(()) };
@@ -106,12 +106,12 @@ impl TelnetLine {
                 commands.push(command(pin == Pin::On));
             }
         }
-        // What is left from before is not for us.
+        // Data from before is not for us.
         commands.push(C::Purge { received: true, sent: true });
         if commands.into_iter().all(|command| self.telnet.set_com_port(command)) {
             return Ok(());
         }
-        Err(self.no_serial("it has no COM-PORT-OPTION; telnet: does without".into()))
+        Err(self.no_serial("it has no COM-PORT-OPTION; telnet: works without".into()))
     }
 
     fn no_serial(&self, say: String) -> OpenError {
@@ -119,7 +119,7 @@ impl TelnetLine {
         OpenError::io(what, io::Error::new(io::ErrorKind::Unsupported, say))
     }
 
-    /// Whether the serial port is as it shall be.
+    /// Whether the serial port has the settings.
     fn check_serial(&self) -> Result<(), OpenError> {
         let Some(spec) = &self.serial else { return Ok(()) };
         let port = self.telnet.com_port();
@@ -137,7 +137,7 @@ impl TelnetLine {
         Ok(())
     }
 
-    /// Puts what Telnet has to say behind what is held.
+    /// Appends Telnet's output to the held data.
     fn gather(&mut self) {
         let replies = self.telnet.replies();
         self.held.extend_from_slice(replies);
@@ -145,7 +145,7 @@ impl TelnetLine {
         self.telnet.replied(len);
     }
 
-    /// Waits until the line can be read, or written if something is held.
+    /// Waits until the line is readable, or writable if data is held.
     fn wait(&self, signals: Option<&Signals>, left: Duration) -> Result<(), OpenError> {
         let mut events = PollFlags::IN;
         if !self.held.is_empty() {
@@ -153,12 +153,12 @@ impl TelnetLine {
         }
         match Signals::wait(signals, self.inner.read_fd(), events, Some(left)) {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(OpenError::io("wait for the other end's Telnet", error)),
+            Ok(Err(error)) => Err(OpenError::io("wait for the peer's Telnet", error)),
             Err(signal) => Err(OpenError::Interrupted(signal)),
         }
     }
 
-    /// Hears what the other end says of options; false when it says no more.
+    /// Processes the peer's options; false at the end of its data.
     fn hear(&mut self) -> io::Result<bool> {
         let mut room = [0; 4096];
         while let Some(len) = self.inner.read(&mut room)? {
@@ -190,7 +190,7 @@ impl Port for TelnetLine {
             };
             let data = self.telnet.receive(&mut into[..len]);
             self.facts.clear = self.serial.is_none() && self.telnet.is_binary();
-            // A partner that is gone is for the next read to find.
+            // A closed peer is noticed by the next read.
             let _ = self.flush();
             if data > 0 {
                 return Ok(Some(data));
@@ -237,7 +237,7 @@ impl Port for TelnetLine {
         self.inner.flush()
     }
 
-    /// Negotiates: until everything that was asked for has been answered, or for 2 s.
+    /// Negotiates: until every request has been answered, or for 2 s.
     fn settle(
         &mut self,
         signals: Option<&Signals>,
@@ -267,13 +267,13 @@ impl Port for TelnetLine {
                 break;
             }
             if left.is_zero() {
-                notes("the other end does not answer Telnet's options; is it a raw port (tcp:)?");
+                notes("the peer does not answer Telnet options; is it a raw port (tcp:)?");
                 break;
             }
             self.wait(signals, left)?;
         }
         if self.purpose == Purpose::Client && self.telnet.peer_serves() == Some(false) {
-            notes("the other end says that its Kermit server is not active");
+            notes("the peer's Kermit server is not active");
         }
         self.facts.clear = self.serial.is_none() && self.telnet.is_binary();
         self.check_serial()
@@ -297,7 +297,7 @@ impl Port for TelnetLine {
 
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if !std::mem::replace(&mut self.finished, true) {
-            // Only who is a server says this; the partner may be gone already.
+            // Only a server sends this; the peer may be gone already.
             self.telnet.stop_server();
             super::drain(self, patience);
         }

@@ -1,7 +1,7 @@
 //! TLS over TCP, by rustls.
 //!
-//! A listener shows the certificate that it was given. A caller trusts what an authority has signed,
-//! one of the system's or of a file, or one certificate by its fingerprint.
+//! A listener presents its certificate. A client trusts certificates signed by an authority, of the system or
+//! from a file, or one certificate by its fingerprint.
 
 use super::{OpenError, PATIENCE, Port, PortFacts};
 use crate::in_words;
@@ -28,11 +28,11 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the two ends may take to agree on keys.
+/// Handshake timeout.
 const HANDSHAKE: Duration = Duration::from_secs(15);
 /// Bytes given to TLS at a time.
 const CHUNK: usize = 64 * 1024;
-/// Where systems keep the certificates of authorities.
+/// Where systems store the certificates of authorities.
 const AUTHORITIES: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
@@ -45,11 +45,11 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> String {
     })
 }
 
-/// What a listener shows to everybody.
+/// A listener's certificate and key.
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
     config: Arc<ServerConfig>,
-    /// Of its certificate, for people.
+    /// Fingerprint of the certificate, for people.
     pub(super) fingerprint: String,
 }
 
@@ -77,8 +77,8 @@ impl Identity {
     }
 }
 
-/// Reads a private key, if it is one: a file that others on this machine may read, or a group may change,
-/// is none. A group that may read it is often meant to (`ssl-cert`).
+/// Reads a private key. A file that others can read, or a group can change, is refused. A group that can read
+/// it is often intended (`ssl-cert`).
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, OpenError> {
     let failed = |error: io::Error| OpenError::io(format!("read {}", path.display()), error);
     let file = File::open(path).map_err(failed)?;
@@ -108,17 +108,17 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, OpenError> 
     Ok(all)
 }
 
-/// Judges the certificate of a listener.
+/// Verifies the certificate of a listener.
 #[derive(Debug)]
 struct Judge {
-    /// Only this one is right.
+    /// Only this one is accepted.
     pinned: Option<String>,
-    /// These are right by themselves: the file that a person named holds them.
+    /// These are accepted as they are: from a file given by the user.
     named: Vec<CertificateDer<'static>>,
-    /// Otherwise what these authorities have signed.
+    /// Otherwise those signed by these authorities.
     authorities: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
-    /// The fingerprint of what was shown.
+    /// The fingerprint of the presented certificate.
     seen: Mutex<Option<String>>,
 }
 
@@ -211,7 +211,7 @@ pub(super) struct TlsLine {
 }
 
 impl TlsLine {
-    /// The end that calls.
+    /// The connecting end.
     pub(super) fn call(inner: Box<dyn Port>, spec: &TlsSpec) -> Result<Self, OpenError> {
         let failed = |error: &dyn std::fmt::Display| {
             let what = format!("begin TLS with {}", spec.to);
@@ -230,7 +230,7 @@ impl TlsLine {
         Ok(Self::new(inner, tls.into(), Some(judge)))
     }
 
-    /// The end that is called.
+    /// The listening end.
     pub(super) fn answer(inner: Box<dyn Port>, identity: &Identity) -> io::Result<Self> {
         let tls = ServerConnection::new(identity.config.clone()).map_err(io::Error::other)?;
         Ok(Self::new(inner, tls.into(), None))
@@ -238,12 +238,12 @@ impl TlsLine {
 
     fn new(inner: Box<dyn Port>, mut tls: Connection, judge: Option<Arc<Judge>>) -> Self {
         tls.set_buffer_limit(Some(2 * CHUNK));
-        // C-Kermit 10 says that its end is clear, and loses bytes when nothing is prefixed.
+        // C-Kermit 10 declares its end transparent, and loses bytes when nothing is prefixed.
         let facts = PortFacts { clear: false, ..inner.facts().clone() };
         Self { inner, tls, judge, facts, finished: false }
     }
 
-    /// Takes what has come; false when the other end says no more.
+    /// Reads received data; false at the end.
     fn hear(&mut self) -> io::Result<Option<bool>> {
         match self.tls.read_tls(&mut Through(&mut *self.inner)) {
             Ok(0) => return Ok(Some(false)),
@@ -252,13 +252,13 @@ impl TlsLine {
             Err(error) => return Err(error),
         }
         let result = self.tls.process_new_packets();
-        // An alert says why, and leaves even now.
+        // An alert gives the reason, and is sent even now.
         let _ = self.flush();
         result.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
         Ok(Some(true))
     }
 
-    /// Why the two did not agree, for a person.
+    /// Why the handshake failed, for the user.
     fn explained(&self, error: &io::Error) -> OpenError {
         let what = format!("agree on TLS with {}", self.facts.name);
         let shown = self.judge.as_ref().and_then(|judge| judge.seen());
@@ -291,7 +291,7 @@ impl Port for TlsLine {
         loop {
             match self.tls.reader().read(into) {
                 Ok(len) => return Ok(Some(len)),
-                // It has hung up without a good-bye; the protocol knows whether that matters.
+                // The peer closed without close_notify; the protocol knows whether that matters.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Some(0)),
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
                 Err(_) => {}
@@ -337,7 +337,7 @@ impl Port for TlsLine {
         self.inner.flush()
     }
 
-    /// Agrees on keys; the listener shows who it is.
+    /// Handshake; the listener presents its certificate.
     fn settle(
         &mut self,
         signals: Option<&Signals>,
@@ -350,7 +350,10 @@ impl Port for TlsLine {
             match self.hear() {
                 Ok(Some(true)) => continue,
                 Ok(Some(false)) => {
-                    let error = io::Error::new(ErrorKind::UnexpectedEof, "it has hung up");
+                    let error = io::Error::new(
+                        ErrorKind::UnexpectedEof,
+                        "the peer has closed the connection",
+                    );
                     return Err(self.explained(&error));
                 }
                 Ok(None) => {}
@@ -361,7 +364,7 @@ impl Port for TlsLine {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let error = io::Error::new(ErrorKind::TimedOut, "no TLS comes from it");
+                let error = io::Error::new(ErrorKind::TimedOut, "the peer does not speak TLS");
                 return Err(self.explained(&error));
             }
             let out = if self.held() { PollFlags::OUT } else { PollFlags::empty() };
@@ -401,7 +404,7 @@ impl Drop for TlsLine {
     }
 }
 
-/// A port as rustls reads and writes it.
+/// A port as a byte stream for rustls.
 struct Through<'a>(&'a mut dyn Port);
 
 impl Read for Through<'_> {

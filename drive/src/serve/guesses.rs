@@ -1,10 +1,10 @@
-//! What it costs to guess a password: counted by source, by account and for all, without locking anybody out.
+//! The cost of guessing a password: counted per source, per account and in total, without locking any user out.
 //!
-//! * Tries of one **source** stand in a line: each wrong one doubles the distance to the next.
-//! * A source that has come in to an **account** before has a line of its own for it, in which nobody else's tries
-//!   count. Only that line is cleared by success.
-//! * Strangers to an account at which many have guessed, or to a server at which many guess, wait a bounded time more,
-//!   each for himself: who knows the password always comes in.
+//! * Attempts of one **source** queue up: each wrong one doubles the delay before the next.
+//! * A source that has logged in to an **account** before has a queue of its own for it, in which no one
+//!   else's attempts count. Only that queue is cleared by success.
+//! * Strangers to an account with many wrong passwords, or to a server with many, wait a bounded extra time,
+//!   each for itself: whoever knows the password always gets in.
 
 use super::places::Source;
 use std::collections::BTreeMap;
@@ -12,23 +12,23 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Sources, accounts, and pairs of both that are remembered.
+/// Maximum sources, accounts, and pairs of both that are remembered.
 pub const REMEMBERED: usize = 4096;
-/// The longest distance, in first ones.
+/// Maximum delay, as a multiple of the first.
 const MOST: u32 = 30;
 /// Wrong passwords at an account before strangers to it wait longer.
 const FREE_AT_ACCOUNT: u32 = 5;
-/// Wrong passwords anywhere, less one for each first distance that passes, before all strangers wait longer, and so
-/// many more double that.
+/// Wrong passwords in total, less one per elapsed first delay, before all strangers wait longer; each further
+/// such number doubles the delay.
 const FREE_FOR_ALL: f64 = 20.0;
 const DOUBLES_FOR_ALL: f64 = 10.0;
 
-/// Times of guessing.
+/// Timing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pace {
-    /// The distance after the first wrong password, and how long the answer to one takes.
+    /// Delay after the first wrong password, and the time an answer takes.
     pub first: Duration,
-    /// The longest distance.
+    /// Maximum delay.
     pub most: Duration,
 }
 
@@ -39,12 +39,12 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// By the distance after the first wrong password.
+    /// From the delay after the first wrong password.
     pub fn of(first: Duration) -> Self {
         Self { first, most: first * MOST }
     }
 
-    /// After so many wrong ones.
+    /// After this many wrong passwords.
     fn after(&self, failures: u32, most: Duration) -> Duration {
         match failures {
             0 => Duration::ZERO,
@@ -52,28 +52,28 @@ impl Pace {
         }
     }
 
-    /// How long a try is made to wait, rather than refused.
+    /// Longest time that an attempt is delayed rather than refused.
     pub fn patience(&self) -> Duration {
         self.most / 3
     }
 
-    /// The longest that a stranger waits for what others have done.
+    /// Maximum wait of a stranger caused by others.
     fn crowd(&self) -> Duration {
         self.most / 4
     }
 
-    /// Who has not guessed for so long is forgotten.
+    /// A source without wrong passwords for this long is forgotten.
     fn forgets(&self) -> Duration {
         self.most * 30
     }
 }
 
-/// Tries that stand in a line.
+/// A queue of attempts.
 #[derive(Clone, Copy, Default, Debug)]
 struct Line {
     failures: u32,
     last: Duration,
-    /// When the next one may be judged.
+    /// When the next one may be checked.
     next: Duration,
 }
 
@@ -83,7 +83,7 @@ impl Line {
         if now.saturating_sub(self.last) >= pace.forgets() { 0 } else { self.failures }
     }
 
-    /// Counts a try as wrong before it is judged, so that many at once have no more of them than one.
+    /// Counts an attempt as wrong before it is checked, so that many at once have no more attempts than one.
     fn take(&mut self, at: Duration, pace: &Pace) {
         self.failures = self.failures(at, pace).saturating_add(1);
         self.last = at;
@@ -95,22 +95,22 @@ impl Line {
 struct Counts {
     sources: BTreeMap<Option<Source>, Line>,
     accounts: BTreeMap<u64, Line>,
-    /// Who has come in before.
+    /// Pairs that have logged in before.
     friends: BTreeMap<(u64, Option<Source>), Line>,
-    /// Wrong ones of late, as of when.
+    /// Recent wrong passwords, as of when.
     all: (f64, Duration),
 }
 
-/// Who has guessed wrongly. Times are those since any beginning.
+/// Who has guessed wrongly. Times are relative to any fixed start.
 #[derive(Debug)]
 pub struct Guesses {
     pace: Pace,
-    /// Names are as long as somebody likes; what is kept of them is not.
+    /// Names can be of any length; what is stored is not.
     names: RandomState,
     counts: Mutex<Counts>,
 }
 
-/// A try that may be judged.
+/// An attempt that may be checked.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Try {
@@ -122,12 +122,12 @@ pub struct Try {
 }
 
 impl Guesses {
-    /// Nobody has guessed yet.
+    /// No attempts yet.
     pub fn new(pace: Pace) -> Self {
         Self { pace, names: RandomState::new(), counts: Mutex::default() }
     }
 
-    /// How fast.
+    /// The timing.
     pub fn pace(&self) -> Pace {
         self.pace
     }
@@ -136,7 +136,7 @@ impl Guesses {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A try from there at an account, and when it may be judged; or for how long none may be made.
+    /// An attempt from `source` at an account: when it may be checked, or for how long none is allowed.
     pub fn knock(
         &self,
         now: Duration,
@@ -163,7 +163,7 @@ impl Guesses {
         Ok(Try { at, source, account, friend })
     }
 
-    /// It was wrong.
+    /// The attempt was wrong.
     pub fn failed(&self, knock: Try) {
         let mut counts = self.counts();
         let now = knock.at;
@@ -179,15 +179,15 @@ impl Guesses {
         counts.all = (level + 1.0, since);
     }
 
-    /// It was right. What the source did at other accounts stays as it is.
+    /// The attempt was right. The source's attempts at other accounts still count.
     pub fn succeeded(&self, knock: Try) {
         let mut counts = self.counts();
         if !knock.friend
             && let Some(line) = counts.sources.get_mut(&knock.source)
         {
-            // This one was counted before it was judged.
+            // This one was counted before it was checked.
             line.failures = line.failures.saturating_sub(1);
-            // Those that stand behind it stay where they are.
+            // Attempts queued behind it keep their times.
             if line.last == knock.at {
                 line.next = knock.at + self.pace.after(line.failures, self.pace.most);
             }
@@ -197,7 +197,7 @@ impl Guesses {
         counts.friends.insert(key, Line { last: knock.at, ..Line::default() });
     }
 
-    /// How many sources, accounts and pairs are remembered.
+    /// Number of sources, accounts and pairs remembered.
     pub fn remembered(&self) -> [usize; 3] {
         let counts = self.counts();
         [counts.sources.len(), counts.accounts.len(), counts.friends.len()]
@@ -205,7 +205,7 @@ impl Guesses {
 }
 
 impl Counts {
-    /// How long a stranger waits for what others have done.
+    /// How long a stranger waits because of others.
     fn crowd(&self, now: Duration, account: u64, pace: &Pace) -> Duration {
         let failures = self.accounts.get(&account).map_or(0, |line| line.failures(now, pace));
         let here = pace.after(failures.saturating_sub(FREE_AT_ACCOUNT), pace.crowd());
@@ -214,7 +214,7 @@ impl Counts {
         here.max(pace.after(everywhere, pace.crowd()))
     }
 
-    /// Wrong ones of late.
+    /// Recent wrong passwords.
     fn level(&self, now: Duration, pace: &Pace) -> f64 {
         let (level, since) = self.all;
         let passed = now.saturating_sub(since).as_secs_f64() / pace.first.as_secs_f64().max(1e-6);
@@ -222,8 +222,8 @@ impl Counts {
     }
 }
 
-/// Makes room for one more, if it is not there. Who has guessed least goes first: a flood of new ones drives out
-/// itself, and not what is known of others.
+/// Makes room for a new entry. The one with the fewest wrong guesses is removed first: a flood of new entries
+/// displaces itself, not the others.
 fn make_room<K: Ord + Copy>(lines: &mut BTreeMap<K, Line>, key: &K, now: Duration, pace: &Pace) {
     if lines.len() < REMEMBERED || lines.contains_key(key) {
         return;

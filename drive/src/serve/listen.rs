@@ -1,4 +1,4 @@
-//! A server for all who connect: a thread and a bounded amount of memory for each, up to a number.
+//! A server for all clients that connect: a thread and bounded memory for each, up to a limit.
 
 use super::places::{Limits, NoPlace, Place, Places};
 use super::proving::Proving;
@@ -25,36 +25,36 @@ use wetstring_proto::line::LineFacts;
 use wetstring_proto::stats::Stats;
 use wetstring_proto::trace::NoTrace;
 
-/// File data that one session keeps between the line and the disk.
+/// File data that one session buffers between the line and the disk.
 const BUFFER: usize = 32 * 1024;
-/// Bytes of what a client says first that are read before it gets any memory.
+/// Bytes of a client's first packet that are read before it gets any memory.
 const FIRST: usize = 2048;
-/// Stack of a session; only what is touched of it takes memory.
+/// Stack of a session; only touched pages take memory.
 const STACK: usize = 2 * 1024 * 1024;
-/// Open files of a session: its connection, what ends it, a file, and directories on the way there.
+/// Open files of a session: its connection, its wake descriptor, a file, and directories on the path.
 const FILES: usize = 8;
 /// Open files of the whole program.
 const FILES_BESIDE: usize = 64;
-/// The longest farewell. None has a byte that needs a prefix.
+/// The longest farewell. No byte of it needs a prefix.
 const FAREWELL: usize = 80;
-/// Nobody looks at the progress of a session, and an idle one shall not wake for it.
+/// The session's progress is not observed, so that an idle session does not wake up for it.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What all sessions of a server have in common.
+/// Shared by all sessions of a server.
 pub struct Service {
     /// The files.
     pub tree: Arc<dyn Tree>,
     /// What clients may do.
     pub rules: Rules,
-    /// Where it is written down.
+    /// The log.
     pub audit: Option<Arc<dyn Audit>>,
-    /// How the protocol is spoken.
+    /// The protocol's configuration.
     pub config: Config,
-    /// How much they may have.
+    /// Limits.
     pub limits: Limits,
-    /// The thread that serves somebody is bound to the root, where the kernel can do that. It stays so.
+    /// The session's thread is confined to the root, where the kernel supports it, and stays so.
     pub sandboxed: bool,
-    /// It has been noted that sessions are bound.
+    /// Confinement has been logged.
     bound: AtomicBool,
     places: Arc<Places>,
 }
@@ -67,7 +67,7 @@ impl Service {
         Self { tree, rules, audit: None, config, limits, sandboxed, bound, places }
     }
 
-    /// How many are connected.
+    /// Number of connected clients.
     pub fn count(&self) -> usize {
         self.places.count()
     }
@@ -78,7 +78,7 @@ impl Service {
         }
     }
 
-    /// Lets somebody in, or tells him why not.
+    /// Admits a client, or tells it why not.
     fn enter(
         &self,
         port: &mut dyn Port,
@@ -92,7 +92,7 @@ impl Service {
                 NoPlace::FromThere => "too many sessions of its address",
             };
             self.note(&format!("{client} connect: refused, {what}"));
-            turn_away(port, &why.to_string());
+            disconnect(port, &why.to_string());
         })
     }
 
@@ -113,8 +113,8 @@ impl Service {
         }
     }
 
-    /// Binds the calling thread to the files that are served, if it should be. Once it is noted that it was;
-    /// each time that it could not be.
+    /// Confines the calling thread to the served files, if configured. Success is logged once, failure each
+    /// time.
     fn bind(&self, client: &str) {
         let Some(root) = self.tree.root().filter(|_| self.sandboxed) else { return };
         match sandbox::enter(root, &self.rules) {
@@ -124,8 +124,8 @@ impl Service {
         }
     }
 
-    /// Waits for what a client says first, on a line where it need not be told anything before: who
-    /// says nothing takes no memory. 0 bytes where the session begins without; an error if it is over.
+    /// Waits for the client's first bytes, on a line where it need not be sent anything before: a silent client
+    /// takes no memory. 0 bytes where the session begins without; an error if it has ended.
     fn first(
         &self,
         port: &mut dyn Port,
@@ -149,7 +149,7 @@ impl Service {
             if left.is_zero() {
                 return Err(FailureKind::Silence);
             }
-            // What is held is rare and short: it is looked at again soon.
+            // Held data is rare and short: check again soon.
             let (soon, held) = (Duration::from_millis(100), port.held());
             let wait = if held { left.min(soon) } else { left };
             if !matches!(
@@ -162,8 +162,8 @@ impl Service {
         Ok(0)
     }
 
-    /// Serves one client on an open line until it is done. One without an address is not limited: the line
-    /// leads to nobody else.
+    /// Serves one client on an open line until it is done. A client without an address is not limited: the line
+    /// leads to no other.
     pub fn serve(
         self: &Arc<Self>,
         port: &mut dyn Port,
@@ -224,7 +224,7 @@ impl Service {
         options.before = &start[..came];
         options.read_len = BUFFER;
         let waited = began.elapsed();
-        // Who has not said anything has used up a part of both.
+        // A client that has sent nothing has used up part of both.
         options.silence = Some(match came {
             0 => limits.silence.saturating_sub(waited),
             _ => limits.silence,
@@ -233,28 +233,28 @@ impl Service {
         let left = || place.left();
         options.left = Some(&left);
         let mut store = Translated::following(&mut session, sets);
-        let ended = run(&mut server, port, &mut store, &mut Nobody, options);
+        let ended = run(&mut server, port, &mut store, &mut NoCommands, options);
         drop(session);
         Ok(self.over(place, port, &client, ended))
     }
 
-    /// Hangs up, and notes how it ended.
+    /// Hangs up, and logs the outcome.
     fn over(&self, place: &Place, port: &mut dyn Port, client: &str, ended: Ended) -> Ended {
         let silent = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Silence });
         let too_late = ended.outcome == silent && place.left().is_some_and(|left| left.is_zero());
         let outcome = if place.is_dropped() {
-            turn_away(port, &NoPlace::Here.to_string());
-            "gave way, too many sessions".to_owned()
+            disconnect(port, &NoPlace::Here.to_string());
+            "displaced, too many sessions".to_owned()
         } else if too_late {
             let wanted = if self.rules.users.is_some() { "login" } else { "command" };
             let seconds = self.limits.grace.as_secs();
-            turn_away(port, &format!("No {wanted} came within {seconds} s"));
-            format!("expected a {wanted} within {seconds} s, none came")
+            disconnect(port, &format!("No {wanted} within {seconds} s"));
+            format!("no {wanted} within {seconds} s")
         } else {
             let _ = port.finish(PATIENCE);
             match ended.outcome {
                 Outcome::Done => "done".to_owned(),
-                // That is how most say goodbye; what was cut short by it is noted with its file.
+                // This is how most clients end; a file cut short by it is logged with its name.
                 Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
                     "done, the client hung up".to_owned()
                 }
@@ -265,7 +265,7 @@ impl Service {
         ended
     }
 
-    /// Serves a client so that a fault of ours ends its session and nothing else.
+    /// Serves a client so that a panic ends its session and nothing else.
     fn serve_apart(
         self: &Arc<Self>,
         place: &Place,
@@ -280,11 +280,11 @@ impl Service {
         if let Err(fault) = done {
             let text = fault.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-            self.note(&format!("{client} disconnect: a fault of this program, {text}"));
+            self.note(&format!("{client} disconnect: internal error, {text}"));
         }
     }
 
-    /// Serves everybody who connects, each in a thread of his own, until a signal comes.
+    /// Serves every client that connects, each in its own thread, until a signal arrives.
     pub fn serve_all(
         self: &Arc<Self>,
         listener: &crate::port::Listener,
@@ -298,10 +298,10 @@ impl Service {
             let client = port.facts().name.clone();
             let stop = match Signals::detached() {
                 Ok(stop) => stop,
-                // Too many open files: nobody else shall lose by it.
+                // Too many open files: other sessions must not suffer.
                 Err(error) => {
                     self.note(&format!("{client} connect: refused, {}", in_words(&error)));
-                    turn_away(&mut *port, &NoPlace::Here.to_string());
+                    disconnect(&mut *port, &NoPlace::Here.to_string());
                     continue;
                 }
             };
@@ -324,7 +324,7 @@ impl Service {
     }
 }
 
-/// The end of a session in which nothing was said.
+/// The end of a session in which nothing was received.
 fn ended_before(kind: FailureKind, elapsed: Duration) -> Ended {
     Ended {
         outcome: Outcome::Failed(Failure { blame: Blame::Line, kind }),
@@ -336,32 +336,32 @@ fn ended_before(kind: FailureKind, elapsed: Duration) -> Ended {
     }
 }
 
-/// Lets the process have as many open files as so many sessions need, where the system lets it.
+/// Raises the limit of open files for this many sessions, where the system allows it.
 fn make_room(sessions: usize) {
     let want = (sessions.saturating_mul(FILES) + FILES_BESIDE) as u64;
     let had = getrlimit(Resource::Nofile);
     if had.current.is_some_and(|current| current < want) {
         let current = Some(had.maximum.map_or(want, |maximum| want.min(maximum)));
-        // With fewer, those who come last are turned away.
+        // With fewer, the last clients are refused.
         let _ = setrlimit(Resource::Nofile, Rlimit { current, ..had });
     }
 }
 
-/// Tells somebody why he is sent away, in a packet that every Kermit shows, and hangs up.
-fn turn_away(port: &mut dyn Port, why: &str) {
+/// Tells a client why it is disconnected, in a packet that every Kermit shows, and hangs up.
+fn disconnect(port: &mut dyn Port, why: &str) {
     let len = why.len().min(FAREWELL);
     let mut packet = [0; LONG_HEADER + FAREWELL + 2];
     packet[LONG_HEADER..LONG_HEADER + len].copy_from_slice(&why.as_bytes()[..len]);
     let (start, end) = finish(&mut packet, len, 0, b'E', Check::Sum6, 1, false);
-    // What does not fit into an empty connection need not be said.
+    // What does not fit into an empty connection is dropped.
     let _ = port.write(&[&packet[start..end], b"\r"].concat());
     let _ = port.finish(Duration::ZERO);
 }
 
-/// Nobody looks on.
-struct Nobody;
+/// Observes nothing and has no commands.
+struct NoCommands;
 
-impl Watch for Nobody {
+impl Watch for NoCommands {
     fn event(&mut self, _: &Event<'_>, _: &Stats) {}
 
     fn command(&mut self) -> Option<Command> {

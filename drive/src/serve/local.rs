@@ -12,7 +12,7 @@ use wetstring_proto::file::Store;
 /// Bytes copied at a time.
 const COPY: usize = 64 * 1024;
 
-/// The files of a directory. It is opened once; that it is moved or replaced later changes nothing.
+/// The files of a directory. It is opened once; moving or replacing it later changes nothing.
 #[derive(Debug)]
 pub struct LocalTree {
     root: OwnedFd,
@@ -27,7 +27,7 @@ impl LocalTree {
         Ok(Self { root: rustix::fs::open(&path, flags, Mode::empty())?, path })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -41,7 +41,7 @@ impl LocalTree {
         Ok(at)
     }
 
-    /// The directory that a place is in, and the place's name there.
+    /// The directory of a place, and the place's name in it.
     fn parent<'p>(&self, place: &'p [Vec<u8>]) -> io::Result<(OwnedFd, &'p [u8])> {
         let (name, above) = place.split_last().ok_or(io::ErrorKind::PermissionDenied)?;
         if matches!(&name[..], b"" | b"." | b"..") || name.iter().any(|b| matches!(b, b'/' | 0)) {
@@ -61,7 +61,7 @@ fn entry(name: &[u8], stat: &Stat) -> Entry {
     }
 }
 
-/// Fails for a file that another session is receiving: nobody takes it away from under it.
+/// Fails for a file that another session is receiving: it must not be removed.
 fn not_busy(directory: &OwnedFd, name: &[u8]) -> io::Result<()> {
     if part::is_busy(directory, name) {
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, "it is being received"));
@@ -94,7 +94,7 @@ impl Tree for LocalTree {
                 }
                 kind => kind,
             };
-            // Pipes, devices, sockets and links are nothing that a client could have.
+            // Pipes, devices, sockets and links are not offered to clients.
             if matches!(kind, FileType::RegularFile | FileType::Directory) {
                 each(name, kind == FileType::Directory)?;
             }
@@ -179,7 +179,7 @@ impl Tree for LocalTree {
 struct LocalFile {
     file: OwnedFd,
     opened: Opened,
-    /// The directory it is in, and its name there.
+    /// Its directory, and its name there.
     above: OwnedFd,
     name: Vec<u8>,
 }

@@ -1,21 +1,20 @@
-//! A Kermit server's other side: the files behind it, who may do what, and many clients at once.
+//! The other side of a Kermit server: its files, access rules, and many clients at once.
 //!
 //! ```text
 //! kermit::Server --Request::Serve--> Session --> Tree (LocalTree: a directory of this machine)
 //!                                       |---> Users (who may come in)
-//!                                       '---> Audit (a line for each thing that was done)
+//!                                       '---> Audit (one line per action)
 //! ```
 //!
-//! * [`tree`] is what a server needs of the files: names below a root, listed, read, written, moved.
-//!   [`LocalTree`] has them on disk, and nothing outside its root can be reached through it: every
-//!   name is opened part by part, and no symbolic link is followed.
-//! * [`Session`] is the store of one client: it does what the commands say, within what its
-//!   [`Rules`] allow.
-//! * `rights` is the table of what each command does, and which right that needs; [`quota`] counts every byte.
-//! * `sandbox` has the kernel keep each session below the root, where there is Landlock.
-//! * [`listen`] serves all who connect, a thread and a bounded amount of memory each.
-//! * [`places`] says how many there may be: those who have proved themselves, and those who have not yet.
-//! * [`guesses`] makes it slow to guess a password.
+//! * [`tree`] is the server's interface to files: names below a root, listed, read, written, moved.
+//!   [`LocalTree`] is on disk, and nothing outside its root can be reached through it: every name is opened
+//!   component by component, and no symbolic link is followed.
+//! * [`Session`] is the store of one client: it executes its commands within its [`Rules`].
+//! * `rights` is the table of each command's effects and the rights they need; [`quota`] counts every byte.
+//! * `sandbox` confines each session to the root, where the kernel has Landlock.
+//! * [`listen`] serves all clients that connect, with a thread and bounded memory each.
+//! * [`places`] limits the sessions: of clients that have authenticated, and of those that have not yet.
+//! * [`guesses`] slows down guessing of passwords.
 
 pub mod guesses;
 pub mod listen;

@@ -1,7 +1,8 @@
-//! Who has a place at a server: those who have proved themselves, and those who have not yet.
+//! Session slots of a server: of clients that have proved themselves, and of those that have not yet.
 //!
-//! Who comes is *unproved* until he has done what only a client does: a successful login where users are known, a
-//! command that makes sense elsewhere. The unproved have places and time of their own, and never take one of the others.
+//! A client is *unproved* until it has done what only a client does: a successful login where users are known,
+//! a valid command elsewhere. Unproved clients have slots and time limits of their own, and never take a slot
+//! of the others.
 
 use crate::signals::Signals;
 use std::collections::BTreeMap;
@@ -11,27 +12,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How much all clients together, and each of them, may have.
+/// Limits for all clients together, and for each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Sessions at once of those who have proved themselves.
+    /// Maximum concurrent sessions of proved clients.
     pub sessions: usize,
-    /// Sessions at once from one [source](Source), proved or not.
+    /// Maximum concurrent sessions from one [source](Source), proved or not.
     pub per_address: usize,
-    /// Sessions at once of those who have not, besides the others.
+    /// Maximum concurrent sessions of unproved clients, in addition.
     pub unproved: usize,
-    /// Of those from one source.
+    /// Of those, maximum from one source.
     pub unproved_per_address: usize,
-    /// How long one may take to prove himself, whatever he says.
+    /// Timeout for a client to prove itself.
     pub grace: Duration,
-    /// A session in which nothing has come for so long is ended.
+    /// A session ends after nothing is received for this long.
     pub silence: Duration,
-    /// A session ends after so long, whatever it does.
+    /// Maximum duration of a session.
     pub session: Option<Duration>,
 }
 
 impl Limits {
-    /// So many sessions at once, of which one source has a quarter.
+    /// This many concurrent sessions, of which one source has at most a quarter.
     pub fn of(sessions: usize) -> Self {
         Self { sessions, per_address: sessions.div_ceil(4), ..Self::default() }
     }
@@ -51,14 +52,14 @@ impl Default for Limits {
     }
 }
 
-/// Where somebody comes from, as far as he cannot choose it.
+/// The source of a client, as far as it cannot choose it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Source {
-    /// An address of IPv4, also one that is mapped into IPv6.
+    /// An IPv4 address, including one mapped into IPv6.
     V4(Ipv4Addr),
-    /// A network of IPv6, a /64: one machine may have all addresses in it.
+    /// An IPv6 network, a /64: one machine may have all addresses in it.
     V6([u8; 8]),
-    /// A host of the ARPANET: its number and its IMP's.
+    /// An ARPANET host: its number and its IMP's.
     Arpanet(u8, u16),
 }
 
@@ -75,7 +76,7 @@ impl From<IpAddr> for Source {
     }
 }
 
-/// Why there is no place.
+/// Why there is no slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoPlace {
     /// All are taken.
@@ -85,7 +86,7 @@ pub enum NoPlace {
 }
 
 impl fmt::Display for NoPlace {
-    // Others are told it in a packet: no byte of it needs a prefix.
+    // Sent in a packet: no byte of it needs a prefix.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Here => "Too many sessions here, try again later",
@@ -94,23 +95,23 @@ impl fmt::Display for NoPlace {
     }
 }
 
-/// Who is connected.
+/// A connected client.
 #[derive(Debug)]
-struct Guest {
+struct Client {
     client: String,
-    /// None on a line that leads to one client only, who is not limited.
+    /// None on a line to one client only, which is not limited.
     source: Option<Source>,
     since: Instant,
     /// Ends this session.
     stop: Signals,
     proved: AtomicBool,
-    /// It has lost its place, and ends.
+    /// It has lost its slot, and is ending.
     dropped: AtomicBool,
-    /// Milliseconds from `since` until something was last done for it; at work it is the largest number.
+    /// Milliseconds from `since` until its last activity; the largest number while active.
     stirred: AtomicU64,
 }
 
-impl Guest {
+impl Client {
     fn is(&self, proved: bool) -> bool {
         self.proved.load(Ordering::SeqCst) == proved && !self.is_dropped()
     }
@@ -130,31 +131,31 @@ impl Guest {
     }
 }
 
-/// All places of a server.
+/// All slots of a server.
 #[derive(Debug)]
 pub struct Places {
     limits: Limits,
-    guests: Mutex<BTreeMap<u64, Arc<Guest>>>,
+    clients: Mutex<BTreeMap<u64, Arc<Client>>>,
     next: AtomicU64,
 }
 
 impl Places {
-    /// Nobody is there.
+    /// All free.
     pub fn new(limits: Limits) -> Arc<Self> {
-        Arc::new(Self { limits, guests: Mutex::default(), next: AtomicU64::new(0) })
+        Arc::new(Self { limits, clients: Mutex::default(), next: AtomicU64::new(0) })
     }
 
-    fn guests(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Guest>>> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn clients(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many are connected.
+    /// Number of connected clients.
     pub fn count(&self) -> usize {
-        self.guests().len()
+        self.clients().len()
     }
 
-    /// Lets somebody in, if there is room for one who is unproved. Where there is none, the oldest unproved of the
-    /// source that has most of them gives way to one whose source has fewer.
+    /// Admits a client, if there is a slot for an unproved one. If not, the oldest unproved client of the
+    /// source with the most of them is dropped for one whose source has fewer.
     pub fn enter(
         self: &Arc<Self>,
         client: &str,
@@ -163,19 +164,19 @@ impl Places {
     ) -> Result<Place, NoPlace> {
         let limits = &self.limits;
         let source = address.map(Source::from);
-        let mut guests = self.guests();
+        let mut clients = self.clients();
         if source.is_some() {
-            let theirs = || guests.values().filter(|g| g.source == source && !g.is_dropped());
-            let unproved = theirs().filter(|guest| guest.is(false)).count();
+            let theirs = || clients.values().filter(|g| g.source == source && !g.is_dropped());
+            let unproved = theirs().filter(|client| client.is(false)).count();
             if unproved >= limits.unproved_per_address || theirs().count() >= limits.per_address {
                 return Err(NoPlace::FromThere);
             }
-            // Those who were dropped may need a moment to go.
+            // Dropped clients may take a moment to end.
             let most = limits.sessions.saturating_add(limits.unproved.saturating_mul(2));
-            if guests.len() >= most {
+            if clients.len() >= most {
                 return Err(NoPlace::Here);
             }
-            let all = || guests.values().filter(|guest| guest.is(false));
+            let all = || clients.values().filter(|client| client.is(false));
             if all().count() >= limits.unproved {
                 let (most, oldest) = crowded(all()).ok_or(NoPlace::Here)?;
                 if most <= unproved {
@@ -185,7 +186,7 @@ impl Places {
             }
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let guest = Arc::new(Guest {
+        let client = Arc::new(Client {
             client: client.to_owned(),
             source,
             since: Instant::now(),
@@ -194,20 +195,20 @@ impl Places {
             dropped: AtomicBool::new(false),
             stirred: AtomicU64::new(0),
         });
-        guests.insert(id, guest.clone());
-        Ok(Place { places: self.clone(), id, guest })
+        clients.insert(id, client.clone());
+        Ok(Place { places: self.clone(), id, client })
     }
 
-    /// A place among the proved for one of them. Where there is none, one who has done nothing for longer than the
-    /// time of grace gives way, of the source that has most, to one whose source has fewer.
-    fn prove(&self, guest: &Guest) -> bool {
-        let guests = self.guests();
-        let all = || guests.values().filter(|guest| guest.is(true));
-        if guest.is_dropped() {
+    /// A slot for a proved client. If there is none, one that has been idle for longer than the grace time, of
+    /// the source with the most, is dropped for one whose source has fewer.
+    fn prove(&self, client: &Client) -> bool {
+        let clients = self.clients();
+        let all = || clients.values().filter(|client| client.is(true));
+        if client.is_dropped() {
             return false;
         }
         if all().count() >= self.limits.sessions {
-            let theirs = all().filter(|other| other.source == guest.source).count();
+            let theirs = all().filter(|other| other.source == client.source).count();
             let idle = |source: Option<Source>| {
                 let of = all().filter(move |other| other.source == source);
                 of.max_by_key(|other| other.idle()).filter(|o| o.idle() >= self.limits.grace)
@@ -216,99 +217,99 @@ impl Places {
             all().for_each(|other| *counts.entry(other.source).or_default() += 1);
             let more = counts.into_iter().filter(|(_, count)| *count > theirs);
             let longest = more
-                .filter_map(|(source, count)| idle(source).map(|guest| (count, guest)))
-                .max_by_key(|(count, guest)| (*count, guest.idle()));
+                .filter_map(|(source, count)| idle(source).map(|client| (count, client)))
+                .max_by_key(|(count, client)| (*count, client.idle()));
             match longest {
                 Some((_, other)) => other.drop_it(),
                 None => return false,
             }
         }
-        guest.proved.store(true, Ordering::SeqCst);
+        client.proved.store(true, Ordering::SeqCst);
         true
     }
 
-    /// Who is there, and for how long; where others come from is not for everybody.
+    /// The connected clients, and for how long; addresses are not shown to everyone.
     pub(super) fn roster(&self, addresses: bool) -> String {
         use fmt::Write as _;
         let mut text = String::new();
-        for (guest, number) in self.guests().values().zip(1..) {
-            let who = if addresses { guest.client.clone() } else { format!("client {number}") };
-            let _ = writeln!(text, "{who:<24} {} s", guest.since.elapsed().as_secs());
+        for (client, number) in self.clients().values().zip(1..) {
+            let who = if addresses { client.client.clone() } else { format!("client {number}") };
+            let _ = writeln!(text, "{who:<24} {} s", client.since.elapsed().as_secs());
         }
         text
     }
 
-    /// Tells all that it is over.
+    /// Tells all clients that the server ends.
     pub(super) fn stop(&self, signal: i32) {
-        for guest in self.guests().values() {
-            guest.stop.raise(signal);
+        for client in self.clients().values() {
+            client.stop.raise(signal);
         }
     }
 }
 
-/// The oldest of the source that has most of these, and how many that are.
-fn crowded<'a>(guests: impl Iterator<Item = &'a Arc<Guest>>) -> Option<(usize, &'a Arc<Guest>)> {
-    let mut sources: BTreeMap<_, (usize, &Arc<Guest>)> = BTreeMap::new();
-    for guest in guests {
-        sources.entry(guest.source).or_insert((0, guest)).0 += 1;
+/// The oldest client of the source that has most of these, and how many that source has.
+fn crowded<'a>(clients: impl Iterator<Item = &'a Arc<Client>>) -> Option<(usize, &'a Arc<Client>)> {
+    let mut sources: BTreeMap<_, (usize, &Arc<Client>)> = BTreeMap::new();
+    for client in clients {
+        sources.entry(client.source).or_insert((0, client)).0 += 1;
     }
     sources.into_values().max_by_key(|(count, oldest)| (*count, oldest.since.elapsed()))
 }
 
-/// A guest's place; he is gone when it is dropped.
+/// A client's slot; dropping it disconnects the client.
 #[derive(Debug)]
 pub struct Place {
     places: Arc<Places>,
     id: u64,
-    guest: Arc<Guest>,
+    client: Arc<Client>,
 }
 
 impl Place {
-    /// He has proved himself; false if there is no place for him among those.
+    /// The client has proved itself; false if there is no slot for it.
     pub fn prove(&self) -> bool {
         if self.is_proved() {
             return true;
         }
-        let has_place = self.places.prove(&self.guest);
+        let has_place = self.places.prove(&self.client);
         if !has_place {
-            self.guest.drop_it();
+            self.client.drop_it();
         }
         has_place
     }
 
-    /// Whether he has.
+    /// Whether it has proved itself.
     pub fn is_proved(&self) -> bool {
-        self.guest.proved.load(Ordering::SeqCst)
+        self.client.proved.load(Ordering::SeqCst)
     }
 
-    /// Whether he has lost the place to somebody else, or found none.
+    /// Whether it has lost its slot, or found none.
     pub fn is_dropped(&self) -> bool {
-        self.guest.is_dropped()
+        self.client.is_dropped()
     }
 
-    /// How much time is left to prove himself, or to be dropped; none if there is no such limit.
+    /// Time left to prove itself, or to be dropped; none if there is no limit.
     pub fn left(&self) -> Option<Duration> {
         if self.is_dropped() {
             return Some(Duration::ZERO);
         }
         let grace = self.places.limits.grace;
-        (!self.is_proved()).then(|| grace.saturating_sub(self.guest.since.elapsed()))
+        (!self.is_proved()).then(|| grace.saturating_sub(self.client.since.elapsed()))
     }
 
-    /// Something is done for him.
+    /// Activity begins.
     pub(super) fn works(&self) {
-        self.guest.stirred.store(u64::MAX, Ordering::Relaxed);
+        self.client.stirred.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// It is done.
+    /// Activity ends.
     pub(super) fn rests(&self) {
-        let now = self.guest.since.elapsed().as_millis();
-        self.guest.stirred.store(u64::try_from(now).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let now = self.client.since.elapsed().as_millis();
+        self.client.stirred.store(u64::try_from(now).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.guests().remove(&self.id);
+        self.places.clients().remove(&self.id);
     }
 }

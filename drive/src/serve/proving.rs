@@ -1,12 +1,12 @@
-//! What a client does to prove that it is one.
+//! How a client proves itself.
 
 use super::places::{NoPlace, Place};
 use super::session::Session;
 use wetstring_proto::file::{Reply, Request, Store};
 use wetstring_proto::kermit::command::ServerCommand;
 
-/// A session that sees when its client has proved itself: by a login where users are known, elsewhere by a command
-/// that makes sense.
+/// A session that notices when its client has proved itself: by a login where users are known, elsewhere by a
+/// valid command.
 pub(super) struct Proving<'a> {
     session: Session,
     place: &'a Place,
@@ -31,7 +31,7 @@ impl Store for Proving<'_> {
         if !self.place.is_proved() && !self.needs_login && makes_sense() && !self.place.prove() {
             return no_place(answer);
         }
-        // What it says of a command is lent by nobody.
+        // The session's command texts are not borrowed from here.
         let request = Request::Serve { kind, words, files, answer: &mut *answer };
         let reply = match self.session.answer(request) {
             Reply::Said(len) => Reply::Said(len),

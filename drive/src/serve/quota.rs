@@ -1,12 +1,12 @@
-//! How much clients may store and be sent, counted byte by byte while it moves.
+//! How much clients may store and be sent, counted byte by byte.
 //!
 //! ```text
 //! a write, a copy, a text, a file read -> Meter --> the session's account, and its quota
-//!                                               '-> the user's, which all his sessions share
+//!                                               '-> the user's, shared by all sessions of the user
 //! ```
 //!
-//! What is counted is what the files get and what is taken from them: a few bytes on the line can be many in a
-//! file. An account is never given anything back: deleting makes no room in it.
+//! The count is of bytes written to and read from files: a few bytes on the line can be many in a file. An
+//! account is never credited: deleting files frees no quota.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,19 +15,19 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wetstring_proto::file::StoreError;
 
-/// Where bytes go.
+/// Direction of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Direction {
     /// Into the tree.
     Stored,
     /// To the client.
     Sent,
 }
 
-/// How many bytes may go.
+/// Maximum bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Quota {
-    /// Both ways together.
+    /// Both directions together.
     pub moved: Option<u64>,
     /// Into the tree.
     pub stored: Option<u64>,
@@ -35,12 +35,12 @@ pub struct Quota {
     pub sent: Option<u64>,
 }
 
-/// What stays free on the file system whatever clients want.
+/// File system space that stays free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeepFree {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// So much of all there is, in hundredths.
+    /// This share of the total, in hundredths.
     Percent(u8),
 }
 
@@ -49,14 +49,13 @@ pub enum KeepFree {
 pub struct Quotas {
     /// Of each session.
     pub session: Quota,
-    /// Of each user, over all his sessions as long as the server runs. Who does not log in is the same user
-    /// as everybody else who does not.
+    /// Of each user, over all sessions while the server runs. Clients that do not log in are one user.
     pub user: Quota,
-    /// What is not for clients.
+    /// Space not available to clients.
     pub keep_free: Option<KeepFree>,
 }
 
-/// A quota that is passed.
+/// An exceeded quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Over {
     whose: &'static str,
@@ -68,7 +67,7 @@ pub struct Over {
 impl fmt::Display for Over {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { whose, what, most, left } = self;
-        write!(f, "Quota of this {whose}: {most} bytes may be {what}, {left} are left")
+        write!(f, "Quota of this {whose}: at most {most} bytes may be {what}, {left} left")
     }
 }
 
@@ -86,12 +85,12 @@ impl From<Over> for io::Error {
     }
 }
 
-/// The quota that an error tells of, if it does.
+/// The quota that an error reports, if it does.
 pub(super) fn over(error: &io::Error) -> Option<Over> {
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// What an account has had.
+/// The usage of an account.
 #[derive(Clone, Copy, Default, Debug)]
 struct Moved {
     stored: u64,
@@ -99,26 +98,26 @@ struct Moved {
 }
 
 impl Moved {
-    fn add(&mut self, way: Way, bytes: u64) {
-        let of = match way {
-            Way::Stored => &mut self.stored,
-            Way::Sent => &mut self.sent,
+    fn add(&mut self, direction: Direction, bytes: u64) {
+        let of = match direction {
+            Direction::Stored => &mut self.stored,
+            Direction::Sent => &mut self.sent,
         };
         *of = of.saturating_add(bytes);
     }
 }
 
 impl Quota {
-    /// The limits for bytes on this way, and how much is left of each.
+    /// The limits in this direction, and how much is left of each.
     fn limits(
         self,
-        way: Way,
+        direction: Direction,
         had: Moved,
         whose: &'static str,
     ) -> impl Iterator<Item = Over> + use<> {
-        let one = match way {
-            Way::Stored => (self.stored, had.stored, "stored"),
-            Way::Sent => (self.sent, had.sent, "sent"),
+        let one = match direction {
+            Direction::Stored => (self.stored, had.stored, "stored"),
+            Direction::Sent => (self.sent, had.sent, "sent"),
         };
         let both = (self.moved, had.stored.saturating_add(had.sent), "moved");
         [one, both].into_iter().filter_map(move |(most, had, what)| {
@@ -127,7 +126,7 @@ impl Quota {
     }
 }
 
-/// What users have had since the server began.
+/// Usage of users since the server started.
 #[derive(Default, Debug)]
 pub struct Accounts(Mutex<BTreeMap<Option<String>, Arc<Mutex<Moved>>>>);
 
@@ -141,7 +140,7 @@ impl Accounts {
     }
 }
 
-/// Counts what a session moves.
+/// Counts the bytes of a session.
 #[derive(Debug)]
 pub(super) struct Meter {
     quotas: Quotas,
@@ -156,35 +155,35 @@ impl Meter {
         Self { quotas, accounts, own: Mutex::default(), user }
     }
 
-    /// From now on it is this user's session.
+    /// From now on this is the user's session.
     pub(super) fn is_of(&self, user: Option<&str>) {
         *lock(&self.user) = self.accounts.of(user);
     }
 
-    /// What `with` says of the tightest limit, and the bytes that it wants counted. Nothing else is counted
-    /// meanwhile in these accounts.
-    fn count<T>(&self, way: Way, with: impl FnOnce(Option<Over>) -> (u64, T)) -> T {
+    /// Calls `with` with the tightest limit, and counts the bytes that it returns. These accounts are locked
+    /// meanwhile.
+    fn count<T>(&self, direction: Direction, with: impl FnOnce(Option<Over>) -> (u64, T)) -> T {
         let user = lock(&self.user).clone();
         let (mut own, mut user) = (lock(&self.own), lock(&user));
-        let of_session = self.quotas.session.limits(way, *own, "session");
-        let of_user = self.quotas.user.limits(way, *user, "user");
+        let of_session = self.quotas.session.limits(direction, *own, "session");
+        let of_user = self.quotas.user.limits(direction, *user, "user");
         let (bytes, result) = with(of_session.chain(of_user).min_by_key(|over| over.left));
-        own.add(way, bytes);
-        user.add(way, bytes);
+        own.add(direction, bytes);
+        user.add(direction, bytes);
         result
     }
 
-    /// Counts all of these bytes, or says why they may not go.
-    pub(super) fn take(&self, way: Way, bytes: u64) -> Result<(), Over> {
-        self.count(way, |limit| match limit {
+    /// Counts all of these bytes, or returns the exceeded quota.
+    pub(super) fn take(&self, direction: Direction, bytes: u64) -> Result<(), Over> {
+        self.count(direction, |limit| match limit {
             Some(over) if over.left < bytes => (0, Err(over)),
             _ => (bytes, Ok(())),
         })
     }
 
-    /// Counts as many of them as may go; an error if none may.
-    pub(super) fn take_some(&self, way: Way, bytes: u64) -> Result<u64, Over> {
-        self.count(way, |limit| match limit {
+    /// Counts as many of them as allowed; an error if none is.
+    pub(super) fn take_some(&self, direction: Direction, bytes: u64) -> Result<u64, Over> {
+        self.count(direction, |limit| match limit {
             Some(over) if over.left == 0 && bytes > 0 => (0, Err(over)),
             limit => {
                 let bytes = limit.map_or(bytes, |over| over.left.min(bytes));
@@ -193,23 +192,25 @@ impl Meter {
         })
     }
 
-    /// Counts bytes that go in any case.
-    pub(super) fn add(&self, way: Way, bytes: u64) {
-        self.count(way, |_| (bytes, ()));
+    /// Counts bytes unconditionally.
+    pub(super) fn add(&self, direction: Direction, bytes: u64) {
+        self.count(direction, |_| (bytes, ()));
     }
 
-    /// Whether so many could go now. Nothing is counted.
-    pub(super) fn fits(&self, way: Way, bytes: u64) -> Result<(), Over> {
-        self.count(way, |limit| (0, limit.filter(|over| over.left < bytes).map_or(Ok(()), Err)))
+    /// Whether this many could be counted now. Nothing is counted.
+    pub(super) fn fits(&self, direction: Direction, bytes: u64) -> Result<(), Over> {
+        self.count(direction, |limit| {
+            (0, limit.filter(|over| over.left < bytes).map_or(Ok(()), Err))
+        })
     }
 
-    /// The limits, and what is left of each, for people.
+    /// The limits, and what is left of each, as text.
     pub(super) fn shown(&self) -> String {
         let user = lock(&self.user).clone();
         let (own, user) = (*lock(&self.own), *lock(&user));
-        let all = [Way::Stored, Way::Sent].into_iter().flat_map(|way| {
-            let of_session = self.quotas.session.limits(way, own, "session");
-            of_session.chain(self.quotas.user.limits(way, user, "user"))
+        let all = [Direction::Stored, Direction::Sent].into_iter().flat_map(|direction| {
+            let of_session = self.quotas.session.limits(direction, own, "session");
+            of_session.chain(self.quotas.user.limits(direction, user, "user"))
         });
         let mut lines: Vec<String> = all.map(|over| format!("{over}\n")).collect();
         lines.sort();
@@ -223,7 +224,7 @@ impl Meter {
 }
 
 impl KeepFree {
-    /// How many bytes that are on a file system of so many.
+    /// Its size in bytes, on a file system of this size.
     pub fn bytes(self, total: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -284,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tightest_limit_counts_and_nothing_passes_it() {
+    fn the_tightest_limit_applies() {
         let quotas = Quotas {
             session: "100,sent=30".parse().unwrap(),
             user: "stored=80".parse().unwrap(),
@@ -292,22 +293,22 @@ mod tests {
         };
         let accounts = Arc::new(Accounts::default());
         let meter = Meter::new(quotas, accounts.clone());
-        assert_eq!(meter.take(Way::Stored, 70), Ok(()));
-        let over = meter.take(Way::Stored, 11).unwrap_err();
-        assert_eq!(over.to_string(), "Quota of this user: 80 bytes may be stored, 10 are left");
+        assert_eq!(meter.take(Direction::Stored, 70), Ok(()));
+        let over = meter.take(Direction::Stored, 11).unwrap_err();
+        assert_eq!(over.to_string(), "Quota of this user: at most 80 bytes may be stored, 10 left");
         assert_eq!(StoreError::from(over), StoreError::Quota { most: 80 });
-        assert_eq!(meter.take_some(Way::Stored, 11), Ok(10));
-        assert!(meter.take_some(Way::Stored, 1).is_err());
-        assert_eq!(meter.take_some(Way::Stored, 0), Ok(0));
-        assert_eq!(meter.take_some(Way::Sent, 50), Ok(20), "100 both ways");
-        // Another session of the same user, and one of somebody else.
+        assert_eq!(meter.take_some(Direction::Stored, 11), Ok(10));
+        assert!(meter.take_some(Direction::Stored, 1).is_err());
+        assert_eq!(meter.take_some(Direction::Stored, 0), Ok(0));
+        assert_eq!(meter.take_some(Direction::Sent, 50), Ok(20), "100 both ways");
+        // Another session of the same user, and one of another user.
         let second = Meter::new(quotas, accounts);
-        assert!(second.fits(Way::Stored, 1).is_err());
-        assert_eq!(second.take_some(Way::Sent, 50), Ok(30));
+        assert!(second.fits(Direction::Stored, 1).is_err());
+        assert_eq!(second.take_some(Direction::Sent, 50), Ok(30));
         second.is_of(Some("anna"));
-        assert_eq!(second.take_some(Way::Stored, 500), Ok(70), "100 both ways");
-        second.add(Way::Sent, 1000);
-        assert!(second.fits(Way::Stored, 1).is_err());
+        assert_eq!(second.take_some(Direction::Stored, 500), Ok(70), "100 both ways");
+        second.add(Direction::Sent, 1000);
+        assert!(second.fits(Direction::Stored, 1).is_err());
     }
 
     #[test]

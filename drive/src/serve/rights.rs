@@ -1,109 +1,109 @@
-//! What clients may do: every command by what it does to the files, in one table.
+//! What clients may do: the effects of every command on files, in one table.
 //!
-//! A command is asked for by its name ([`Action`]) and may have several effects ([`Effect`]); each effect needs a
-//! right, whichever command or setting brings it about. [`ROWS`] says which.
+//! A command is requested by its name ([`Action`]) and may have several effects ([`Effect`]); each effect needs
+//! a right, whichever command or setting causes it. [`ROWS`] is the table.
 
 use crate::disk::Collision;
 use wetstring_proto::kermit::command::ServerCommand;
 
-/// What a client may ask for, each of which can be disabled.
+/// What a client may request; each can be disabled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Action {
-    /// To take files from the server.
+    /// Get files from the server.
     Get,
-    /// To give files to the server.
+    /// Send files to the server.
     Send,
-    /// To change the current directory.
+    /// Change the current directory.
     Cd,
-    /// To be told the current directory.
+    /// Show the current directory.
     Pwd,
-    /// To list files.
+    /// List files.
     Directory,
-    /// To delete files.
+    /// Delete files.
     Delete,
-    /// To rename files.
+    /// Rename files.
     Rename,
-    /// To copy files.
+    /// Copy files.
     Copy,
-    /// To have files shown.
+    /// Show files.
     Type,
-    /// To make directories.
+    /// Make directories.
     Mkdir,
-    /// To remove directories.
+    /// Remove directories.
     Rmdir,
-    /// To be told how much room there is.
+    /// Show free space.
     Space,
-    /// To be told who is there.
+    /// Show connected users.
     Who,
-    /// To say something to the person at the server.
+    /// Send a message to the server's operator.
     Message,
-    /// To be told what can be asked for.
+    /// List the available commands.
     Help,
-    /// To be told how it goes.
+    /// Show the server's status.
     Status,
-    /// To change settings.
+    /// Change settings.
     Set,
-    /// To be told variables.
+    /// Query variables.
     Query,
-    /// To set variables.
+    /// Set variables.
     Assign,
-    /// To run commands of the host.
+    /// Run host commands.
     Host,
-    /// To give commands in the server's language.
+    /// Run commands in the server's language.
     Kermit,
-    /// To log in and out.
+    /// Log in and out.
     Login,
-    /// To end the server.
+    /// End the server.
     Finish,
-    /// To end the connection.
+    /// End the connection.
     Bye,
-    /// To end the program.
+    /// End the program.
     Exit,
 }
 
-/// What becomes of files, or what a client learns of them.
+/// An effect on files, or information that a client gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Effect {
-    /// What is in a file is told.
+    /// File contents are disclosed.
     Read,
-    /// Names in a directory are told.
+    /// Names in a directory are disclosed.
     List,
-    /// Another directory becomes the current one.
+    /// The current directory changes.
     Enter,
-    /// A file comes to be where there was none.
+    /// A new file is created.
     Create,
-    /// A file is lost to another that takes its name.
+    /// A file is replaced by another of its name.
     Replace,
-    /// A file gets more behind its end.
+    /// Data is appended to a file.
     Append,
-    /// A file gets another name to make way.
+    /// An existing file is renamed to make way.
     Aside,
-    /// A file or directory gets another name.
+    /// A file or directory is renamed.
     Rename,
-    /// A file is lost.
+    /// A file is deleted.
     Delete,
-    /// A directory comes to be.
+    /// A directory is created.
     MakeDirectory,
-    /// A directory is lost.
+    /// A directory is removed.
     RemoveDirectory,
-    /// A program of the host runs.
+    /// A host program runs.
     Run,
 }
 
 /// A row of the table.
 struct Row {
     effect: Effect,
-    /// It changes what is there, and needs a server that may be written to.
+    /// It changes files, and needs a writable server.
     writes: bool,
-    /// Besides the command that has it, this must not be disabled.
+    /// This must not be disabled, in addition to the command itself.
     needs: Option<Action>,
-    /// Commands that always have it. SEND has others as the collision setting and names say.
+    /// Commands that always have it. SEND has others depending on the collision setting and the names.
     by: &'static [Action],
 }
 
-/// The one table of rights.
+/// The table of rights.
 const ROWS: [Row; 12] = {
     use Action as A;
     use Effect as E;
@@ -138,21 +138,21 @@ impl Effect {
     }
 
     fn row(self) -> &'static Row {
-        // Every effect has a row, which a test looks at.
+        // Every effect has a row; a test checks it.
         ROWS.iter().find(|row| row.effect == self).unwrap_or(&ROWS[0])
     }
 
-    /// Whether it changes what is in the tree.
+    /// Whether it changes the tree.
     pub fn writes(self) -> bool {
         self.row().writes
     }
 
-    /// What must not be disabled for it, besides the command that has it.
+    /// What must not be disabled for it, in addition to the command itself.
     pub fn needs(self) -> Option<Action> {
         self.row().needs
     }
 
-    /// What becomes of a file whose name another takes.
+    /// The effect of a name collision.
     pub fn of(collision: Collision) -> Option<Self> {
         match collision {
             Collision::Rename | Collision::Reject => None,
@@ -206,12 +206,12 @@ impl Action {
         Self::NAMES.iter().find(|(_, action)| *action == self).map_or("", |(name, _)| name)
     }
 
-    /// What it always does, whatever the settings are.
+    /// Its effects under any settings.
     pub fn effects(self) -> impl Iterator<Item = Effect> {
         ROWS.iter().filter(move |row| row.by.contains(&self)).map(|row| row.effect)
     }
 
-    /// Whether it changes what is in the tree.
+    /// Whether it changes the tree.
     pub fn writes(self) -> bool {
         self.effects().any(Effect::writes)
     }
@@ -249,7 +249,7 @@ impl Action {
     }
 }
 
-/// Whether something has this effect where files may be written to (`write`) and these commands are disabled; else
+/// Whether this effect is allowed where files may be written (`write`) and these commands are disabled; else
 /// why not.
 pub(super) fn may(effect: Effect, write: bool, disabled: &[Action]) -> Result<(), String> {
     if effect.writes() && !write {
@@ -274,7 +274,7 @@ mod tests {
         for effect in Effect::all() {
             assert_eq!(effect.row().effect, effect);
             assert_eq!(ROWS.iter().filter(|row| row.effect == effect).count(), 1, "{effect:?}");
-            // What changes files is had by no command that can be used where it is disabled.
+            // No command that changes files can be used where its effect is disabled.
             let covered = effect.needs().is_some() || !effect.writes() || effect == Effect::Create;
             assert!(covered, "{effect:?}");
         }

@@ -1,25 +1,25 @@
-//! What the kernel keeps a session from, should the code that looks at names ever fail: Linux's Landlock binds
-//! the session's thread to the directory that is served.
+//! A second barrier, should the name checks ever fail: Linux's Landlock confines the session's thread to the
+//! served directory.
 
 use super::session::Rules;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// What became of it.
+/// Result of confinement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Sandbox {
-    /// This thread, and those it starts, open nothing outside the root.
+    /// This thread, and those it starts, cannot open anything outside the root.
     Closed,
-    /// They may open what the system's permissions let them; why.
+    /// They can open what the system's permissions allow; the reason.
     Open(String),
 }
 
-/// Binds the calling thread, for good, to what is below the root.
+/// Confines the calling thread permanently to files below the root.
 pub(super) fn enter(root: BorrowedFd<'_>, rules: &Rules) -> Sandbox {
     if rules.host.is_some() || rules.kermit.is_some() {
         return Sandbox::Open("commands of the host are allowed".into());
     }
-    // What is read once and kept.
+    // Read once and cached.
     crate::zone::offset_at(0);
     crate::disk::place::umask();
     match bind(root, rules.write) {
@@ -35,7 +35,7 @@ fn bind(root: BorrowedFd<'_>, writes: bool) -> io::Result<()> {
         RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     };
     let missing = || io::Error::other("this kernel has no Landlock, or an old one");
-    // A kernel that does not know of moves between directories would forbid them all.
+    // A kernel without support for moves between directories would forbid them all.
     let (needed, known) = (AccessFs::from_all(ABI::V2), AccessFs::from_all(ABI::V5));
     let mut allowed = AccessFs::ReadFile | AccessFs::ReadDir;
     if writes {

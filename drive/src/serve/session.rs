@@ -1,6 +1,6 @@
-//! One client's store: does what its commands say, within the rules.
+//! One client's store: executes its commands, within the rules.
 
-use super::quota::{self, Accounts, Meter, Quotas, Way};
+use super::quota::{self, Accounts, Direction, Meter, Quotas};
 use super::rights::{self, Action, Effect};
 use super::tree::{Content, Entry, Place, Tree, shown};
 use super::users::Users;
@@ -32,42 +32,42 @@ mod sheet;
 use search::{Heed, Names, Search, sent_as};
 use sheet::Sheet;
 
-/// What clients may do. By default they may read, and nothing else.
+/// What clients may do. By default they may only read.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// They may change what is there.
+    /// They may change files.
     pub write: bool,
-    /// They may run commands of the host, in this directory.
+    /// They may run host commands in this directory.
     pub host: Option<PathBuf>,
-    /// They may give commands in Kermit's language, which this program runs (`PROGRAM kermit -C
-    /// COMMANDS`) in this directory. Such a command may run one of the host.
+    /// They may run commands in Kermit's language, executed by this program (`PROGRAM kermit -C COMMANDS`) in
+    /// this directory. Such a command may run host commands.
     pub kermit: Option<(PathBuf, PathBuf)>,
-    /// These are disabled.
+    /// Disabled commands.
     pub disabled: Vec<Action>,
-    /// They have to log in, as one of these; without, everybody may come.
+    /// They must log in as one of these users; without, no login is needed.
     pub users: Option<Arc<Users>>,
-    /// What happens to files of the same name, unless a client that may write says otherwise.
+    /// The collision setting, unless a client with write access changes it.
     pub collision: Collision,
-    /// What happens to files that did not come whole.
+    /// What to do with incomplete files.
     pub incomplete: Incomplete,
-    /// Names of files that come lose their directories.
+    /// Received file names lose their directories.
     pub bare_names: bool,
-    /// Files that come with directories in their names are refused.
+    /// Files with directories in their names are refused.
     pub no_directories: bool,
-    /// Each file that is sent is text or bytes as its contents show, unless the client says which.
+    /// Each file is sent as text or binary according to its contents, unless the client says which.
     pub detects: bool,
-    /// What is continued when a client offers to. [`Resume::Part`] is [`Resume::Compared`] here.
+    /// What is resumed on a client's request. [`Resume::Part`] is [`Resume::Compared`] here.
     pub resume: Resume,
-    /// What digests of files that come are made of.
+    /// The digest algorithm for received files.
     pub verify: Verify,
-    /// How much they may store and be sent.
+    /// Quotas.
     pub quotas: Quotas,
-    /// What users have had of it; all sessions of a server share it.
+    /// Usage of the quotas; shared by all sessions of a server.
     pub accounts: Arc<Accounts>,
 }
 
 impl Rules {
-    /// Whether something that has this effect may be done; else why not.
+    /// Whether this effect is allowed; else why not.
     pub(super) fn may(&self, effect: Effect) -> Result<(), String> {
         rights::may(effect, self.write, &self.disabled)
     }
@@ -82,33 +82,33 @@ impl Rules {
     }
 }
 
-/// Takes a line for each thing that was done or refused.
+/// Logs one line per action that was done or refused.
 pub trait Audit: Send + Sync {
     /// `127.0.0.1:4711 user=anna get /a.bin: done, 1234 bytes`, without a date.
     fn note(&self, line: &str);
 }
 
-/// Who is there, as REMOTE WHO shows it: to those who have logged in with addresses.
+/// The connected clients, as REMOTE WHO shows them; with addresses for logged-in users.
 pub(super) type Roster = dyn Fn(bool) -> String + Send + Sync;
 
 /// What is being sent.
 enum Outgoing {
-    /// Text for the screen: what it is called, and what is to be offered.
+    /// Text for the screen: its title, and the offer.
     Screen { title: Vec<u8>, size: u64, text: Box<dyn Content> },
-    /// Files, which are looked for while they are sent.
+    /// Files, which are searched while they are sent.
     Files {
         search: Box<Search>,
         names: Names,
         delete: bool,
-        /// Why the end cannot be a good one, though every file so far was sent.
+        /// Why the transfer cannot end well, although every file so far was sent.
         blemish: Option<StoreError>,
         resume: bool,
-        /// As the client has said.
+        /// As the client requested.
         kind: Option<FileKind>,
     },
 }
 
-/// The file that is being sent.
+/// The file being sent.
 struct Current {
     place: Place,
     name: Vec<u8>,
@@ -124,9 +124,9 @@ pub struct Session {
     rules: Rules,
     audit: Option<Arc<dyn Audit>>,
     roster: Option<Arc<Roster>>,
-    /// Ends what takes long.
+    /// Aborts long commands.
     stop: Option<Signals>,
-    /// The client, for people: `127.0.0.1:4711`.
+    /// The client, as shown to people: `127.0.0.1:4711`.
     client: String,
     address: Option<IpAddr>,
     user: Option<String>,
@@ -134,13 +134,13 @@ pub struct Session {
     outgoing: Option<Outgoing>,
     current: Option<Current>,
     receiving: Option<Box<dyn Store + Send>>,
-    /// The name that was offered last, for the log.
+    /// The last offered name, for the log.
     offered: Vec<u8>,
     took: u64,
-    /// The file that comes has passed a limit: it is not whole, whatever is said later.
+    /// The incoming file has exceeded a limit: it is incomplete, whatever follows.
     broken: Option<StoreError>,
     meter: Arc<Meter>,
-    /// Bytes that were stored since it was looked how much room is left.
+    /// Bytes stored since free space was last checked.
     unlooked: u64,
     options: ReceiveOptions,
     kind: FileKind,
@@ -150,7 +150,7 @@ pub struct Session {
     counts: Counts,
 }
 
-/// What a session has done so far.
+/// Statistics of a session.
 #[derive(Clone, Copy, Default, Debug)]
 struct Counts {
     files_out: u64,
@@ -160,7 +160,7 @@ struct Counts {
     refused: u64,
 }
 
-/// What a command comes to: text, a transfer that follows, or a reason against it.
+/// Result of a command: text, a transfer, or a refusal.
 type Done = Result<Said, String>;
 
 enum Said {
@@ -209,30 +209,30 @@ impl Session {
         }
     }
 
-    /// With these character sets to begin with; what a client sets of them stands there too.
+    /// With these initial character sets; the client's settings are stored there too.
     #[must_use]
     pub fn speaking(self, sets: Sets) -> Self {
         Self { sets: Arc::new(Mutex::new(sets)), ..self }
     }
 
-    /// The character sets of the session, for the one who translates.
+    /// The character sets of the session, for the translator.
     pub fn sets(&self) -> SharedSets {
         self.sets.clone()
     }
 
-    /// Writes down what is done.
+    /// Logs actions.
     #[must_use]
     pub fn audited(self, audit: Arc<dyn Audit>) -> Self {
         Self { audit: Some(audit), ..self }
     }
 
-    /// Ends a long command when one of these has come.
+    /// Aborts a long command when one of these signals arrives.
     #[must_use]
     pub fn heeding(self, stop: Signals) -> Self {
         Self { stop: Some(stop), ..self }
     }
 
-    /// Whether the client has said who it is.
+    /// Whether the client has logged in.
     pub(super) fn is_logged_in(&self) -> bool {
         self.user.is_some()
     }
@@ -241,7 +241,7 @@ impl Session {
         Heed::new(self.stop.clone())
     }
 
-    /// Knows who is there.
+    /// Knows the connected clients.
     #[must_use]
     pub(super) fn knowing(self, roster: Arc<Roster>) -> Self {
         Self { roster: Some(roster), ..self }
@@ -251,7 +251,7 @@ impl Session {
         let Some(audit) = &self.audit else { return };
         let mut line = format!("{} user={} {action}", self.client, self.user_name());
         if !subject.is_empty() {
-            // Names come from the client: nothing in them may look like another line.
+            // Names come from the client: they must not look like another line.
             let _ = write!(line, " {}", subject.escape_ascii());
         }
         let _ = write!(line, ": {result}");
@@ -262,7 +262,7 @@ impl Session {
         self.user.as_deref().unwrap_or("-")
     }
 
-    /// Whether something may be done now; else why not.
+    /// Whether this is allowed now; else why not.
     fn allowed(&self, action: Action) -> Result<(), String> {
         use Action as A;
         let free = matches!(action, A::Login | A::Help | A::Bye | A::Finish);
@@ -298,7 +298,7 @@ impl Session {
         };
         let action = Action::of(&command);
         let done = self.allowed(action).and_then(|()| self.perform(&command));
-        // A password is no subject for a log.
+        // Passwords are not logged.
         let subject = if action == Action::Login { &[][..] } else { commands::subject(&command) };
         match done {
             Err(why) => {
@@ -307,18 +307,18 @@ impl Session {
                 Reply::Denied(put(why.as_bytes(), answer))
             }
             Ok(said) => {
-                // Transfers are noted file by file.
+                // Transfers are logged per file.
                 if !matches!(action, Action::Get | Action::Send) {
                     self.note(action.name(), subject, "done");
                 }
                 match said {
                     Said::Text(text) if text.len() <= answer.len() => {
-                        self.meter.add(Way::Sent, text.len() as u64);
+                        self.meter.add(Direction::Sent, text.len() as u64);
                         Reply::Said(put(&text, answer))
                     }
                     Said::Text(text) => self.show(Vec::new(), text),
                     Said::Screen { title, text } => self.show(title, text),
-                    // How long it will be is not known before it is made.
+                    // Its length is not known before it is produced.
                     Said::Sheet { title, sheet } => {
                         let (size, text) = (u64::MAX, Box::new(sheet));
                         self.outgoing = Some(Outgoing::Screen { title, size, text });
@@ -378,7 +378,7 @@ impl Session {
                     self.outgoing = None;
                     return end;
                 }
-                // Files are missing: this is no good end.
+                // Files are missing: the transfer has not ended well.
                 Err(why) => {
                     self.outgoing = None;
                     self.note("get", b"", &format!("failed, {why}"));
@@ -399,7 +399,7 @@ impl Session {
                     });
                     return self.begin(place, name, &entry, content, (resume, kind));
                 }
-                // It has gone since it was listed, or may not be read.
+                // It was deleted since it was listed, or is not readable.
                 Err(error) => {
                     if error.kind() != io::ErrorKind::NotFound
                         && let Some(Outgoing::Files { blemish, .. }) = &mut self.outgoing
@@ -444,12 +444,12 @@ impl Session {
         let Some(current) = &mut self.current else {
             return Reply::Failed(StoreError::Unsupported);
         };
-        // What was announced is what is sent, though the file may grow.
+        // The announced length is sent, even if the file grows.
         let room = usize::try_from(current.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let want = room.min(into.len());
         let read = match current.content.read(offset, &mut into[..want]) {
-            // What may not go is not sent, and read again if it may later.
-            Ok(len) => self.meter.take_some(Way::Sent, len as u64),
+            // What the quota does not allow is not sent; it is read again if it is allowed later.
+            Ok(len) => self.meter.take_some(Direction::Sent, len as u64),
             Err(error) => return Reply::Failed(store_error(&error)),
         };
         match read {
@@ -462,7 +462,8 @@ impl Session {
         }
     }
 
-    /// The digest of the file that is being sent; what was not sent, because the client had it, is read for it.
+    /// The digest of the file being sent; parts that were not sent, because the client had them, are read for
+    /// it.
     fn digest(&mut self, kind: DigestKind, len: u64) -> Reply<'static> {
         let mut heed = self.heed();
         let Some(current) = &mut self.current else {
@@ -479,7 +480,7 @@ impl Session {
         digest_of(kind, len, read).map_or_else(|e| Reply::Failed(store_error(&e)), Reply::Digest)
     }
 
-    /// A file that was sent is over.
+    /// A file has been sent.
     fn sent(&mut self, mut current: Current, complete: bool) {
         let Some(Outgoing::Files { delete, blemish, .. }) = &mut self.outgoing else { return };
         let place = shown(&current.place);
@@ -492,7 +493,7 @@ impl Session {
             *blemish = Some(StoreError::Kept);
         }
         if !complete {
-            return self.note("get", &place, "not sent whole");
+            return self.note("get", &place, "not sent completely");
         }
         self.counts.files_out += 1;
         self.counts.bytes_out += current.size;
@@ -504,12 +505,12 @@ impl Session {
         }
     }
 
-    /// Why a file may not have the directories of its name: they would be made without the right to.
+    /// Why a file may not have the directories of its name: they would be created without the right to.
     fn barred(&self, name: &[u8]) -> Option<Refusal> {
         let mut parts: Place = name.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
         parts.pop();
         parts.retain(|part| !matches!(&part[..], b"" | b"."));
-        // What leads upwards is for the store to refuse.
+        // Parts that lead upwards are refused by the store.
         if parts.is_empty() || self.rules.bare_names || parts.iter().any(|part| part == b"..") {
             return None;
         }
@@ -520,7 +521,7 @@ impl Session {
         barred.then_some(Refusal::NotPermitted)
     }
 
-    /// A file comes: everything about it is for the store of its directory.
+    /// A file arrives: the store of its directory handles it.
     fn take(&mut self, request: Request<'_>) -> Reply<'_> {
         if let Request::Offer { info } = &request
             && let Some(why) = self.barred(info.name)
@@ -543,7 +544,7 @@ impl Session {
             return Reply::Failed(StoreError::Unsupported);
         };
         let (offer, close, request) = match request {
-            // What has passed a limit is not whole.
+            // A file that exceeded a limit is incomplete.
             Request::Close { verified, .. } if broken.is_some() => {
                 (None, Some(false), Request::Close { complete: false, verified })
             }
@@ -551,7 +552,7 @@ impl Session {
             Request::Offer { ref info } => (Some((info.size, info.resume)), None, request),
             other => (None, None, other),
         };
-        // What it lends does not outlive it, and nothing of that kind is lent here.
+        // Nothing that it borrows outlives it.
         let reply = match receiving.answer(request) {
             Reply::Accept { offset } => Reply::Accept { offset },
             Reply::Refuse(why) => Reply::Refuse(why),
@@ -575,7 +576,7 @@ impl Session {
                 self.counts.bytes_in += self.took;
                 format!("done, {} bytes", self.took)
             }
-            (Reply::Done, Some(false)) => "not received whole".to_owned(),
+            (Reply::Done, Some(false)) => "not received completely".to_owned(),
             _ => return reply,
         };
         let name = std::mem::take(&mut self.offered);
@@ -616,7 +617,7 @@ impl Content for Text {
     }
 }
 
-/// What the beginning of a file looks like.
+/// The beginning of a file, as text.
 fn kind_of(content: &mut dyn Content) -> FileKind {
     let mut start = [0; 8192];
     content.read(0, &mut start).map_or(FileKind::Binary, |len| crate::disk::kind_of(&start[..len]))

@@ -1,4 +1,4 @@
-//! What a server needs of the files behind it, and names in it.
+//! The server's interface to files, and its names.
 
 use crate::disk::{NotDeleted, ReceiveOptions};
 use std::io;
@@ -9,7 +9,7 @@ use wetstring_proto::file::Store;
 /// separator or NUL in it.
 pub type Place = Vec<Vec<u8>>;
 
-/// What stands at a name.
+/// An entry of a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     /// Its name in its directory.
@@ -24,43 +24,43 @@ pub struct Entry {
     pub mode: Option<u32>,
 }
 
-/// A file that is being read.
+/// An open file.
 pub trait Content: Send {
     /// Reads from a position on; 0 is the end.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
-    /// Whether it is not any more what it was when it was opened, where that can be told.
+    /// Whether it has changed since it was opened, where that is known.
     fn changed(&mut self) -> bool {
         false
     }
-    /// Deletes the file, unless it has changed since it was opened, or another has its name.
+    /// Deletes the file, unless it has changed since it was opened, or its name is another file's.
     fn delete(&mut self) -> Result<(), NotDeleted> {
         Err(NotDeleted::Stream)
     }
 }
 
-/// Room in a tree, in bytes.
+/// Space in a tree, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// What still fits.
+    /// Free.
     pub free: u64,
-    /// All there is.
+    /// Total.
     pub total: u64,
 }
 
-/// Is told a name and whether it is a directory's.
+/// Called with a name and whether it is a directory's.
 pub type Found<'f> = dyn FnMut(&[u8], bool) -> io::Result<()> + 'f;
 
-/// Asked before each step of something long, with the bytes that it will store; an error ends it.
+/// Called before each step of a long operation, with the bytes that it will store; an error aborts it.
 pub type Step<'s> = dyn FnMut(u64) -> io::Result<()> + 's;
 
-/// Files behind a server. Several sessions use it at once.
+/// The files of a server. Several sessions use it at once.
 pub trait Tree: Send + Sync {
-    /// What stands at a place; the root is a directory.
+    /// The entry at a place; the root is a directory.
     fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry>;
-    /// Tells each name in a directory and whether it is a directory's, in any order, until that is
-    /// answered with an error, which is then the result.
+    /// Calls `found` with each name in a directory and whether it is a directory's, in any order, until it
+    /// returns an error, which is then the result.
     fn names(&self, place: &[Vec<u8>], found: &mut Found<'_>) -> io::Result<()>;
-    /// What is in a directory, in any order. All of it is in memory: for a few files.
+    /// The entries of a directory, in any order. All are in memory: for small directories.
     fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>> {
         let mut names = Vec::new();
         self.names(place, &mut |name, _| {
@@ -78,7 +78,7 @@ pub trait Tree: Send + Sync {
     }
     /// Opens a file to read it.
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)>;
-    /// A store that takes files into a directory.
+    /// A store that receives files into a directory.
     fn receive(
         &self,
         place: &[Vec<u8>],
@@ -86,24 +86,24 @@ pub trait Tree: Send + Sync {
     ) -> io::Result<Box<dyn Store + Send>>;
     /// Deletes a file.
     fn remove(&self, place: &[Vec<u8>]) -> io::Result<()>;
-    /// Gives a file or directory another name, where there is none of that name. Where that takes long it
-    /// asks `step` again and again whether it should go on.
+    /// Renames a file or directory to a free name. If that takes long, `step` is called repeatedly to ask
+    /// whether to continue.
     fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()>;
-    /// Copies a file to a name that is free, which it has once it is whole. Each byte is asked for first.
+    /// Copies a file to a free name, which it gets once it is complete. `step` is called for each byte first.
     fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()>;
     /// Makes a directory.
     fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()>;
-    /// How much room there is, where that means something.
+    /// The space, where that has a meaning.
     fn room(&self) -> io::Result<Option<Room>>;
-    /// The directory of this machine below which all of it is, if it is in one.
+    /// The local directory that holds the whole tree, if there is one.
     fn root(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
 
-/// The place that a name means from a current directory. The root is `/`, and nothing is above it.
+/// The place of a name relative to a current directory. The root is `/`, and nothing is above it.
 pub fn resolve(current: &[Vec<u8>], name: &[u8]) -> io::Result<Place> {
     if name.contains(&0) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "NUL in a name"));
@@ -118,7 +118,7 @@ pub fn resolve(current: &[Vec<u8>], name: &[u8]) -> io::Result<Place> {
         match part {
             b"" | b"." => {}
             b".." => {
-                // As in a real root, the directory above it is itself; to say no is more honest.
+                // In a real root, the parent of the root is itself; an error is clearer.
                 if place.pop().is_none() {
                     let say = "the name leads out of the server's directory";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, say));
@@ -137,7 +137,7 @@ pub fn shown(place: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Whether a name has wildcards in it that no backslash quotes.
+/// Whether a name has unquoted wildcards.
 pub fn is_pattern(name: &[u8]) -> bool {
     let mut quoted = false;
     name.iter().any(|byte| {
@@ -147,13 +147,13 @@ pub fn is_pattern(name: &[u8]) -> bool {
     })
 }
 
-/// Whether a name matches a pattern: `*`, `?`, `[abc]`, `[a-z]`, `[^a-z]`; a backslash quotes. A name
-/// that begins with a dot is matched by one only, unless `dots`.
+/// Whether a name matches a pattern: `*`, `?`, `[abc]`, `[a-z]`, `[^a-z]`; a backslash quotes. A name that
+/// begins with a dot is matched only by a pattern that does, unless `dots`.
 pub fn matches(pattern: &[u8], name: &[u8], dots: bool) -> bool {
     if !dots && name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
         return false;
     }
-    // The last `*` and where it began to match: to go back to, once.
+    // The last `*` and where its match began, for backtracking once.
     let (mut p, mut n) = (0, 0);
     let mut star = None;
     while n < name.len() {
@@ -183,8 +183,8 @@ pub fn matches(pattern: &[u8], name: &[u8], dots: bool) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// Whether a byte is in the class at the start of the pattern, and how long that is; `None` if it
-/// does not end.
+/// Whether a byte is in the class at the start of the pattern, and the length of the class; `None` if it does
+/// not end.
 fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
     let inverted = matches!(pattern.get(1), Some(b'^' | b'!'));
     let from = 1 + usize::from(inverted);
@@ -203,8 +203,8 @@ fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
     Some((hit != inverted, end + 1))
 }
 
-/// The names in a list as GET has it, as they are written: separated by blanks outside of braces and
-/// quotes. What each may mean, [`readings`] says.
+/// The names in a list as in GET, as written: separated by blanks outside braces and quotes. [`readings`] says
+/// what each may mean.
 pub fn words(list: &[u8]) -> Vec<&[u8]> {
     let mut words = Vec::new();
     let mut rest = list;
@@ -215,15 +215,15 @@ pub fn words(list: &[u8]) -> Vec<&[u8]> {
     words
 }
 
-/// The first of them, and what follows it.
+/// The first name, and the rest.
 pub fn word(list: &[u8]) -> Option<(&[u8], &[u8])> {
     let list = list.trim_ascii_start();
     (!list.is_empty()).then(|| list.split_at(word_len(list)))
 }
 
-/// The length of the word at the start of a list.
+/// Length of the word at the start of a list.
 fn word_len(list: &[u8]) -> usize {
-    // A quote that nothing closes is part of a name.
+    // An unclosed quote is part of a name.
     if list.first() == Some(&b'"') {
         let ends = |at: usize| list[at] == b'"' && matches!(list.get(at + 1), None | Some(b' '));
         if let Some(end) = (1..list.len()).find(|at| ends(*at)) {
@@ -241,7 +241,7 @@ fn word_len(list: &[u8]) -> usize {
             _ => {}
         }
     }
-    // The same of a brace.
+    // The same for a brace.
     match list.iter().position(|byte| *byte == b' ') {
         Some(blank) if depth > 0 => blank,
         _ => list.len(),
@@ -273,8 +273,8 @@ fn closes_last(name: &[u8]) -> bool {
     false
 }
 
-/// Without the backslashes that quote what is special in lists and patterns; before a letter a
-/// backslash is part of the name.
+/// Without the backslashes that quote special characters in lists and patterns; before a letter a backslash is
+/// part of the name.
 pub fn unescaped(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name.iter().copied();
@@ -288,14 +288,14 @@ pub fn unescaped(name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Which names a word of a list may be, the likeliest first: as it is; without what groups it; without
-/// what quotes in it; without braces in its middle, as in `dir/{a b}`.
+/// The names that a word of a list may be, most likely first: literal; ungrouped; unquoted; without braces in
+/// the middle, as in `dir/{a b}`.
 pub fn readings(word: &[u8]) -> Vec<Vec<u8>> {
     let inner = ungrouped(word);
     distinct([word.to_vec(), inner.to_vec(), unescaped(inner), unescaped(&unbraced(inner))])
 }
 
-/// Which patterns it may be. What quotes stays: it may quote a wildcard.
+/// The patterns it may be. Quotes stay: they may quote a wildcard.
 pub fn patterns(word: &[u8]) -> Vec<Vec<u8>> {
     let inner = ungrouped(word);
     let mut all = distinct([word.to_vec(), inner.to_vec(), unbraced(inner)]);
@@ -313,7 +313,7 @@ fn distinct<const N: usize>(names: [Vec<u8>; N]) -> Vec<Vec<u8>> {
     all
 }
 
-/// Without the braces that nothing quotes.
+/// Without unquoted braces.
 fn unbraced(name: &[u8]) -> Vec<u8> {
     let mut quoted = false;
     let keep = |byte: &&u8| {

@@ -1,4 +1,4 @@
-//! Who may come in: names and passwords, and what it costs to guess.
+//! Logins: names and passwords, and the cost of guessing.
 //!
 //! The file has a line for each user: `name:$argon2id$...`, the password's hash in the usual form
 //! (PHC string). Empty lines and those that begin with `#` are passed over.
@@ -17,25 +17,25 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Names, hashes of passwords, and who has guessed wrongly.
+/// Names, password hashes, and wrong guesses.
 #[derive(Debug)]
 pub struct Users {
     hashes: BTreeMap<Vec<u8>, String>,
-    /// For names that nobody has, so that they take as long.
-    nobody: String,
+    /// A hash for unknown names, so that they take as long.
+    dummy: String,
     guesses: Guesses,
-    /// The beginning of its time.
+    /// Start of its clock.
     epoch: Instant,
-    /// Held while a password is judged, which takes 19 MiB: one at a time.
+    /// Held while a password is checked, which takes 19 MiB: one at a time.
     judging: Mutex<()>,
 }
 
-/// Why somebody does not come in.
+/// Why a login fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotLoggedIn {
     /// Name or password is wrong.
     Wrong,
-    /// Too many were wrong: no try is judged for so long.
+    /// Too many wrong passwords: no attempt is checked for this long.
     Wait(Duration),
 }
 
@@ -45,7 +45,7 @@ impl Users {
         Self::parse(&std::fs::read_to_string(path)?)
     }
 
-    /// Reads the text of such a file.
+    /// Parses the text of such a file.
     pub fn parse(text: &str) -> io::Result<Self> {
         let mut hashes = BTreeMap::new();
         let mut costs = Params::default();
@@ -60,24 +60,24 @@ impl Users {
             };
             let (name, hash) = line.split_once(':').ok_or_else(|| bad("no colon"))?;
             let read = PasswordHash::new(hash).and_then(|hash| Params::try_from(&hash));
-            let own = read.map_err(|_| bad("something else than an argon2 hash"))?;
+            let own = read.map_err(|_| bad("another format than an argon2 hash"))?;
             if hashes.is_empty() || work(&own) > work(&costs) {
                 costs = own;
             }
             hashes.insert(name.trim().as_bytes().to_vec(), hash.to_owned());
         }
-        let nobody = hash_by(b"nobody has this password", costs)?;
+        let dummy = hash_by(b"nobody has this password", costs)?;
         let (guesses, judging) = (Guesses::new(Pace::default()), Mutex::default());
-        Ok(Self { hashes, nobody, guesses, epoch: Instant::now(), judging })
+        Ok(Self { hashes, dummy, guesses, epoch: Instant::now(), judging })
     }
 
-    /// The same, with another distance from a wrong password to the next try; those after more of them grow with it.
+    /// The same, with another delay after the first wrong password; later delays scale with it.
     #[must_use]
     pub fn with_delay(self, first: Duration) -> Self {
         Self { guesses: Guesses::new(Pace::of(first)), ..self }
     }
 
-    /// Whether somebody comes in. It takes its time, and more if he does not; less if it is all over.
+    /// Whether a login is right. It takes its time, and more if it is wrong; less if the server ends.
     pub fn admit(
         &self,
         from: Option<IpAddr>,
@@ -92,7 +92,7 @@ impl Users {
         let known = self.hashes.get(name);
         let right = {
             let _alone = self.judging.lock().unwrap_or_else(PoisonError::into_inner);
-            let hash = PasswordHash::new(known.unwrap_or(&self.nobody));
+            let hash = PasswordHash::new(known.unwrap_or(&self.dummy));
             hash.is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok())
         };
         if right && known.is_some() {
@@ -100,12 +100,12 @@ impl Users {
             return Ok(());
         }
         self.guesses.failed(knock);
-        // Counted from before it was judged, so that the answer does not tell how long that took.
+        // From before the check, so that the answer does not reveal how long that took.
         self.wait_until(knock.at + self.guesses.pace().first, stop);
         Err(NotLoggedIn::Wrong)
     }
 
-    /// Waits, or until it is all over.
+    /// Waits, or until the server ends.
     fn wait_until(&self, at: Duration, stop: Option<&Signals>) {
         let left = at.saturating_sub(self.epoch.elapsed());
         match stop {
@@ -118,7 +118,7 @@ impl Users {
     }
 }
 
-/// Memory times passes: what it costs to judge by such a hash.
+/// Memory times passes: the cost of checking such a hash.
 fn work(costs: &Params) -> u64 {
     u64::from(costs.m_cost()) * u64::from(costs.t_cost())
 }

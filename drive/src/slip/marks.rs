@@ -1,11 +1,11 @@
-//! Reads what termios marks (PARMRK, POSIX 11.2.2): damaged characters among the bytes of a serial port.
+//! Parses termios marks (PARMRK, POSIX 11.2.2): damaged characters among the bytes of a serial port.
 //!
 //! ```text
 //! FF FF    the byte FF
 //! FF 00 c  the character c came with a framing or parity error; c is 00 for a break
 //! ```
 
-/// What the bytes so far were the beginning of.
+/// Parser state.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Marks(State);
 
@@ -13,18 +13,18 @@ pub(super) struct Marks(State);
 enum State {
     #[default]
     Plain,
-    /// Behind FF.
+    /// After FF.
     Mark,
-    /// Behind FF 00.
+    /// After FF 00.
     Damage,
 }
 
-/// A part of what was read.
+/// A part of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Piece<'a> {
-    /// These bytes came.
+    /// Undamaged bytes.
     Bytes(&'a [u8]),
-    /// Here was one that came damaged.
+    /// A damaged character.
     Damaged,
 }
 
@@ -40,7 +40,7 @@ impl Marks {
             }
             (State::Mark, 0xFF) => (1, State::Plain, Some(Piece::Bytes(&bytes[..1]))),
             (State::Mark, 0) => (1, State::Damage, None),
-            // No driver says this; something has gone wrong in any case.
+            // No driver sends this; an error in any case.
             (State::Mark | State::Damage, _) => (1, State::Plain, Some(Piece::Damaged)),
         };
         self.0 = state;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_that_is_doubled_as_drivers_do_comes_back() {
+    fn every_escaped_byte_round_trips() {
         let bytes: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
         let doubled: Vec<u8> =
             bytes.iter().flat_map(|byte| vec![*byte; 1 + usize::from(*byte == 0xFF)]).collect();

@@ -1,13 +1,12 @@
-//! IP over a line: the loop that turns a SLIP link between a port and what speaks IP here.
+//! IP over a line: the loop that runs a SLIP link between a port and local IP.
 //!
 //! ```text
 //! TUN interface, or    packets    [slip::Link]    bytes    Port <-> line
 //! user-space stack  <---------->  queue, VJ    <-------->
 //! ```
 //!
-//! One thread waits in `poll`. Packets of this machine are taken as they come and wait in the link's
-//! queue, where the urgent ones overtake; the port's buffer is kept short where the rate is known.
-//! A line that is lost is opened again.
+//! One thread waits in `poll`. Local packets are taken as they come and wait in the link's queue, where urgent
+//! ones overtake; the port's buffer is kept short where the rate is known. A line that is lost is reopened.
 
 mod marks;
 mod tun;
@@ -27,103 +26,103 @@ use wetstring_proto::slip::{BadConfig, Config, Link};
 
 pub use tun::{Net, Tun, TunConfig};
 
-/// Bytes that are read from the port at a time.
+/// Bytes read from the port at a time.
 const READ: usize = 4096;
-/// Room for a packet of this machine; none is longer than the MTU, of which 1500 is the most.
+/// Buffer for a local packet; none is longer than the MTU, which is at most 1500.
 const PACKET: usize = 2048;
-/// Packets of this machine that are taken in one turn, so that the line gets its turn as well.
+/// Local packets taken in one turn, so that the line is served as well.
 const PACKETS: usize = 64;
-/// How long a port of a known rate is left alone after it had a few bytes: drivers wake us for each of
-/// them, at 3 Mb/s ten thousand times a second. No person notices so much.
+/// How long a port of a known rate is not polled after it had a few bytes: drivers wake us for each of them, at
+/// 3 Mb/s ten thousand times a second. The delay is not noticeable.
 const REST: Duration = Duration::from_millis(1);
-/// How long a line that was lost is left alone before it is opened again: at first, and at most.
+/// Delay before a lost line is reopened: initial, and maximum.
 const RETRY: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
-/// A line that was away for longer has packets waiting that nobody wants any more.
+/// After a longer outage the queued packets are stale.
 const STALE: Duration = Duration::from_secs(5);
 
-/// What speaks IP on this machine.
+/// The local IP side.
 #[derive(Debug)]
 pub enum Inside {
     /// A network interface.
     Tun(Tun),
-    /// A stack of our own.
+    /// Our own stack.
     Stack(Box<Stack>),
 }
 
-/// Pings to be sent.
+/// Pings to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ping {
-    /// To whom.
+    /// Destination.
     pub to: Ipv4Addr,
-    /// How many; the run ends after them. `None`: without end.
+    /// How many; the run ends after them. `None`: unlimited.
     pub count: Option<u32>,
-    /// How long from one to the next.
+    /// Interval.
     pub every: Duration,
 }
 
-/// How a run is to go.
+/// Options of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// The link.
     pub link: Config,
-    /// It ends when one comes.
+    /// A signal ends it.
     pub signals: Option<&'a Signals>,
-    /// Pings, if a stack is inside.
+    /// Pings, with our own stack.
     pub ping: Option<Ping>,
-    /// How often [`News::Statistics`] come.
+    /// Interval of [`News::Statistics`].
     pub statistics: Option<Duration>,
 }
 
-/// What happens while it runs.
+/// Events.
 #[derive(Debug)]
 pub enum News<'a> {
-    /// The line is open; again, if it was lost.
+    /// The line is open; reopened, if it was lost.
     Up {
         /// It had been lost.
         again: bool,
     },
-    /// The line is lost, for this reason; it will be opened again.
+    /// The line is lost, for this reason; it will be reopened.
     Lost(&'a str),
-    /// It could not be opened yet.
+    /// Reopening failed.
     NotYet(&'a OpenError),
-    /// The other end compresses, and so do we from now on.
+    /// The peer compresses, and so do we from now on.
     Compressing,
     /// A ping was answered.
     Pong(Answer),
-    /// It is time to tell how it goes.
+    /// Statistics are due.
     Statistics(&'a Link<Vec<u8>>),
 }
 
 /// Why it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// This signal came.
+    /// A signal arrived.
     Signal(i32),
-    /// The last ping was sent and had its time.
+    /// The last ping was sent and its timeout has passed.
     Done,
-    /// The line has closed and cannot be opened again.
+    /// The line has closed and cannot be reopened.
     Closed,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug)]
 pub struct Outcome {
     /// Why it ended.
     pub stop: Stop,
-    /// The link with all that it has counted.
+    /// The link with its statistics.
     pub link: Link<Vec<u8>>,
-    /// Pings that were sent, and answers.
+    /// Pings sent, and answers.
     pub pings: [u32; 2],
-    /// How long it ran.
+    /// Duration.
     pub elapsed: Duration,
 }
 
-/// Why it could not go on.
+/// A fatal error.
 #[derive(Debug)]
 pub enum Failure {
     /// The settings of the link.
     Config(BadConfig),
-    /// The line could not be opened at the beginning.
+    /// The line could not be opened at the start.
     Line(OpenError),
     /// Waiting, or reading from the network interface.
     Io(io::Error),
@@ -135,13 +134,13 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Carries IP between `inside` and the line that `open` opens, until the plan says that it is over.
+/// Carries IP between `inside` and the line that `open` opens, until the plan ends it.
 ///
-/// `open` is called again when the line is lost; it says `None` if that cannot be.
+/// `open` is called again when the line is lost; it returns `None` if that is not possible.
 ///
 /// # Errors
 ///
-/// See [`Failure`]. A line that is lost later is none.
+/// See [`Failure`]. A line lost later is not an error.
 pub fn run(
     plan: &Plan<'_>,
     inside: &mut Inside,
@@ -172,12 +171,12 @@ pub fn run(
     Ok(Outcome { stop, link: run.link, pings: run.pings, elapsed })
 }
 
-/// The line now.
+/// The open line.
 enum Line {
-    /// It is not open yet, or cannot be opened any more.
+    /// Not open yet, or cannot be reopened.
     Closed,
     Open(Box<dyn Port>),
-    /// It was lost then; it will be tried again then.
+    /// It was lost at that time; the next attempt is due at that time.
     Lost {
         since: Duration,
         retry: Duration,
@@ -191,15 +190,15 @@ struct Run<'a> {
     link: Link<Vec<u8>>,
     clock: Clock,
     line: Line,
-    /// The port marks damaged characters in what is read.
+    /// The port marks damaged characters in its data.
     marks: Option<Marks>,
-    /// The port is not read before.
+    /// The port is not read before this time.
     next_read: Duration,
     pings: [u32; 2],
     next_ping: Duration,
     next_statistics: Duration,
     compressing: bool,
-    /// The port may take something.
+    /// The port may be writable.
     writable: bool,
 }
 
@@ -238,7 +237,7 @@ impl Run<'_> {
         }
     }
 
-    /// The last ping was sent, and its answer has had its time.
+    /// The last ping was sent, and its timeout has passed.
     fn is_over(&self) -> bool {
         let now = self.elapsed();
         self.plan.ping.is_some_and(|ping| {
@@ -247,7 +246,7 @@ impl Run<'_> {
         })
     }
 
-    /// Opens a line that was lost, if it is time. False if that cannot be any more.
+    /// Reopens a lost line, if due. False if that is no longer possible.
     fn reopen(&mut self, open: Opener<'_>, news: &mut dyn FnMut(News<'_>)) -> bool {
         let now = self.elapsed();
         let Line::Lost { since, retry, wait } = self.line else {
@@ -277,7 +276,7 @@ impl Run<'_> {
     }
 
     fn opened(&mut self, mut port: Box<dyn Port>) {
-        // A port that cannot, or will not, tells of no damage; that is no reason not to use it.
+        // A port that cannot report damage can still be used.
         self.marks = matches!(port.mark_damage(), Ok(true)).then(Marks::default);
         self.line = Line::Open(port);
         self.writable = true;
@@ -290,7 +289,7 @@ impl Run<'_> {
         news(News::Lost(why));
     }
 
-    /// Moves what can be moved; whether there may be more at once.
+    /// Moves what can be moved; returns whether there may be more at once.
     fn turn(&mut self, news: &mut dyn FnMut(News<'_>)) -> io::Result<bool> {
         let came = self.read(news);
         let took = self.take()?;
@@ -309,7 +308,7 @@ impl Run<'_> {
         let len = match port.read(&mut room) {
             Ok(None) => return false,
             Ok(Some(0)) => {
-                self.lost("the other end has closed it", news);
+                self.lost("the peer has closed it", news);
                 return true;
             }
             Ok(Some(len)) => len,
@@ -338,7 +337,7 @@ impl Run<'_> {
         is_full
     }
 
-    /// Gives the inside the packets in bytes of the line.
+    /// Decodes bytes of the line into packets for the inside.
     fn came(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (used, packet) = self.link.receive(bytes);
@@ -364,7 +363,7 @@ impl Run<'_> {
                 let mut room = [0; PACKET];
                 for _ in 0..PACKETS {
                     let Some(len) = tun.read(&mut room)? else { return Ok(false) };
-                    // What does not wait is counted by the link.
+                    // The link counts dropped packets.
                     let _ = self.link.put(now, &room[..len]);
                 }
                 Ok(true)
@@ -435,7 +434,7 @@ impl Run<'_> {
         }
     }
 
-    /// When something is due by itself, from now on.
+    /// Time until the next internal event.
     fn rest(&mut self) -> Option<Duration> {
         let (now, elapsed) = (self.now(), self.elapsed());
         let until = |at: Duration| at.saturating_sub(elapsed);
@@ -484,7 +483,7 @@ impl Run<'_> {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        // A port that tells by time is tried again after it.
+        // A port that paces by time is tried again after it.
         self.writable |= output.is_none_or(|at| !fds[at].revents().is_empty());
         Ok(())
     }

@@ -9,11 +9,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::str::FromStr;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// Packets that the system keeps for us between two turns. The line's own queue, which knows
-/// classes, is where packets are to wait.
+/// Packets queued by the system between two turns. Packets should wait in the line's own queue, which has
+/// classes.
 const QUEUE: u32 = 50;
 
-/// Addresses behind the line: `192.168.7.0/24`, `default`.
+/// Addresses reached over the line: `192.168.7.0/24`, `default`.
 ///
 /// ```
 /// use wetstring_drive::slip::Net;
@@ -24,7 +24,7 @@ const QUEUE: u32 = 50;
 pub struct Net {
     /// One of its addresses.
     pub address: Ipv4Addr,
-    /// Bits that all have in common, 0 to 32.
+    /// Prefix length, 0 to 32.
     pub prefix: u8,
 }
 
@@ -52,22 +52,22 @@ impl fmt::Display for Net {
     }
 }
 
-/// What an interface is to be.
+/// Settings of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TunConfig {
     /// Its name, such as `sl0`; without, the system chooses.
     pub name: Option<String>,
     /// Our address.
     pub local: Ipv4Addr,
-    /// The address of the other end, which is reached through it.
+    /// The address of the peer, which is reached through it.
     pub remote: Ipv4Addr,
-    /// Longest packet, in bytes.
+    /// MTU, in bytes.
     pub mtu: u16,
-    /// What else is reached through it.
+    /// Further routes.
     pub routes: Vec<Net>,
 }
 
-/// A network interface. It goes when this is dropped.
+/// A network interface. It is removed when dropped.
 pub struct Tun {
     device: SyncDevice,
     name: String,
@@ -80,11 +80,11 @@ impl fmt::Debug for Tun {
 }
 
 impl Tun {
-    /// Makes it, with its addresses and routes, and brings it up.
+    /// Creates it, with its addresses and routes, and brings it up.
     ///
     /// # Errors
     ///
-    /// Without the right to do it (CAP_NET_ADMIN), a name or an address that is in use.
+    /// Without the privilege (CAP_NET_ADMIN), or with a name or address that is in use.
     pub fn make(config: &TunConfig) -> Result<Self, OpenError> {
         let shown = config.name.as_deref().unwrap_or("an interface");
         let failed = |error: io::Error| OpenError::io(format!("make {shown}"), error);
@@ -112,21 +112,21 @@ impl Tun {
         Ok(Self { device, name })
     }
 
-    /// What the system calls it.
+    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Wait on this for packets.
+    /// Poll this for packets.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
 
-    /// The next packet of this machine, if there is one.
+    /// The next local packet, if any.
     pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         match rustix::io::read(self.fd(), into) {
             Ok(len) => Ok(Some(len)),
-            // An interface that is down has nothing to say.
+            // An interface that is down has no packets.
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR | rustix::io::Errno::IO) => {
                 Ok(None)
             }
@@ -134,7 +134,7 @@ impl Tun {
         }
     }
 
-    /// A packet for this machine. What it does not take is lost, as on any network.
+    /// A packet for this machine. What it does not accept is lost, as on any network.
     pub(super) fn write(&self, packet: &[u8]) {
         let _ = rustix::io::write(self.fd(), packet);
     }

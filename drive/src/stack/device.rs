@@ -1,5 +1,4 @@
-//! What smoltcp takes for its network interface: packets that came from the line, and packets that
-//! are to go there.
+//! smoltcp's network interface: packets received from the line, and packets to be sent.
 
 use super::fragments::{self, FragmentCounts, Fragments};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
@@ -8,14 +7,14 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// Packets of each direction that may wait. The line has a queue of its own, with classes; this
-/// one only bridges a turn.
+/// Maximum queued packets per direction. The line has its own queue, with classes; this one only bridges a
+/// turn.
 const MOST: usize = 32;
 
 /// Two queues of IP packets.
 ///
-/// The stack behind them knows no fragments: what comes in fragments is put together before, and an echo
-/// request that is longer than the MTU is answered here, in fragments.
+/// smoltcp here has no fragmentation: fragments are reassembled before, and an echo request longer than the MTU
+/// is answered here, in fragments.
 #[derive(Debug)]
 pub(super) struct Queues {
     local: Ipv4Addr,
@@ -23,9 +22,9 @@ pub(super) struct Queues {
     incoming: VecDeque<Vec<u8>>,
     outgoing: VecDeque<Vec<u8>>,
     fragments: Fragments,
-    /// Packets that found no room.
+    /// Packets dropped because the queue was full.
     lost: u64,
-    /// The number of the next packet that is made here.
+    /// The identification of the next packet made here.
     number: u16,
 }
 
@@ -36,7 +35,7 @@ impl Queues {
         Self { local, mtu, incoming, outgoing, fragments, lost: 0, number: 0 }
     }
 
-    /// A packet came. It is lost if [`MOST`] wait already.
+    /// A packet was received. It is dropped if [`MOST`] are queued.
     pub(super) fn came(&mut self, now: Duration, packet: &[u8]) {
         let Some(packet) = self.fragments.came(now, packet) else { return };
         let is_long = packet.len() > self.mtu;
@@ -54,12 +53,12 @@ impl Queues {
         }
     }
 
-    /// The next packet that is to go.
+    /// The next packet to send.
     pub(super) fn take(&mut self) -> Option<Vec<u8>> {
         self.outgoing.pop_front()
     }
 
-    /// What became of fragments, and how many packets found no room.
+    /// Fragment statistics, and the number of dropped packets.
     pub(super) fn counts(&self) -> (FragmentCounts, u64) {
         (self.fragments.counts, self.lost)
     }
@@ -91,7 +90,7 @@ impl Device for Queues {
     type TxToken<'a> = Outgoing<'a>;
 
     fn receive(&mut self, _: Instant) -> Option<(Incoming, Outgoing<'_>)> {
-        // An answer to what came must find room.
+        // There must be room for an answer to what was received.
         if self.outgoing.len() >= MOST {
             return None;
         }

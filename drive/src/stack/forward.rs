@@ -1,10 +1,10 @@
-//! How forwards are written: `[BIND:]PORT:HOST:PORT`, as ssh has them.
+//! The syntax of forwards: `[BIND:]PORT:HOST:PORT`, as in ssh.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// A port on one side of the line and where connections to it go on the other.
+/// A port on one side of the line, and the target of its connections on the other.
 ///
 /// ```
 /// use wetstring_drive::stack::Forward;
@@ -15,18 +15,18 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Forward {
-    /// The address that is listened on; `None` is this machine alone (127.0.0.1), and for what
-    /// comes over the line every address of ours.
+    /// The listening address; `None` is this machine alone (127.0.0.1), and for connections over the line every
+    /// address of ours.
     pub bind: Option<IpAddr>,
-    /// The port that is listened on; 0 lets the system choose one on this machine.
+    /// The listening port; 0 lets the system choose one on this machine.
     pub port: u16,
-    /// Where to: an address, or a name that the side looks up that connects.
+    /// The target: an address, or a name that the connecting side looks up.
     pub host: String,
-    /// Which port there.
+    /// The target port.
     pub to: u16,
 }
 
-/// A forward that is not written as one.
+/// A malformed forward.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadForward(String);
 
@@ -74,7 +74,7 @@ impl fmt::Display for Forward {
     }
 }
 
-/// An address with colons stands in brackets.
+/// An address with colons is in brackets.
 struct Bracketed<'a>(&'a str);
 
 impl fmt::Display for Bracketed<'_> {
@@ -83,7 +83,7 @@ impl fmt::Display for Bracketed<'_> {
     }
 }
 
-/// What stands between colons; colons in brackets do not count, and the brackets are gone.
+/// Splits at colons outside brackets, and removes the brackets.
 fn words(text: &str) -> Option<Vec<&str>> {
     let mut words = Vec::new();
     let mut rest = text;
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn forwards_round_trip() {
         for text in ["8080:10.0.0.1:80", "127.0.0.1:0:box:22", "[::1]:22:[fe80::1]:22"] {
             let forward: Forward = text.parse().unwrap();
             assert_eq!(forward.to_string(), text);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn malformed_forwards_are_named() {
         for text in
             ["", "80", "80:host", "80:host:0", "80::80", "1:2:3:4:5", "[::1:22:a:1", "x:1:b:2"]
         {

@@ -1,39 +1,39 @@
-//! Fragments of IPv4 (RFC 791 3.2, RFC 815): put together where they come, cut where a packet is longer
-//! than the MTU.
+//! Fragments of IPv4 (RFC 791 3.2, RFC 815): reassembly on receipt, fragmentation of packets longer than the
+//! MTU.
 //!
-//! What is kept is bounded: at most [`MOST`] packets at a time and [`MOST_BYTES`] of them, and none for
-//! longer than [`PATIENCE`] after its last fragment. Fragments that overlap must agree in what they share;
-//! if not, the whole packet is dropped, for nobody knows which of them is right.
+//! Memory is bounded: at most [`MOST`] packets at a time and [`MOST_BYTES`] of them, each for at most
+//! [`PATIENCE`] after its last fragment. Overlapping fragments must agree in what they share; if not, the whole
+//! packet is dropped, because it is not known which of them is right.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wetstring_proto::checksum::checksum;
 
-/// Packets that may be incomplete at a time.
+/// Maximum incomplete packets.
 const MOST: usize = 16;
-/// Bytes that all of them may hold.
+/// Maximum bytes of all of them.
 const MOST_BYTES: usize = 256 * 1024;
-/// How long after its last fragment the rest of a packet is waited for (RFC 1122 3.3.2: 60 to 120 s).
+/// Reassembly timeout after the last received fragment (RFC 1122 3.3.2: 60 to 120 s).
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The shortest header.
 const HEADER: usize = 20;
 /// The longest packet.
 const LONGEST: usize = 65_535;
-/// More fragments follow; the rest of the field is the offset, in eights of a byte.
+/// More fragments follow; the rest of the field is the offset, in units of 8 bytes.
 const MORE: u16 = 0x2000;
 
-/// What has become of fragments.
+/// Fragment statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FragmentCounts {
-    /// Packets that were put together.
+    /// Reassembled packets.
     pub whole: u64,
-    /// Packets whose rest did not come in time, or that had to make room for others.
+    /// Packets that timed out, or had to make room for others.
     pub incomplete: u64,
-    /// Packets whose fragments contradict each other, and fragments that no packet can have.
+    /// Packets whose fragments contradict each other, and impossible fragments.
     pub refused: u64,
 }
 
-/// The fields of a header that say what a fragment is.
+/// The header fields of a fragment.
 struct Fragment<'a> {
     header: &'a [u8],
     data: &'a [u8],
@@ -41,7 +41,7 @@ struct Fragment<'a> {
     more: bool,
 }
 
-/// The header and the rest of a good IPv4 packet.
+/// The header and payload of a valid IPv4 packet.
 pub(super) fn parts(packet: &[u8]) -> Option<(&[u8], &[u8])> {
     let first = *packet.first()?;
     let header_len = usize::from(first & 15) * 4;
@@ -52,7 +52,7 @@ pub(super) fn parts(packet: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl<'a> Fragment<'a> {
-    /// `None` if this is a whole packet, or no good one: then it is not for us.
+    /// `None` for an unfragmented packet or an invalid one: then it is not handled here.
     fn of(packet: &'a [u8]) -> Option<Self> {
         let (header, data) = parts(packet)?;
         let field = u16::from_be_bytes([header[6], header[7]]);
@@ -60,13 +60,13 @@ impl<'a> Fragment<'a> {
         (offset > 0 || more).then_some(Self { header, data, offset, more })
     }
 
-    /// Whose it is: the two addresses, the protocol and the number.
+    /// The packet's key: the two addresses, the protocol and the identification.
     fn key(&self) -> Key {
         let at = |from: usize| -> [u8; 4] { std::array::from_fn(|k| self.header[from + k]) };
         (at(12), at(16), self.header[9], [self.header[4], self.header[5]])
     }
 
-    /// Whether a packet can have it.
+    /// Whether it is possible.
     fn is_possible(&self) -> bool {
         let end = self.offset + self.data.len();
         let fits = end <= LONGEST - HEADER && !self.data.is_empty();
@@ -76,22 +76,22 @@ impl<'a> Fragment<'a> {
 
 type Key = ([u8; 4], [u8; 4], u8, [u8; 2]);
 
-/// A packet of which not all is here.
+/// An incomplete packet.
 #[derive(Debug)]
 struct Partial {
     key: Key,
-    /// The header of the first fragment, once that has come.
+    /// The header of the first fragment, once received.
     header: Vec<u8>,
     data: Vec<u8>,
-    /// What is here of the data: ranges in order that do not touch.
+    /// The received ranges, sorted and not adjacent.
     ranges: Vec<(usize, usize)>,
-    /// Its length, once the last fragment has come.
+    /// Its length, once the last fragment is received.
     len: Option<usize>,
     last: Duration,
 }
 
 impl Partial {
-    /// Takes a fragment. False if it contradicts what is here.
+    /// Adds a fragment. False if it contradicts earlier ones.
     fn take(&mut self, fragment: &Fragment<'_>) -> bool {
         let (begin, end) = (fragment.offset, fragment.offset + fragment.data.len());
         let known = self.ranges.last().map_or(0, |range| range.1);
@@ -132,7 +132,7 @@ impl Partial {
         self.len.is_some_and(|len| self.ranges == [(0, len)])
     }
 
-    /// The packet, if it is not too long with the header that it has.
+    /// The packet, if it is not too long with its header.
     fn packet(mut self) -> Option<Vec<u8>> {
         let len = u16::try_from(self.header.len() + self.data.len()).ok()?;
         self.header[2..4].copy_from_slice(&len.to_be_bytes());
@@ -143,24 +143,24 @@ impl Partial {
     }
 }
 
-/// Puts the check into a header.
+/// Writes the header checksum.
 fn seal(header: &mut [u8]) {
     header[10..12].fill(0);
     let sum = checksum(header);
     header[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Packets of which fragments have come.
+/// Packets being reassembled.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
-    /// In the order of their last fragments.
+    /// Ordered by their last received fragment.
     partial: Vec<Partial>,
     pub(super) counts: FragmentCounts,
 }
 
 impl Fragments {
-    /// Takes a packet from the line: a whole one is given back, of fragments the packet that they make,
-    /// once all are here.
+    /// Takes a packet from the line: an unfragmented one is returned; for a fragment, the packet that it
+    /// completes.
     pub(super) fn came(&mut self, now: Duration, packet: &[u8]) -> Option<Vec<u8>> {
         self.forget(now);
         let Some(fragment) = Fragment::of(packet) else { return Some(packet.to_vec()) };
@@ -201,12 +201,12 @@ impl Fragments {
         None
     }
 
-    /// Bytes that are kept.
+    /// Bytes held.
     fn held(&self) -> usize {
         self.partial.iter().map(|partial| partial.data.len()).sum()
     }
 
-    /// Drops what has waited too long.
+    /// Drops packets that timed out.
     fn forget(&mut self, now: Duration) {
         let before = self.partial.len();
         self.partial.retain(|partial| now.saturating_sub(partial.last) < PATIENCE);
@@ -214,7 +214,7 @@ impl Fragments {
     }
 }
 
-/// The packets of at most `mtu` bytes that this one is on the line; itself, where it is not longer.
+/// Splits a packet into packets of at most `mtu` bytes; unchanged if it is not longer.
 pub(super) fn cut(packet: Vec<u8>, mtu: usize) -> Vec<Vec<u8>> {
     let Some((header, data)) = parts(&packet).filter(|_| packet.len() > mtu) else {
         return vec![packet];
@@ -234,7 +234,7 @@ pub(super) fn cut(packet: Vec<u8>, mtu: usize) -> Vec<Vec<u8>> {
     pieces.collect()
 }
 
-/// The answer to an echo request to `local`; `None` if this is something else.
+/// The answer to an echo request to `local`; `None` for anything else.
 pub(super) fn echo_reply(packet: &[u8], local: Ipv4Addr, number: u16) -> Option<Vec<u8>> {
     let (header, data) = parts(packet)?;
     let is_echo = header[9] == 1 && data.len() >= 8 && data[0] == 8 && data[1] == 0;
@@ -277,7 +277,7 @@ mod tests {
         packet
     }
 
-    /// A fragment with these bytes at this place.
+    /// A fragment with these bytes at this offset.
     fn piece(number: u16, offset: usize, data: &[u8], more: bool) -> Vec<u8> {
         let mut part = packet(number, 0);
         part.extend_from_slice(data);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_put_together_in_any_order_with_duplicates() {
+    fn fragments_reassemble_in_any_order_with_duplicates() {
         for seed in 0..300 {
             let mut dice = seed;
             let len = 1 + roll(&mut dice, 20_000);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn overlaps_that_agree_are_taken_and_others_are_not() {
+    fn only_consistent_overlaps_are_accepted() {
         let data: Vec<u8> = (0..64).collect();
         let mut fragments = Fragments::default();
         let now = Duration::ZERO;
@@ -331,12 +331,12 @@ mod tests {
         assert_eq!(fragments.came(now, &piece(1, 0, &data[..24], true)), None);
         let got = fragments.came(now, &piece(1, 40, &data[40..], false)).expect("all of it");
         assert_eq!(got[HEADER..], data);
-        // Other bytes where some are: neither is believed.
+        // Other bytes in the overlap: neither is believed.
         assert_eq!(fragments.came(now, &piece(2, 0, &data[..24], true)), None);
         assert_eq!(fragments.came(now, &piece(2, 16, &[0xAA; 16], true)), None);
         assert_eq!(fragments.counts.refused, 1);
         assert!(fragments.partial.is_empty());
-        // Two ends, and bytes behind the end.
+        // Two ends, and bytes after the end.
         for wrong in [piece(3, 32, &data[..8], false), piece(3, 64, &data[..8], true)] {
             assert_eq!(fragments.came(now, &piece(3, 48, &data[48..], false)), None);
             assert_eq!(fragments.came(now, &wrong), None);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_not_kept() {
+    fn impossible_fragments_are_not_kept() {
         let mut fragments = Fragments::default();
         for bad in
             [piece(1, 8, &[1; 9], true), piece(1, 65_528, &[1; 64], false), piece(1, 8, &[], false)]
@@ -354,7 +354,7 @@ mod tests {
             assert_eq!(fragments.came(Duration::ZERO, &bad), None);
         }
         assert_eq!((fragments.counts.refused, fragments.partial.len()), (3, 0));
-        // A header that is damaged, and a packet that says more than came, are left to the stack.
+        // A damaged header, and a packet that is shorter than it says, are left to the stack.
         let mut bad = piece(1, 8, &[1; 8], true);
         bad[8] ^= 1;
         assert_eq!(fragments.came(Duration::ZERO, &bad), Some(bad));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn any_fragments_at_all_do_no_harm() {
+    fn random_fragments_do_no_harm() {
         for seed in 0..200 {
             let (mut dice, mut fragments) = (seed, Fragments::default());
             for turn in 0..300 {

@@ -1,4 +1,4 @@
-//! One connection of this machine joined to one over the line.
+//! A connection of this machine joined to one over the line.
 
 use super::socks::{self, Step, Target};
 use rustix::event::PollFlags;
@@ -11,65 +11,65 @@ use std::net::{Ipv4Addr, Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// How long a connection that is done answers the partner that asks once more: two of the stack's
-/// first timers. All of TCP's two minutes would keep memory for nobody.
+/// How long a finished connection answers a retransmitting peer: two of the stack's first timers. TCP's full
+/// two minutes would hold memory for nothing.
 const STRAYS: Duration = Duration::from_secs(2);
 
-/// How far a connection is.
+/// State of a connection.
 enum Phase {
-    /// SOCKS: the client says which methods it has.
+    /// SOCKS: waiting for the client's methods.
     Greeting,
-    /// SOCKS: the client says where to.
+    /// SOCKS: waiting for the client's request.
     Request,
-    /// SOCKS: a name is looked up.
+    /// SOCKS: looking up a name.
     Looking(dns::QueryHandle, u16),
-    /// Over the line, to this address.
+    /// To be opened over the line, to this address.
     Call(Ipv4Addr, u16),
-    /// It has been called.
+    /// Opening over the line.
     Calling,
-    /// The socket of this machine is connecting.
+    /// The local socket is connecting.
     Reaching,
-    /// Bytes go both ways.
+    /// Relaying in both directions.
     Joined,
-    /// Both halves are done; the partner may not have heard our last acknowledgement by then.
+    /// Both halves are closed; the peer may not have our last acknowledgement yet.
     Strays(Duration),
-    /// Its last word leaves with the next poll.
+    /// Its last packet is sent by the next poll.
     Ending,
     Over,
 }
 
-/// What one turn has done.
+/// Result of one turn.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Turned {
-    /// Something may go on because of it.
+pub(super) struct StepOutcome {
+    /// Something may proceed because of it.
     pub(super) moved: bool,
-    /// The port that was offered is in use.
+    /// The offered port is in use.
     pub(super) took_port: bool,
-    /// Both halves stand now.
+    /// Both halves are established now.
     pub(super) joined: bool,
-    /// One half could not be made.
+    /// One half could not be established.
     pub(super) refused: bool,
-    /// Nothing is left to do.
+    /// Finished.
     pub(super) over: bool,
 }
 
-/// Two halves of a connection.
+/// The two halves of a connection.
 pub(super) struct Joint {
     handle: SocketHandle,
     local: Option<TcpStream>,
     phase: Phase,
-    /// The client speaks SOCKS and has no answer yet.
+    /// The SOCKS client has no answer yet.
     socks: bool,
-    /// What the client said that has not been used.
+    /// Unprocessed bytes of the client.
     said: Vec<u8>,
-    /// The program here will send no more.
+    /// The local program will send no more.
     local_ended: bool,
-    /// The program here has been told that the line will send no more.
+    /// The local program has been told that the line will send no more.
     told: bool,
 }
 
 impl Joint {
-    /// A program here has connected; `to` is known unless it speaks SOCKS.
+    /// A local program has connected; `to` is known unless it speaks SOCKS.
     pub(super) fn from_here(
         handle: SocketHandle,
         local: TcpStream,
@@ -82,12 +82,12 @@ impl Joint {
         Self::new(handle, Some(local), phase, to.is_none())
     }
 
-    /// Somebody behind the line has connected; `local` is on its way.
+    /// A host on the line has connected; `local` is connecting.
     pub(super) fn from_line(handle: SocketHandle, local: TcpStream) -> Self {
         Self::new(handle, Some(local), Phase::Reaching, false)
     }
 
-    /// A connection that was refused, until its last word has left.
+    /// A refused connection, until its last packet is sent.
     pub(super) fn over(handle: SocketHandle) -> Self {
         Self::new(handle, None, Phase::Ending, false)
     }
@@ -101,7 +101,7 @@ impl Joint {
         self.handle
     }
 
-    /// What to wait for here, and on what.
+    /// What to poll for locally.
     pub(super) fn wants(&self, sockets: &SocketSet<'_>) -> Option<(BorrowedFd<'_>, PollFlags)> {
         let local = self.local.as_ref()?;
         let socket = sockets.get::<tcp::Socket<'_>>(self.handle);
@@ -119,7 +119,7 @@ impl Joint {
         (!flags.is_empty()).then_some((local.as_fd(), flags))
     }
 
-    /// How long until it has something to do by itself, besides what its half over the line has.
+    /// Time until the next event other than those of its half over the line.
     pub(super) fn due(&self, now: Duration) -> Option<Duration> {
         match self.phase {
             Phase::Strays(until) => Some(until.saturating_sub(now)),
@@ -136,7 +136,7 @@ impl Joint {
         interface: &mut Interface,
         names: Option<SocketHandle>,
         port: u16,
-    ) -> Turned {
+    ) -> StepOutcome {
         match self.phase {
             Phase::Greeting | Phase::Request => self.listen(sockets, interface, names),
             Phase::Looking(query, to) => self.look(sockets, names, query, to),
@@ -144,22 +144,22 @@ impl Joint {
             Phase::Calling => self.wait_for_line(sockets),
             Phase::Reaching => self.wait_for_local(sockets),
             Phase::Joined => self.pump(now, sockets),
-            Phase::Strays(until) if now < until => Turned::default(),
+            Phase::Strays(until) if now < until => StepOutcome::default(),
             Phase::Strays(_) | Phase::Ending => {
                 self.phase = Phase::Over;
-                Turned { moved: true, ..Turned::default() }
+                StepOutcome { moved: true, ..StepOutcome::default() }
             }
-            Phase::Over => Turned { over: true, ..Turned::default() },
+            Phase::Over => StepOutcome { over: true, ..StepOutcome::default() },
         }
     }
 
-    /// What a client of SOCKS says.
+    /// Handles the client's SOCKS messages.
     fn listen(
         &mut self,
         sockets: &mut SocketSet<'_>,
         interface: &mut Interface,
         names: Option<SocketHandle>,
-    ) -> Turned {
+    ) -> StepOutcome {
         let mut room = [0; socks::MOST];
         let free = socks::MOST - self.said.len().min(socks::MOST);
         match self.read(&mut room[..free]) {
@@ -173,7 +173,7 @@ impl Joint {
             _ => socks::request(&self.said),
         };
         match step {
-            Step::More => return Turned::default(),
+            Step::More => return StepOutcome::default(),
             Step::Say(used, words) => {
                 self.said.drain(..used);
                 self.say(words);
@@ -192,7 +192,7 @@ impl Joint {
                 self.phase = phase;
             }
         }
-        Turned { moved: true, ..Turned::default() }
+        StepOutcome { moved: true, ..StepOutcome::default() }
     }
 
     fn look(
@@ -201,16 +201,16 @@ impl Joint {
         names: Option<SocketHandle>,
         query: dns::QueryHandle,
         port: u16,
-    ) -> Turned {
+    ) -> StepOutcome {
         let found =
             names.map(|names| sockets.get_mut::<dns::Socket<'_>>(names).get_query_result(query));
         match found {
-            Some(Err(dns::GetQueryResultError::Pending)) => return Turned::default(),
+            Some(Err(dns::GetQueryResultError::Pending)) => return StepOutcome::default(),
             Some(Ok(addresses)) => {
                 let first = addresses.iter().find_map(|address| super::v4(*address));
                 if let Some(address) = first {
                     self.phase = Phase::Call(address, port);
-                    return Turned { moved: true, ..Turned::default() };
+                    return StepOutcome { moved: true, ..StepOutcome::default() };
                 }
             }
             _ => {}
@@ -225,7 +225,7 @@ impl Joint {
         interface: &mut Interface,
         (address, to): (Ipv4Addr, u16),
         port: u16,
-    ) -> Turned {
+    ) -> StepOutcome {
         let socket = sockets.get_mut::<tcp::Socket<'_>>(self.handle);
         if socket.connect(interface.context(), (IpAddress::Ipv4(address), to), port).is_err() {
             if self.socks {
@@ -234,12 +234,12 @@ impl Joint {
             return self.end(sockets, true);
         }
         self.phase = Phase::Calling;
-        Turned { moved: true, took_port: true, ..Turned::default() }
+        StepOutcome { moved: true, took_port: true, ..StepOutcome::default() }
     }
 
-    fn wait_for_line(&mut self, sockets: &mut SocketSet<'_>) -> Turned {
+    fn wait_for_line(&mut self, sockets: &mut SocketSet<'_>) -> StepOutcome {
         match sockets.get::<tcp::Socket<'_>>(self.handle).state() {
-            tcp::State::SynSent | tcp::State::SynReceived => Turned::default(),
+            tcp::State::SynSent | tcp::State::SynReceived => StepOutcome::default(),
             tcp::State::Closed => {
                 if self.socks {
                     self.say(&socks::REFUSED);
@@ -251,30 +251,30 @@ impl Joint {
                     self.say(&socks::GRANTED);
                 }
                 self.phase = Phase::Joined;
-                Turned { moved: true, joined: true, ..Turned::default() }
+                StepOutcome { moved: true, joined: true, ..StepOutcome::default() }
             }
         }
     }
 
-    fn wait_for_local(&mut self, sockets: &mut SocketSet<'_>) -> Turned {
+    fn wait_for_local(&mut self, sockets: &mut SocketSet<'_>) -> StepOutcome {
         let Some(local) = &self.local else { return self.end(sockets, true) };
         if matches!(SockRef::from(local).take_error(), Ok(None)) {
             if local.peer_addr().is_err() {
-                // Not there yet; its end, if it comes, is an error above.
-                return Turned::default();
+                // Still connecting; a failure shows as an error above.
+                return StepOutcome::default();
             }
             self.phase = Phase::Joined;
-            return Turned { moved: true, joined: true, ..Turned::default() };
+            return StepOutcome { moved: true, joined: true, ..StepOutcome::default() };
         }
         self.end(sockets, true)
     }
 
-    fn pump(&mut self, now: Duration, sockets: &mut SocketSet<'_>) -> Turned {
+    fn pump(&mut self, now: Duration, sockets: &mut SocketSet<'_>) -> StepOutcome {
         let socket = sockets.get_mut::<tcp::Socket<'_>>(self.handle);
         let (Ok(out), Ok(back)) = (self.send(socket), self.take(socket)) else {
             return self.end(sockets, false);
         };
-        // smoltcp counts from the last packet of the partner, whether it owes us one or not.
+        // smoltcp counts from the peer's last packet, whether or not it owes us one.
         let owed = socket.send_queue() > 0;
         socket.set_timeout(Some(if owed { super::TIMEOUT } else { super::IDLE_TIMEOUT }));
         let done = match socket.state() {
@@ -286,10 +286,10 @@ impl Joint {
             self.local = None;
             self.phase = Phase::Strays(now + STRAYS);
         }
-        Turned { moved: out | back | done, ..Turned::default() }
+        StepOutcome { moved: out | back | done, ..StepOutcome::default() }
     }
 
-    /// From the program here to the line. True if anything moved.
+    /// From the local program to the line. True if anything moved.
     fn send(&mut self, socket: &mut tcp::Socket<'_>) -> io::Result<bool> {
         let mut moved = false;
         if !self.said.is_empty() {
@@ -316,7 +316,7 @@ impl Joint {
         Ok(moved)
     }
 
-    /// From the line to the program here. True if anything moved.
+    /// From the line to the local program. True if anything moved.
     fn take(&mut self, socket: &mut tcp::Socket<'_>) -> io::Result<bool> {
         let Some(local) = &self.local else { return Ok(false) };
         let mut moved = false;
@@ -335,14 +335,14 @@ impl Joint {
         let ended = !socket.may_recv() && socket.recv_queue() == 0;
         if ended && !self.told {
             self.told = true;
-            // A program that has gone already needs no word.
+            // A program that has exited needs no shutdown.
             let _ = local.shutdown(Shutdown::Write);
             moved = true;
         }
         Ok(moved)
     }
 
-    /// Reads from the program here: `None` if there is nothing now, 0 if it has ended.
+    /// Reads from the local program: `None` if there is nothing now, 0 at the end.
     fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let Some(local) = &self.local else { return Ok(Some(0)) };
         match (&mut &*local).read(into) {
@@ -352,23 +352,23 @@ impl Joint {
         }
     }
 
-    /// A few bytes into the empty buffer of a connection that has just been made.
+    /// Writes a few bytes into the empty buffer of a new connection.
     fn say(&self, words: &[u8]) {
         if let Some(local) = &self.local {
             let _ = (&mut &*local).write(words);
         }
     }
 
-    /// Ends both halves.
-    fn end(&mut self, sockets: &mut SocketSet<'_>, refused: bool) -> Turned {
+    /// Aborts both halves.
+    fn end(&mut self, sockets: &mut SocketSet<'_>, refused: bool) -> StepOutcome {
         sockets.get_mut::<tcp::Socket<'_>>(self.handle).abort();
         self.local = None;
         self.phase = Phase::Ending;
-        Turned { moved: true, refused, ..Turned::default() }
+        StepOutcome { moved: true, refused, ..StepOutcome::default() }
     }
 }
 
-/// The way to a target, if there is one.
+/// The next phase for a target, if it is reachable.
 fn aim(
     sockets: &mut SocketSet<'_>,
     interface: &mut Interface,

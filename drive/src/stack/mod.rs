@@ -1,18 +1,17 @@
-//! A user-space IP stack for one end of a line: who may not make a network interface can still
-//! reach what is behind the line, and let it reach what is here.
+//! A user-space IP stack for one end of a line: without the right to create a network interface, it reaches
+//! hosts on the line, and lets them reach this machine.
 //!
 //! ```text
 //! programs <-> sockets of this machine <-> [Joint] <-> smoltcp <-> IP packets <-> the line
 //! ```
 //!
-//! [`Stack`] listens on this machine for each `-L` forward and for SOCKS 5, and inside for each
-//! `-R` forward; a connection that comes is joined to one on the other side. It answers pings, and
-//! sends some if asked. Nothing from the line reaches this machine but by an `-R` forward.
+//! [`Stack`] listens on this machine for each `-L` forward and for SOCKS 5, and on the line for each `-R`
+//! forward; an incoming connection is joined to one on the other side. It answers pings, and sends some on
+//! request. Nothing from the line reaches this machine except by an `-R` forward.
 //!
-//! The stack owns no thread and no clock: [`Stack::turn`] does what can be done at the time it is
-//! told, [`Stack::wants`] and [`Stack::due`] say what to wait for. Memory is bounded by
-//! [`StackConfig::connections`] times two buffers of [`StackConfig::window_bytes`], and 256 KiB of
-//! packets that come in fragments.
+//! The stack owns no thread and no clock: [`Stack::turn`] does what can be done at the given time;
+//! [`Stack::wants`] and [`Stack::due`] say what to wait for. Memory is bounded by [`StackConfig::connections`]
+//! times two buffers of [`StackConfig::window_bytes`], and 256 KiB of fragments.
 
 mod device;
 mod forward;
@@ -39,66 +38,65 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Sockets that listen inside for one forward: so many connections may begin at once.
+/// Sockets that listen on the line for one forward: the maximum of connections that begin at once.
 const BACKLOG: usize = 4;
-/// A partner that has not acknowledged anything for so long, while something was to be acknowledged, is gone.
+/// A peer that has acknowledged nothing for this long, while data was outstanding, is gone.
 const TIMEOUT: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(300);
-/// Where nothing is said for so long, the partner is asked whether it is still there (RFC 1122 4.2.3.6, which
-/// has two hours as the least by default; here it holds a place that others wait for).
+/// Idle time before a keepalive (RFC 1122 4.2.3.6, which has two hours as the minimum default; here an idle
+/// connection holds a slot).
 const KEEP_ALIVE: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(600);
-/// A partner that was asked twice and has not answered is gone.
+/// A peer that has not answered two keepalives is gone.
 const IDLE_TIMEOUT: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(1500);
-/// Private ports (RFC 6335), from which connections are made.
+/// Private ports (RFC 6335), the source ports of connections.
 const PRIVATE: u16 = 49_152;
-/// The shortest MTU there is for IPv4.
+/// The minimum MTU of IPv4.
 const LEAST_MTU: usize = 68;
 
-/// What a stack is and does.
+/// Configuration of a stack.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Our address on the line.
     pub local: Ipv4Addr,
-    /// The other end of the line, to which everything goes.
+    /// The address of the peer, the default route.
     pub remote: Ipv4Addr,
     /// Longest IP packet, in bytes; 68 at least.
     pub mtu: usize,
-    /// Bytes of each direction of a connection that may be under way.
+    /// Buffer per direction of a connection, in bytes.
     pub window_bytes: usize,
-    /// Connections at most; more are refused.
+    /// Maximum connections; more are refused.
     pub connections: usize,
-    /// Who looks names up for SOCKS, behind the line. Without, they are refused.
+    /// Name server for SOCKS, on the line. Without one, names are refused.
     pub dns: Option<Ipv4Addr>,
-    /// Ports of this machine that lead over the line (`-L`).
+    /// Ports of this machine that are forwarded over the line (`-L`).
     pub to_line: Vec<Forward>,
-    /// Ports of our address on the line that lead to this machine (`-R`).
+    /// Ports of our address on the line that are forwarded to this machine (`-R`).
     pub from_line: Vec<Forward>,
-    /// Where SOCKS 5 is spoken.
+    /// The address of the SOCKS 5 proxy.
     pub socks: Option<SocketAddr>,
 }
 
-/// What a stack has done.
+/// Statistics of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StackCounts {
     /// Connections that were joined.
     pub joined: u64,
-    /// Connections that were refused because there were too many, or because their other half could
-    /// not be made.
+    /// Connections refused because there were too many, or because their other half could not be established.
     pub refused: u64,
-    /// What became of packets that came in fragments.
+    /// Fragment statistics.
     pub fragments: FragmentCounts,
-    /// Packets from the line that found no room.
+    /// Packets from the line that were dropped because the queue was full.
     pub lost: u64,
 }
 
-/// A socket of this machine that listens.
+/// A listening socket of this machine.
 #[derive(Debug)]
 struct Door {
     listener: TcpListener,
-    /// Where it leads; `None` is SOCKS.
+    /// Its target; `None` is SOCKS.
     to: Option<(Ipv4Addr, u16)>,
 }
 
-/// A port of the stack that leads to this machine.
+/// A port on the line that is forwarded to this machine.
 #[derive(Debug)]
 struct Hatch {
     port: u16,
@@ -106,7 +104,7 @@ struct Hatch {
     waiting: Vec<SocketHandle>,
 }
 
-/// One end of a line that speaks IP.
+/// One end of a line that carries IP.
 pub struct Stack {
     interface: Interface,
     sockets: SocketSet<'static>,
@@ -134,7 +132,7 @@ impl std::fmt::Debug for Stack {
 }
 
 impl Stack {
-    /// A stack that listens where it is told to; `notes` hears the addresses.
+    /// A stack that listens as configured; `notes` gets the addresses.
     ///
     /// # Errors
     ///
@@ -142,7 +140,7 @@ impl Stack {
     pub fn open(config: &StackConfig, notes: &mut dyn FnMut(&str)) -> Result<Self, OpenError> {
         let mut queues = Queues::new(config.local, config.mtu.max(LEAST_MTU));
         let mut settings = Config::new(HardwareAddress::Ip);
-        // Numbers of connections that nobody guesses.
+        // Unpredictable initial sequence numbers.
         let mut seed = [0; 8];
         getrandom::fill(&mut seed)
             .map_err(|error| OpenError::io("find random numbers", io::Error::other(error)))?;
@@ -150,7 +148,7 @@ impl Stack {
         settings.random_seed = seed;
         let mut interface = Interface::new(settings, &mut queues, Instant::ZERO);
         interface.update_ip_addrs(|list| {
-            // The list has room for two.
+            // There is room for two in the list.
             let _ = list.push(IpCidr::new(IpAddress::Ipv4(config.local), 32));
         });
         let _ = interface.routes_mut().add_default_ipv4_route(config.remote);
@@ -191,7 +189,7 @@ impl Stack {
         Ok(stack)
     }
 
-    /// A packet, or a fragment of one, came over the line.
+    /// A packet, or a fragment of one, was received over the line.
     pub fn came(&mut self, now: Duration, packet: &[u8]) {
         self.queues.came(now, packet);
     }
@@ -201,7 +199,7 @@ impl Stack {
         self.queues.take()
     }
 
-    /// Sends a ping with each call of [`Stack::ping_once`] to this address.
+    /// Sends a ping to this address with each call of [`Stack::ping_once`].
     pub fn ping(&mut self, to: Ipv4Addr) {
         self.pings = Some(Pings::new(&mut self.sockets, to));
     }
@@ -218,13 +216,13 @@ impl Stack {
         self.pings.as_mut()?.answer(&mut self.sockets, now)
     }
 
-    /// What it has done.
+    /// The statistics.
     pub fn counts(&self) -> StackCounts {
         let (fragments, lost) = self.queues.counts();
         StackCounts { fragments, lost, ..self.counts }
     }
 
-    /// Connections that are joined, or are about to be.
+    /// Connections that are established, or being established.
     pub fn open_connections(&self) -> usize {
         self.joints.len()
     }
@@ -232,7 +230,7 @@ impl Stack {
     /// Does what can be done now: `now` is the time since the stack was opened.
     pub fn turn(&mut self, now: Duration) {
         let at = instant(now);
-        // Each pass may free what the next one needs; a few are enough, the rest is the next turn's.
+        // Each pass may free what the next one needs; a few are enough, the rest is left to the next turn.
         for _ in 0..4 {
             let polled = self.interface.poll(at, &mut self.queues, &mut self.sockets);
             self.accept();
@@ -245,14 +243,14 @@ impl Stack {
         self.interface.poll(at, &mut self.queues, &mut self.sockets);
     }
 
-    /// How long until [`Stack::turn`] has something to do by itself.
+    /// Time until [`Stack::turn`] must be called again.
     pub fn due(&mut self, now: Duration) -> Option<Duration> {
         let delay = self.interface.poll_delay(instant(now), &self.sockets);
         let delay = delay.map(|delay| Duration::from_micros(delay.total_micros()));
         self.joints.iter().filter_map(|joint| joint.due(now)).chain(delay).min()
     }
 
-    /// What to wait for on this machine's sockets.
+    /// What to poll for on this machine's sockets.
     pub fn wants<'a>(&'a self, into: &mut Vec<PollFd<'a>>) {
         if self.joints.len() < self.connections {
             for door in &self.doors {
@@ -266,7 +264,7 @@ impl Stack {
         }
     }
 
-    /// Takes connections of this machine's programs.
+    /// Accepts connections of local programs.
     fn accept(&mut self) {
         for index in 0..self.doors.len() {
             while self.joints.len() < self.connections {
@@ -283,7 +281,7 @@ impl Stack {
         }
     }
 
-    /// Takes connections that came over the line.
+    /// Accepts connections from the line.
     fn take_in(&mut self) {
         let mut hatches = std::mem::take(&mut self.hatches);
         for hatch in &mut hatches {
@@ -314,13 +312,13 @@ impl Stack {
             _ => {
                 self.counts.refused += 1;
                 self.sockets.get_mut::<tcp::Socket<'_>>(handle).abort();
-                // Its RST leaves with the next poll; a joint that is over is removed after it.
+                // Its RST is sent by the next poll; the finished joint is removed after that.
                 self.joints.push(Joint::over(handle));
             }
         }
     }
 
-    /// Moves what can be moved between the two halves of each connection. True if anything was.
+    /// Moves data between the halves of each connection. True if anything moved.
     fn pump(&mut self, now: Duration) -> bool {
         let mut moved = false;
         let mut index = 0;
@@ -359,8 +357,8 @@ impl Stack {
         socket.set_timeout(Some(TIMEOUT));
         socket.set_keep_alive(Some(KEEP_ALIVE));
         socket.set_congestion_control(tcp::CongestionControl::Cubic);
-        // A person who types is not to wait for the answer to the last key; the other side of the
-        // joint has gathered already.
+        // Typing must not wait for the answer to the last key; the other side of the joint has coalesced
+        // already.
         socket.set_nagle_enabled(false);
         self.sockets.add(socket)
     }
@@ -370,7 +368,7 @@ fn instant(now: Duration) -> Instant {
     Instant::from_micros(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// Whether a port of our address can lead here as this forward says, beside those before it.
+/// Whether this forward can listen on our address, in addition to the earlier ones.
 fn from_line(config: &StackConfig, before: &[Forward], forward: &Forward) -> Result<(), OpenError> {
     let ours = |bind| bind == IpAddr::V4(config.local) || bind == IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     let say = if forward.port == 0 {
@@ -378,7 +376,7 @@ fn from_line(config: &StackConfig, before: &[Forward], forward: &Forward) -> Res
     } else if let Some(bind) = forward.bind.filter(|bind| !ours(*bind)) {
         format!("expected our address on the line, {}, or none, got {bind}", config.local)
     } else if before.iter().any(|other| other.port == forward.port) {
-        format!("expected a port that leads nowhere yet, got {} again", forward.port)
+        format!("expected an unused port, got {} again", forward.port)
     } else {
         return Ok(());
     };
@@ -386,7 +384,7 @@ fn from_line(config: &StackConfig, before: &[Forward], forward: &Forward) -> Res
     Err(OpenError::io(format!("let {forward} lead here"), error))
 }
 
-/// The IPv4 address of a forward's target behind the line.
+/// The IPv4 address of a forward's target on the line.
 fn behind(forward: &Forward) -> Result<Ipv4Addr, OpenError> {
     match addresses(forward)?.find(SocketAddr::is_ipv4) {
         Some(SocketAddr::V4(address)) => Ok(*address.ip()),
@@ -417,7 +415,7 @@ fn listen(at: SocketAddr, notes: &mut dyn FnMut(&str)) -> Result<TcpListener, Op
     Ok(listener)
 }
 
-/// Begins a connection on this machine, without waiting for it.
+/// Begins a local connection without waiting for it.
 fn connect(to: SocketAddr) -> io::Result<std::net::TcpStream> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
@@ -431,7 +429,7 @@ fn connect(to: SocketAddr) -> io::Result<std::net::TcpStream> {
     }
 }
 
-/// An address of smoltcp, back to ours. With IPv4 alone every address is one.
+/// Converts an address of smoltcp. With IPv4 alone every address is one.
 #[allow(clippy::unnecessary_wraps)]
 fn v4(address: IpAddress) -> Option<Ipv4Addr> {
     match address {

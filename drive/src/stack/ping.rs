@@ -1,4 +1,4 @@
-//! Echo requests (RFC 792) and their answers.
+//! Echo requests (RFC 792) and their replies.
 
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::phy::ChecksumCapabilities;
@@ -8,19 +8,19 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// The identifier of our requests; the stack has its address for itself.
+/// The identifier of our requests; no other program uses the stack's address.
 const IDENT: u16 = 0x7773;
 /// Bytes of data in a request.
 const DATA: [u8; 16] = *b"wetstring  ping\n";
-/// Requests without an answer that are remembered.
+/// Maximum requests remembered without a reply.
 const MOST: usize = 16;
 
-/// An answer to a ping.
+/// A reply to a ping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// Which ping, from 0.
+    /// The number of the ping, from 0.
     pub number: u16,
-    /// Who answered.
+    /// Who replied.
     pub from: Ipv4Addr,
     /// How long it took.
     pub took: Duration,
@@ -38,7 +38,7 @@ impl Pings {
     pub(super) fn new(sockets: &mut SocketSet<'_>, to: Ipv4Addr) -> Self {
         let buffer = || icmp::PacketBuffer::new(vec![icmp::PacketMetadata::EMPTY; 4], vec![0; 512]);
         let mut socket = icmp::Socket::new(buffer(), buffer());
-        // A new socket takes any identifier.
+        // A new socket accepts any identifier.
         let _ = socket.bind(icmp::Endpoint::Ident(IDENT));
         Self { handle: sockets.add(socket), to, next: 0, sent: VecDeque::new() }
     }
@@ -47,7 +47,7 @@ impl Pings {
         let seq_no = self.next;
         let echo = Icmpv4Repr::EchoRequest { ident: IDENT, seq_no, data: &DATA };
         let socket = sockets.get_mut::<icmp::Socket<'_>>(self.handle);
-        // A full queue is a ping that is lost.
+        // A full queue loses the ping.
         if let Ok(room) = socket.send(echo.buffer_len(), IpAddress::Ipv4(self.to)) {
             let mut packet = Icmpv4Packet::new_unchecked(room);
             echo.emit(&mut packet, &ChecksumCapabilities::default());
@@ -69,7 +69,7 @@ impl Pings {
             else {
                 continue;
             };
-            // A second answer to one ping is none.
+            // A duplicate reply is ignored.
             let Some(at) = self.sent.iter().position(|(number, _)| *number == seq_no) else {
                 continue;
             };

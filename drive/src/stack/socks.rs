@@ -1,5 +1,5 @@
-//! The greeting of SOCKS 5 (RFC 1928), as far as a proxy for TCP needs it: no authentication,
-//! CONNECT. A state machine over the bytes that came; it does no I/O.
+//! The SOCKS 5 handshake (RFC 1928) of a TCP proxy: no authentication, CONNECT. A state machine over received
+//! bytes, without I/O.
 
 use std::net::Ipv4Addr;
 
@@ -8,29 +8,29 @@ pub(super) const MOST: usize = 4 + 1 + 255 + 2;
 
 const VERSION: u8 = 5;
 
-/// Where a client wants to go.
+/// The target of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     Address(Ipv4Addr, u16),
     Name(String, u16),
 }
 
-/// What to do with what came.
+/// The next step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// More has to come.
+    /// More bytes are needed.
     More,
-    /// So many bytes were the greeting; say this and go on.
+    /// This many bytes were the greeting; send this and continue.
     Say(usize, &'static [u8]),
-    /// So many bytes were the request.
+    /// This many bytes were the request.
     Connect(usize, Target),
-    /// Say this and end.
+    /// Send this and end.
     Refuse(&'static [u8]),
 }
 
-/// No authentication is asked for.
+/// No authentication.
 const WELCOME: &[u8] = &[VERSION, 0];
-/// None of the client's methods will do.
+/// No acceptable method.
 const NO_METHOD: &[u8] = &[VERSION, 0xFF];
 
 /// A reply with this code; the address that it bears means nothing to a client of CONNECT.

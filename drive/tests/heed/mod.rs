@@ -1,11 +1,11 @@
-//! Signals that somebody had this process ignore.
+//! Signals that this process inherited as ignored.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::AtomicBool;
 
-/// Children heed the signals of a terminal, even where the tests run in the background or under `nohup`.
+/// Children handle the signals of a terminal, even where the tests run in the background or under `nohup`.
 ///
 /// A child inherits that a signal is ignored, but not that it is handled. Here it still ends the tests.
 pub(crate) fn heed() {

@@ -1,5 +1,5 @@
 //! Two small engines for datagrams: one sends numbered packets until each has been echoed, the other
-//! echoes the numbers. And a listener and a dialler for them.
+//! echoes the numbers; with a listener and a dialer for them.
 #![allow(dead_code, unreachable_pub)]
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use wetstring_drive::datagram::endpoint::Below;
 use wetstring_drive::datagram::host::{
-    DialError, Doors, HostOptions, Knocks, Partner, Reception, Tenant, dial, listen,
+    Acceptor, DialError, HostOptions, ListenStats, Peer, SessionHandler, SessionParts, dial, listen,
 };
 use wetstring_drive::datagram::{Credentials, Endpoint, Limits, PublicKey};
 use wetstring_drive::run::{Ended, NoWatch};
@@ -37,7 +37,7 @@ pub struct Pump {
     sends: bool,
     len: usize,
     count: u32,
-    /// Of those who send: not echoed yet. Of those who echo: not come yet.
+    /// Sender: not echoed yet. Echoer: not received yet.
     open: BTreeSet<u32>,
     /// To be sent in this round, or to be echoed.
     queue: Vec<u32>,
@@ -93,7 +93,7 @@ impl Engine for Pump {
             self.stats.file_bytes += bytes.len() as u64;
         }
         if self.open.is_empty() {
-            // Whoever still asks has missed an echo: a busy machine may need several rounds.
+            // A sender that retransmits has missed an echo: a busy machine may need several rounds.
             self.lingers = Some(cx.now + if self.sends { Duration::ZERO } else { LINGER });
             self.deadline = self.lingers;
         }
@@ -167,11 +167,11 @@ impl Engine for Pump {
     }
 }
 
-/// How a tenant ended.
+/// How a handler ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
     pub outcome: Outcome,
-    pub partner: Partner,
+    pub peer: Peer,
     pub packets_in: u64,
     pub file_bytes: u64,
     pub twice: u32,
@@ -179,26 +179,26 @@ pub struct Finished {
 
 pub struct Guest {
     pump: Pump,
-    partner: Partner,
+    peer: Peer,
     store: NoStore,
     watch: NoWatch,
     out: Arc<Mutex<Vec<Finished>>>,
 }
 
 impl Guest {
-    pub fn new(pump: Pump, partner: Partner, out: &Arc<Mutex<Vec<Finished>>>) -> Self {
-        Self { pump, partner, store: NoStore, watch: NoWatch, out: Arc::clone(out) }
+    pub fn new(pump: Pump, peer: Peer, out: &Arc<Mutex<Vec<Finished>>>) -> Self {
+        Self { pump, peer, store: NoStore, watch: NoWatch, out: Arc::clone(out) }
     }
 }
 
-impl Tenant for Guest {
-    fn doors(&mut self) -> Doors<'_> {
-        Doors { engine: &mut self.pump, store: &mut self.store, watch: &mut self.watch }
+impl SessionHandler for Guest {
+    fn parts(&mut self) -> SessionParts<'_> {
+        SessionParts { engine: &mut self.pump, store: &mut self.store, watch: &mut self.watch }
     }
     fn over(&mut self, ended: &Ended) {
         self.out.lock().unwrap().push(Finished {
             outcome: ended.outcome,
-            partner: self.partner.clone(),
+            peer: self.peer.clone(),
             packets_in: ended.stats.packets_in,
             file_bytes: ended.stats.file_bytes,
             twice: self.pump.twice,
@@ -211,7 +211,7 @@ impl Tenant for Guest {
 pub struct House {
     pub credentials: Credentials,
     pub limits: Limits,
-    /// It ends after so many sessions.
+    /// It ends after this many sessions.
     pub sessions: usize,
     pub count: u32,
     pub allowed: Option<PublicKey>,
@@ -236,7 +236,7 @@ impl House {
         Listener { at, thread, finished }
     }
 
-    fn stand(self, tell: &Sender<SocketAddr>, out: &Arc<Mutex<Vec<Finished>>>) -> Knocks {
+    fn stand(self, tell: &Sender<SocketAddr>, out: &Arc<Mutex<Vec<Finished>>>) -> ListenStats {
         let endpoint = Endpoint::listen(self.below, self.at.parse().unwrap()).expect("a socket");
         tell.send(endpoint.local().unwrap()).unwrap();
         let mut trace = NoTrace;
@@ -253,15 +253,15 @@ struct Desk<'h> {
     out: &'h Arc<Mutex<Vec<Finished>>>,
 }
 
-impl<'h> Reception<'h> for Desk<'h> {
-    fn admit(&mut self, partner: &Partner) -> Result<Box<dyn Tenant + 'h>, String> {
-        if self.house.allowed.is_some_and(|key| partner.key != Some(key)) {
+impl<'h> Acceptor<'h> for Desk<'h> {
+    fn admit(&mut self, peer: &Peer) -> Result<Box<dyn SessionHandler + 'h>, String> {
+        if self.house.allowed.is_some_and(|key| peer.key != Some(key)) {
             return Err("this key is not allowed".to_owned());
         }
         let pump = Pump::new(false, self.house.count, 0);
-        Ok(Box::new(Guest::new(pump, partner.clone(), self.out)))
+        Ok(Box::new(Guest::new(pump, peer.clone(), self.out)))
     }
-    fn goes_on(&mut self, _: usize) -> bool {
+    fn keep_listening(&mut self, _: usize) -> bool {
         self.left -= 1;
         self.left > 0
     }
@@ -269,15 +269,15 @@ impl<'h> Reception<'h> for Desk<'h> {
 
 pub struct Listener {
     pub at: SocketAddr,
-    thread: JoinHandle<Knocks>,
+    thread: JoinHandle<ListenStats>,
     finished: Arc<Mutex<Vec<Finished>>>,
 }
 
 impl Listener {
-    pub fn end(self) -> (Knocks, Vec<Finished>) {
-        let knocks = self.thread.join().expect("no panic");
+    pub fn end(self) -> (ListenStats, Vec<Finished>) {
+        let stats = self.thread.join().expect("no panic");
         let finished = self.finished.lock().unwrap().clone();
-        (knocks, finished)
+        (stats, finished)
     }
 }
 
@@ -293,10 +293,10 @@ pub fn pump(
     let mut options = HostOptions::new(&mut trace);
     options.limits.idle = Duration::from_secs(10);
     let dialled = dial(endpoint, to, credentials, &mut |_| Ok(()), &options)?;
-    let partner = dialled.partner().clone();
-    let len = len.min(partner.packet_max);
+    let peer = dialled.peer().clone();
+    let len = len.min(peer.packet_max);
     let out = Arc::new(Mutex::new(Vec::new()));
-    let guest = Guest::new(Pump::new(true, count, len), partner, &out);
+    let guest = Guest::new(Pump::new(true, count, len), peer, &out);
     dialled.run(Box::new(guest), options)?;
     let finished = out.lock().unwrap().pop().expect("it ended");
     Ok(finished)

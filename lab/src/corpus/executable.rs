@@ -6,8 +6,8 @@ use crate::random::Random;
 /// A page of SunOS on SPARC: segments of a program begin at multiples of it in the file.
 const PAGE: usize = 8192;
 
-/// Instructions of a RISC machine: words of four bytes, of which some recur exactly and the others
-/// share the opcode and differ in their registers or displacement.
+/// Instructions of a RISC machine: words of four bytes, of which some recur exactly and the others share the
+/// opcode and differ in registers or displacement.
 struct Risc {
     words: Vec<[u8; 4]>,
 }
@@ -23,13 +23,13 @@ impl Risc {
             let third = random.pick(&[0x20, 0x00, 0x20, 0xA0, 0x60, 0xBF]);
             [first, second, third, (frequent(random, 256, 2) & 0xFC) as u8]
         };
-        // `nop`, of which every branch has one behind it.
+        // `nop`, which follows every branch.
         let mut words = vec![[0x01, 0, 0, 0]];
         words.extend((1..count).map(|_| word(random)));
         Self { words }
     }
 
-    /// Code up to this length of the file. One instruction in `fresh` is none of the recurring ones.
+    /// Code up to this length of the file. One instruction in `fresh` is not a recurring one.
     fn code(&self, random: &mut Random, file: &mut Vec<u8>, end: usize, fresh: u64) {
         while file.len() < end {
             let mut word = self.words[frequent(random, self.words.len(), 3)];
@@ -43,7 +43,7 @@ impl Risc {
     }
 }
 
-/// Messages, each with the zero that ends it.
+/// Messages, each with its terminating zero.
 fn strings(random: &mut Random, file: &mut Vec<u8>, end: usize) {
     const PARTS: &[&str] = &[
         "file", "error", " in ", "%s", "can't ", "open", "line ", "packet", "the ", " not ",
@@ -127,7 +127,7 @@ pub(super) fn dos(random: &mut Random, len: usize) -> Vec<u8> {
     let code_end = len * 54 / 100;
     while file.len() < code_end {
         file.extend_from_slice(&known[frequent(random, known.len(), 2)]);
-        // Half of all instructions have an operand that was not there before.
+        // Half of all instructions have a new operand.
         match random.below(4) {
             0 => file.push(random.bits() as u8),
             1 => file.extend_from_slice(&(random.below(0x4000) as u16).to_le_bytes()),

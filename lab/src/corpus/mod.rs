@@ -1,10 +1,10 @@
-//! The files of the published measurements, made again by seed.
+//! The files of the published measurements, regenerated from a seed.
 //!
 //! The sources print sizes, and for some files a property; the bytes themselves are lost. Each
 //! corpus here has the published size exactly, the stated properties (2,814 lines, 80 % 8-bit
 //! characters), and the properties that the tables imply for their kind. Those are two: how much
-//! Kermit's prefixes and run counts change the length, and how well a dictionary coder (V.42bis)
-//! does. They were chosen once per file, from these places, and from no other:
+//! Kermit's prefixes and run counts change the length, and the ratio of a dictionary coder (V.42bis).
+//! They were determined once per file, from these places, and from no other:
 //!
 //! | corpus | bytes | what it is | stated | implied, and where |
 //! |---|---|---|---|---|
@@ -21,8 +21,7 @@
 //! Longer files of Kermit streaming (1998) (4194304, 8192000 and 8388608 bytes) are repetitions of `sparc`, as
 //! the first of them was; the shorter one (100000) is its beginning.
 //!
-//! What is not modelled: meaning, and any structure that only a better compressor than those of
-//! 1993 would find.
+//! Not modelled: meaning, and any structure that only a better compressor than those of 1993 would find.
 
 mod executable;
 mod letters;
@@ -37,7 +36,7 @@ pub struct Corpus {
     name: &'static str,
     len: usize,
     make: fn(&mut Random, usize) -> Vec<u8>,
-    /// The stream of random numbers; two corpora of one stream have the same content.
+    /// The random stream; two corpora of one stream have the same content.
     stream: &'static str,
 }
 
@@ -89,13 +88,13 @@ impl Corpus {
     }
 }
 
-/// What a good compressor leaves: nothing to find.
+/// The output of a good compressor: nothing to find.
 fn packed(random: &mut Random, len: usize) -> Vec<u8> {
     Content::Random(random.bits()).bytes(len)
 }
 
-/// An index below `count` of which small ones are much more likely, as words of a language and
-/// instructions of a machine are: each level draws below what the level before drew.
+/// An index below `count`, of which small ones are much more likely, as words of a language and instructions of
+/// a machine are: each level draws below the previous level's value.
 fn frequent(random: &mut Random, count: usize, levels: u32) -> usize {
     let mut index = count as u64;
     for _ in 0..levels {

@@ -1,46 +1,46 @@
-//! What would help most, and what came of each change that was tried.
+//! The change that would help most, and the results of all changes tried.
 
 use super::RateSource;
 use super::bottleneck::percent;
 use super::budget::{seconds, share};
 use std::fmt::Write as _;
 
-/// A setting and what it would be.
+/// A setting and its proposed value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The setting by its name in `wst show`, or `protocol`.
     pub setting: &'static str,
-    /// Another setting that has to be the same, or it would be in the way.
+    /// Another setting that must have the same value, or it would be the limit.
     pub also: Option<&'static str>,
-    /// What it was.
+    /// The old value.
     pub from: String,
-    /// What it would be, at both ends.
+    /// The new value, at both ends.
     pub to: String,
 }
 
-/// What came of one replay.
+/// The result of one replay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trial {
-    /// What was changed.
+    /// The change.
     pub change: Change,
-    /// The predicted time of the transfer with it, in nanoseconds; `None` if it did not end well.
+    /// The predicted time of the transfer with it, in nanoseconds; `None` if it failed.
     pub elapsed_ns: Option<u64>,
 }
 
 /// What helps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Advice {
-    /// The time of the transfer as it was, in nanoseconds.
+    /// The actual time of the transfer, in nanoseconds.
     pub before_ns: u64,
-    /// The change that helps most, and the predicted time with it; `None` if none saves as much
-    /// as [`Advice::WORTH`].
+    /// The change that helps most, and the predicted time with it; `None` if none saves as much as
+    /// [`Advice::WORTH`].
     pub best: Option<(Change, u64)>,
-    /// The time of its replay with nothing changed, in nanoseconds. The nearer to the transfer's
-    /// own, the better the replay.
+    /// The time of its replay without changes, in nanoseconds. The closer to the transfer's own, the better the
+    /// replay.
     pub replayed_ns: u64,
-    /// Everything that was tried, in the order of trying.
+    /// Everything that was tried, in order.
     pub trials: Vec<Trial>,
-    /// The replay is of a scenario that was inferred from what one end saw.
+    /// The replay is of a scenario that was inferred from one end's view.
     pub inferred: bool,
     /// How the rate of the replayed line is known.
     pub rate_source: RateSource,
@@ -61,26 +61,26 @@ impl std::fmt::Display for NoAdvice {
 impl std::error::Error for NoAdvice {}
 
 impl Advice {
-    /// Thousandths of the time that a change has to save to be worth a word.
+    /// Thousandths of the time that a change has to save to be reported.
     pub const WORTH: u64 = 30;
-    /// Thousandths by which a replay with nothing changed may differ without a word.
+    /// Thousandths by which a replay without changes may differ without a remark.
     const OFF: u64 = 150;
 
-    /// The advice in a sentence.
+    /// The advice as a sentence.
     pub fn sentence(&self) -> String {
         let mut inferred = String::new();
         if self.inferred {
-            inferred.push_str(" This is a replay of what one end saw; the peer must support it.");
+            inferred.push_str(" This replays one end's view; the peer must support it.");
             let off = self.replayed_ns.abs_diff(self.before_ns);
             if share(off, self.before_ns) > Self::OFF {
                 let _ = write!(
                     inferred,
-                    " With nothing changed it takes {} s, so there is more to it than was seen.",
+                    " Without changes it takes {} s, so not everything was seen.",
                     seconds(self.replayed_ns)
                 );
             }
             inferred.push_str(match self.rate_source {
-                RateSource::Port => " The line's rate was not seen; it is taken for the port's.",
+                RateSource::Port => " The line's rate was not seen; the port's rate is assumed.",
                 RateSource::Unknown => {
                     " The line's rate is not known and its time taken for none: on a slow line \
                      less is saved."

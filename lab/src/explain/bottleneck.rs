@@ -1,14 +1,14 @@
-//! The bottleneck in a sentence.
+//! The bottleneck as a sentence.
 
 use super::budget::{Part, share};
 use super::{Account, Ends};
 use std::fmt::Write as _;
 
-/// From so many thousandths of file data on, the line itself is the limit.
+/// From this share of file data in thousandths, the line itself is the limit.
 const FULL: u64 = 800;
 
 impl Account {
-    /// What held the transfer up most, in a sentence.
+    /// What limited the transfer most, as a sentence.
     pub fn bottleneck(&self) -> String {
         let payload = self.budget.permille(Part::Payload);
         let cost = self.budget.largest_cost();
@@ -42,7 +42,7 @@ impl Account {
         }
     }
 
-    /// Where the waits for answers were, if there were some outside the data.
+    /// Where the waits for answers were, if some were outside the data.
     fn where_waited(&self) -> String {
         let percent = |ns: u64| percent(share(ns, self.budget.total()));
         let outside = [(Part::StartUp, "before"), (Part::Closing, "after")]
@@ -56,7 +56,7 @@ impl Account {
     }
 }
 
-/// What a part means when it is the largest.
+/// The meaning of a part when it is the largest.
 const fn cause(part: Part) -> &'static str {
     match part {
         Part::Rfnm => {
@@ -65,10 +65,10 @@ const fn cause(part: Part) -> &'static str {
         Part::Allocation => "Waiting for allocation: the other host had no room for more",
         Part::Encoding => "Encoding: prefixes and escapes take much of the line",
         Part::Framing => "Packets are short: their marks, lengths and checks take much of the line",
-        Part::Damage => "Noise: what came damaged had to come again",
-        Part::Loss => "Loss: packets that did not arrive had to come again",
-        Part::Timeout => "Timeouts: lost packets or answers were only noticed by waiting",
-        Part::GoBack => "Going back: after damage everything that had followed came again",
+        Part::Damage => "Noise: damaged packets had to be retransmitted",
+        Part::Loss => "Loss: lost packets had to be retransmitted",
+        Part::Timeout => "Timeouts: lost packets or answers were only detected by timeouts",
+        Part::GoBack => "Go-back-N: after damage all later packets were retransmitted",
         Part::TurnAround => "The line is half duplex, and turning it around takes much of the time",
         Part::OtherSide => {
             "The channel is half duplex: acknowledgements, and the turns that carry them, take much of \
@@ -77,19 +77,19 @@ const fn cause(part: Part) -> &'static str {
         Part::Unfilled => {
             "The modem's packets are not full: what is sent at a time does not fit their lengths"
         }
-        Part::Typing => "What was typed meanwhile, and its echo",
-        Part::FlowControl => "Flow control: the line or the port did not take what was ready",
-        Part::Pause => "Pauses that the protocol makes for the peer's sake",
+        Part::Typing => "Interactive traffic and its echo",
+        Part::FlowControl => "Flow control: the line or the port did not accept data",
+        Part::Pause => "Pauses of the protocol for the peer",
         Part::Store => "The local file: reading or writing it held up the line",
         Part::Network => {
             "The network: TCP waited for its own acknowledgements or repeated, or others had the \
              link"
         }
-        _ => "Nothing was sent, for no reason that can be seen",
+        _ => "Nothing was sent, for no visible reason",
     }
 }
 
-/// Thousandths as percent: whole ones, or with a decimal below ten.
+/// Thousandths as percent: whole ones, or with one decimal below ten.
 pub(super) fn percent(permille: u64) -> String {
     if permille >= 100 {
         format!("{} %", (permille + 5) / 10)

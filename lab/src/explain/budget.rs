@@ -5,43 +5,43 @@ use std::fmt;
 /// What a nanosecond of a transfer was spent on. Each belongs to exactly one of these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
-    /// Bytes of the file were on the line, each for the first time.
+    /// File bytes on the line, each for the first time.
     Payload,
-    /// What encoding adds: prefixes, escapes, shifts, padding.
+    /// Encoding overhead: prefixes, escapes, shifts, padding.
     Encoding,
-    /// What packets add: marks, lengths, numbers, checks, line ends, packets that are no data.
+    /// Packet overhead: marks, lengths, numbers, checks, line ends, non-data packets.
     Framing,
-    /// The line was idle: no more data may be sent before an acknowledgement.
+    /// Line idle: window full, waiting for an acknowledgement.
     Acknowledgement,
-    /// The line was idle: messages were under way, and none more may go before a RFNM.
+    /// Line idle: messages under way, waiting for a RFNM.
     Rfnm,
-    /// The line was idle: the other host had allowed no more.
+    /// Line idle: waiting for the other host's allocation.
     Allocation,
-    /// Sent again because it came damaged, and the waits that this caused.
+    /// Retransmitted because of damage, and the waits that this caused.
     Damage,
-    /// Sent again because the receiver asked for it, and the wait for that. Whether it had come
-    /// damaged or not at all is not known.
+    /// Retransmitted on the receiver's request, and the wait for it. Whether it was damaged or lost is not
+    /// known.
     Asked,
-    /// Sent again because later packets were acknowledged and this one was not.
+    /// Retransmitted because later packets were acknowledged and this one was not.
     Loss,
-    /// Sent again because no answer came in time, and the wait for it.
+    /// Retransmitted after a timeout, and the wait for it.
     Timeout,
-    /// Sent again only because it had followed something that was damaged.
+    /// Retransmitted only because it followed a damaged packet.
     GoBack,
-    /// A half duplex line was being handed over.
+    /// Turnaround of a half duplex line.
     TurnAround,
-    /// The other side had a half duplex channel: acknowledgements, and turns with nothing to say.
+    /// The other side had the half duplex channel: acknowledgements, and turns without data.
     OtherSide,
     /// The modem's packets were not full.
     Unfilled,
-    /// What a person typed meanwhile, and its echo.
+    /// Interactive traffic meanwhile, and its echo.
     Typing,
-    /// There were bytes to send, and the line or the port did not take them.
+    /// There were bytes to send, and the line or the port did not accept them.
     FlowControl,
-    /// Bytes were ready or under way, and the network did not move them at the rate of its slowest
-    /// link: TCP waited for its own acknowledgements or repeated, or others had the link.
+    /// Bytes were ready or under way, and the network did not move them at the rate of its slowest link: TCP
+    /// waited for its own acknowledgements or retransmitted, or others had the link.
     Network,
-    /// Pauses that the protocol makes for the partner's sake.
+    /// Pauses of the protocol for the peer.
     Pause,
     /// A computer at one of the ends was busy.
     ThinkTime,
@@ -51,12 +51,12 @@ pub enum Part {
     StartUp,
     /// From the last data of a file to its end.
     Closing,
-    /// The line was idle for no reason that can be seen.
+    /// The line was idle for no visible reason.
     Idle,
 }
 
 impl Part {
-    /// All of them, in the order in which they are shown.
+    /// All of them, in display order.
     pub const ALL: [Self; 23] = [
         Self::Payload,
         Self::Encoding,
@@ -112,7 +112,7 @@ impl Part {
         }
     }
 
-    /// Its name for a person; at most 26 characters.
+    /// Its title; at most 26 characters.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Payload => "file data on the line",
@@ -122,14 +122,14 @@ impl Part {
             Self::Rfnm => "waiting for RFNM",
             Self::Allocation => "waiting for allocation",
             Self::Damage => "again: damaged",
-            Self::Asked => "again: asked for",
+            Self::Asked => "retransmitted: requested",
             Self::Loss => "again: lost",
             Self::Timeout => "again: timeout",
-            Self::GoBack => "again: after a damaged one",
+            Self::GoBack => "retransmitted: go-back-N",
             Self::TurnAround => "line turn-around",
             Self::OtherSide => "turns of the other side",
             Self::Unfilled => "modem packets not full",
-            Self::Typing => "typing and its echo",
+            Self::Typing => "interactive traffic, echo",
             Self::FlowControl => "flow control",
             Self::Network => "held up in the network",
             Self::Pause => "pauses of the protocol",
@@ -146,9 +146,9 @@ impl Part {
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
     ns: [u64; Part::ALL.len()],
-    /// Of start-up, that the line was idle until an answer came.
+    /// The part of start-up for which the line was idle until an answer came.
     start_wait: u64,
-    /// The same of closing.
+    /// The same for closing.
     closing_wait: u64,
 }
 
@@ -163,8 +163,8 @@ impl Budget {
         self.ns.iter().sum()
     }
 
-    /// Of start-up or closing, the time for which the line was idle until an answer came: the same
-    /// cause as [`Part::Acknowledgement`] has. 0 of any other part.
+    /// Of start-up or closing, the time for which the line was idle until an answer came: the same cause as
+    /// [`Part::Acknowledgement`]. 0 for any other part.
     pub const fn answer_wait(&self, part: Part) -> u64 {
         match part {
             Part::StartUp => self.start_wait,
@@ -173,10 +173,10 @@ impl Budget {
         }
     }
 
-    /// What took longest other than the file itself, with its time; `None` if there is nothing but
-    /// the file. Parts that have one cause count together: waits for answers before, between and
-    /// after data as [`Part::Acknowledgement`], what came damaged and what was sent again because
-    /// it had followed that as [`Part::Damage`].
+    /// What took longest other than the file itself, with its time; `None` if there is nothing but the file.
+    /// Parts with one cause count together: waits for answers before, between and after data as
+    /// [`Part::Acknowledgement`]; damage, and retransmissions only because of following it, as
+    /// [`Part::Damage`].
     pub fn largest_cost(&self) -> Option<(Part, u64)> {
         let cost = |part: Part| match part {
             Part::Payload => 0,
@@ -198,7 +198,7 @@ impl Budget {
         self.ns[part as usize] += ns;
     }
 
-    /// Takes what is more than `whole` off these parts, the first ones first.
+    /// Takes the excess over `whole` off these parts, the first ones first.
     pub(super) fn trim(&mut self, whole: u64, parts: &[Part]) {
         let mut excess = self.total().saturating_sub(whole);
         for part in parts {
@@ -208,7 +208,7 @@ impl Budget {
         }
     }
 
-    /// Adds idle time whose reason is `part`, in what lies outside the data, if it does.
+    /// Counts idle time with reason `part` in start-up or closing, if it belongs there.
     pub(super) fn add_idle(&mut self, outside: Option<Part>, part: Part, ns: u64) {
         self.add(outside.unwrap_or(part), ns);
         match outside {
@@ -218,7 +218,7 @@ impl Budget {
         }
     }
 
-    /// Divides `ns` in proportion to some weights; what is left over goes to `rest`.
+    /// Divides `ns` in proportion to some weights; the remainder goes to `rest`.
     pub(super) fn divide(&mut self, ns: u64, weights: &[(Part, u64)], whole: u64, rest: Part) {
         let mut left = ns;
         for (part, weight) in weights {

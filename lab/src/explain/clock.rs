@@ -1,9 +1,9 @@
-//! When the line carried which bytes: bytes that the port took go onto the line one after the
-//! other, at the line's rate, whenever the line is not held.
+//! When the line carried which bytes: bytes accepted by the port go onto the line one after the other, at the
+//! line's rate, whenever the line is not held.
 
 use super::log::Hold;
 
-/// What a byte of the line takes: `1000 / millicps` seconds, without rounding.
+/// The time of a byte on the line: `1000 / millicps` seconds, without rounding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rate {
     /// Characters in 1000 s; `None`: they take no time.
@@ -14,7 +14,7 @@ pub(super) struct Rate {
 const NS_PER_1000_S: u128 = 1_000_000_000_000;
 
 impl Rate {
-    /// The time that so many bytes take, in nanoseconds.
+    /// The time of this many bytes, in nanoseconds.
     pub(super) fn time(self, bytes: u64) -> u64 {
         let ns =
             self.millicps.map_or(0, |rate| u128::from(bytes) * NS_PER_1000_S / u128::from(rate));
@@ -22,14 +22,14 @@ impl Rate {
     }
 }
 
-/// The line was carrying bytes of one thing.
+/// The line was carrying bytes of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Busy {
     pub(super) from: u64,
     pub(super) to: u64,
-    /// What they belong to, as [`Clock::put`] was told.
+    /// Their owner, as passed to [`Clock::put`].
     pub(super) what: usize,
-    /// Bytes that had been on the line by then, since the start.
+    /// Bytes on the line so far, since the start.
     pub(super) bytes: u64,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Busy {
 pub(super) struct Clock<'a> {
     rate: Rate,
     holds: &'a [Hold],
-    /// When the line is free, and parts of a nanosecond beyond.
+    /// When the line is free, and the fraction of a nanosecond.
     free: u64,
     parts: u128,
     bytes: u64,
@@ -51,7 +51,7 @@ impl<'a> Clock<'a> {
         Self { rate, holds, free: 0, parts: 0, bytes: 0, busy: Vec::new() }
     }
 
-    /// Puts `count` bytes onto the line that the port took at `time`.
+    /// Puts `count` bytes onto the line that the port accepted at `time`.
     pub(super) fn put(&mut self, time: u64, count: u64, what: usize) {
         if time > self.free {
             self.free = time;
@@ -65,7 +65,7 @@ impl<'a> Clock<'a> {
         let parts = self.parts + u128::from(count) * NS_PER_1000_S;
         let mut left = u64::try_from(parts / u128::from(rate)).unwrap_or(u64::MAX);
         self.parts = parts % u128::from(rate);
-        // Holds that are over will not come again.
+        // Past holds are not needed again.
         let over = self.holds.iter().take_while(|hold| hold.to <= self.free).count();
         self.holds = &self.holds[over..];
         for hold in self.holds {
@@ -82,7 +82,7 @@ impl<'a> Clock<'a> {
         self.free = to;
     }
 
-    /// Puts `count` bytes onto the line at a time that was seen.
+    /// Puts `count` bytes onto the line at an observed time.
     pub(super) fn put_seen(&mut self, (from, to): (u64, u64), count: u64, what: usize) {
         self.bytes += count;
         self.free = self.free.max(to);
@@ -130,7 +130,7 @@ mod tests {
         let spans: Vec<_> = clock.busy.iter().map(|busy| (busy.from, busy.to)).collect();
         let expected = [(0, 50), (80, 90), (200, 240)].map(|(a, b)| (a * 1_000_000, b * 1_000_000));
         assert_eq!(spans, expected);
-        // What comes in the middle of a hold waits for its end.
+        // A byte that arrives during a hold waits for its end.
         let mut clock = Clock::new(CPS_960, &holds);
         clock.put(60_000_000, 96, 7);
         assert_eq!(clock.busy[0].from, 60_000_000, "an empty span marks where it was taken");

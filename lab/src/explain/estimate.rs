@@ -1,29 +1,28 @@
-//! What one end can say of the line: its rate, its round trip, its errors.
+//! What one end can tell about the line: its rate, its round trip time, its errors.
 //!
-//! A quiet exchange is a packet that left alone and the answer to it. It takes the round trip and
-//! the line time of both. Exchanges of short and of long packets tell the rate apart from the
-//! rest: `rate = (long - short) / (time of long - time of short)`. If all are about equally long,
-//! nothing does: their length by their time is no rate, for most of it may be delay. A window has no
-//! quiet exchanges; there the answers follow each other as the packets did. A stream has no answers
-//! either; there everything that was sent until the answer to its end gives a rate that the line
-//! carries at least.
+//! A quiet exchange is a packet that was sent alone and the answer to it. It takes the round trip and the line
+//! time of both. Exchanges of short and of long packets separate the rate from the rest: `rate = (long - short)
+//! / (time of long - time of short)`. If all are about equally long, nothing does: their length divided by
+//! their time is no rate, for most of it may be delay. A window has no quiet exchanges; there the answers
+//! follow each other as the packets did. A stream has no answers either; there everything sent until the answer
+//! to its end gives a lower bound of the rate.
 
 use super::clock::Rate;
 use super::log::Side;
 use super::piece::pieces;
 
-/// What was found out.
+/// The result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Estimate {
     /// Characters in 1000 s.
     pub(super) millicps: Option<u64>,
     /// From the last byte of a packet on the line to the first byte of its answer.
     pub(super) round_trip_ns: Option<u64>,
-    /// Packets that had to come again, not counting those that only followed one.
+    /// Packets retransmitted, not counting those that only followed one.
     pub(super) errors: u64,
-    /// Bytes of data packets that left, in which those errors happened.
+    /// Bytes of data packets sent, in which those errors happened.
     pub(super) bytes: u64,
-    /// Nothing tells how fast the line is: the rate is what the port says, if it says any.
+    /// The line's rate is unknown: it is the port's, if it has one.
     pub(super) nothing_seen: bool,
 }
 
@@ -32,9 +31,9 @@ pub(super) struct Estimate {
 struct Exchange {
     /// Bytes of both.
     len: u64,
-    /// From the first byte that left to the last of the answer.
+    /// From the first byte sent to the last of the answer.
     ns: u64,
-    /// The packet had data of a file.
+    /// The packet contained file data.
     has_data: bool,
 }
 
@@ -44,7 +43,7 @@ const TENTH: u64 = 10;
 const FEW: u64 = 128;
 /// Exchanges that differ by fewer bytes tell nothing.
 const FEWEST: u64 = 24;
-/// How many times as much as equal exchanges differ others have to differ, to differ clearly.
+/// By what factor of the spread of equal exchanges others have to differ, to differ clearly.
 const CLEARLY: u64 = 4;
 
 /// Exchanges of this sender.
@@ -64,8 +63,8 @@ fn exchanges(side: &Side) -> Vec<Exchange> {
         let answer = side.got.partition_point(|got| got.time <= *ended);
         let Some(got) = side.got.get(answer).filter(|got| got.time <= next) else { continue };
         let before = answer.checked_sub(1).map_or(0, |index| side.got[index].at);
-        // An answer to something earlier, or one that was lost and said again, tells nothing; nor
-        // does the first, which waits for the partner to start.
+        // An answer to an earlier packet, or one that was lost and retransmitted, tells nothing; nor does the
+        // first, which waits for the peer to start.
         let alone = from == 0
             || side.left.get(first.wrapping_sub(1)).is_some_and(|left| {
                 let heard = side.got.partition_point(|got| got.time <= *begun);
@@ -96,18 +95,18 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-/// What the lengths of exchanges tell.
+/// The result from the lengths of exchanges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lengths {
     /// The rate.
     Rate(u64),
-    /// The line's time is too short to be seen.
+    /// The line's time is too short to be measured.
     Fast,
     /// Nothing.
     Silent,
 }
 
-/// The rate by which longer exchanges take longer.
+/// The rate at which longer exchanges take longer.
 fn by_length(exchanges: &[Exchange]) -> Lengths {
     let longest = exchanges.iter().map(|exchange| exchange.len).max().unwrap_or(0);
     let (short, long): (Vec<_>, Vec<_>) =
@@ -120,8 +119,8 @@ fn by_length(exchanges: &[Exchange]) -> Lengths {
         return Lengths::Silent;
     };
     let (bytes, ns) = (many.saturating_sub(few), long_ns.saturating_sub(short_ns));
-    // Less than a tenth of the time, and the line is too fast to be measured by it; few bytes, and
-    // whatever else takes time counts for more.
+    // Less than a tenth of the time, and the line is too fast to be measured by it; few bytes, and other delays
+    // dominate.
     if bytes >= FEW {
         let rate = by_pairs(&short, &long).filter(|_| ns >= short_ns / TENTH);
         return rate.map_or(Lengths::Fast, Lengths::Rate);
@@ -131,32 +130,31 @@ fn by_length(exchanges: &[Exchange]) -> Lengths {
     if bytes < FEWEST || !clear {
         return Lengths::Silent;
     }
-    // Few packets are short, and each is of another length.
+    // Few packets are short, and each has another length.
     by_pairs(&short, &long).map_or(Lengths::Silent, Lengths::Rate)
 }
 
-/// The middle of the rates that a short and a long exchange tell together, over all pairs. The middle
-/// length and the middle time of a group may be those of different exchanges, where some of few came late.
+/// The median of the rates from a short and a long exchange, over all pairs. The median length and the median
+/// time of a group may be those of different exchanges, where some of few were late.
 fn by_pairs(short: &[&Exchange], long: &[&Exchange]) -> Option<u64> {
     let rates = short.iter().flat_map(|few| {
         long.iter().map(|many| {
             let ns = many.ns.saturating_sub(few.ns);
-            // No longer: as fast as can be.
+            // No longer: infinitely fast.
             per(many.len.saturating_sub(few.len), ns).unwrap_or(u64::MAX)
         })
     });
     median(rates.collect()).filter(|rate| *rate < u64::MAX)
 }
 
-/// Bytes by nanoseconds, in characters per 1000 s.
+/// Bytes divided by nanoseconds, in characters per 1000 s.
 fn per(bytes: u64, ns: u64) -> Option<u64> {
     let rate = (u128::from(bytes) * 1_000_000_000_000).checked_div(u128::from(ns))?;
     u64::try_from(rate).ok().filter(|rate| *rate > 0)
 }
 
-/// The rate at which the answers to data packets followed each other, if most had one: that of the
-/// fastest quarter. With a window that is about the line's rate, even if the window is closed
-/// between bursts.
+/// The rate at which the answers to data packets followed each other, if most had one: that of the fastest
+/// quarter. With a window that is about the line's rate, even if the window is closed between bursts.
 fn by_answers(side: &Side) -> Option<u64> {
     let data: Vec<_> = side.sent.iter().filter(|sent| sent.file > 0 && sent.again == 0).collect();
     let begun = data.first()?.time;
@@ -172,8 +170,8 @@ fn by_answers(side: &Side) -> Option<u64> {
     rates.get(rates.len() * 3 / 4).copied()
 }
 
-/// The rate of everything from the first data to the answer to what follows the last: that the
-/// file is over, which is answered when everything has come.
+/// The rate of everything from the first data to the answer to the end of file, which is sent when everything
+/// has arrived.
 fn by_stream(side: &Side, round_trip: u64) -> Option<u64> {
     let first = side.sent.iter().find(|sent| sent.file > 0)?;
     let last = side.sent.iter().rposition(|sent| sent.file > 0)?;
@@ -184,13 +182,13 @@ fn by_stream(side: &Side, round_trip: u64) -> Option<u64> {
     per(end.saturating_sub(from), answer.saturating_sub(begun).saturating_sub(round_trip).max(1))
 }
 
-/// The rate that a sender sees, and whether anything could be seen of it at all.
+/// The rate from the sender's view, and whether it could be measured at all.
 fn seen(side: &Side, exchanges: &[Exchange]) -> (Option<u64>, bool) {
     let shortest = exchanges.iter().map(|exchange| exchange.ns).min().unwrap_or(0);
     let lengths = by_length(exchanges);
     let data = side.sent.iter().filter(|sent| sent.file > 0 && sent.again == 0).count();
     let alone = exchanges.iter().filter(|exchange| exchange.has_data).count();
-    // One packet at a time: answers follow each other as round trips do, and so does the stream.
+    // One packet at a time: answers follow each other at round trips, and so does the stream.
     if data > 0 && alone * 2 > data {
         return match lengths {
             Lengths::Rate(rate) => (Some(rate), true),
@@ -209,24 +207,24 @@ fn seen(side: &Side, exchanges: &[Exchange]) -> (Option<u64>, bool) {
     (rate, true)
 }
 
-/// How much is known of a rate.
+/// How a rate is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
-    /// It is so.
+    /// Measured.
     Sure(u64),
-    /// The port says so. What lies behind it may be slower.
+    /// The port's rate. The line behind it may be slower.
     Port(u64),
-    /// Nothing.
+    /// Unknown.
     No,
 }
 
-/// What a sender can say of its line.
+/// A sender's view of its line.
 pub(super) fn of_sender(side: &Side, known: Known) -> Estimate {
     let exchanges = exchanges(side);
     let (seen, could_be_seen) = seen(side, &exchanges);
     let millicps = match known {
         Known::Sure(rate) => Some(rate),
-        // The port may be that of a modem or of an adapter; what lies behind it may be slower.
+        // The port may be that of a modem or of an adapter; the line behind it may be slower.
         Known::Port(rate) => seen.filter(|seen| *seen < rate / 4 * 3).or(Some(rate)),
         Known::No => seen,
     };
@@ -246,8 +244,8 @@ pub(super) fn of_sender(side: &Side, known: Known) -> Estimate {
     }
 }
 
-/// What a receiver can say of its line: how fast the bytes of a packet followed each other, and
-/// the best rate over a sixteenth of everything.
+/// A receiver's view of its line: how fast the bytes of a packet followed each other, and the best rate over a
+/// sixteenth of everything.
 pub(super) fn of_receiver(side: &Side, known: Known) -> Estimate {
     let total = side.came.last().map_or(0, |(_, total)| *total);
     let seen = by_packets(side).into_iter().chain(by_windows(side, total)).max();
@@ -274,7 +272,7 @@ fn by_packets(side: &Side) -> Option<u64> {
     median(rates)
 }
 
-/// The best rate over a sixteenth of what came.
+/// The best rate over a sixteenth of the received data.
 fn by_windows(side: &Side, total: u64) -> Option<u64> {
     let window = (total / 16).max(256);
     let mut best = None;

@@ -3,12 +3,12 @@
 use std::fmt;
 use wetstring_proto::{Again, Wait};
 
-/// Something in a trace that cannot be used, and where.
+/// An unusable part of a trace, and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadTrace {
-    /// Line, counted from 1; `None` if the trace as a whole is to blame.
+    /// Line, counted from 1; `None` if the trace as a whole is unusable.
     pub line: Option<usize>,
-    /// What was expected, and what came.
+    /// What was expected, and what was found.
     pub message: String,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for BadTrace {
 
 impl std::error::Error for BadTrace {}
 
-/// What a line tells, as far as an account needs it.
+/// The content of a line, as far as an account needs it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Said {
     Sent(Sent),
@@ -59,11 +59,11 @@ pub(super) enum Said {
         name: String,
         text: Vec<u8>,
     },
-    /// Something that is of no interest here.
+    /// Not relevant here.
     Other,
 }
 
-/// A packet that was handed to the wire.
+/// A packet handed to the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sent {
     pub(super) time: u64,
@@ -87,7 +87,7 @@ pub(super) struct Line<'a> {
 
 const EXPECTED: &str = "expected a line of a trace, such as `1.250000000 A sent D n=3 len=94`";
 
-/// Reads a line, which has the number `index` + 1.
+/// Parses a line with the number `index` + 1.
 pub(super) fn line(index: usize, text: &str) -> Result<Line<'_>, BadTrace> {
     let bad = || {
         let mut got: String = text.chars().take(40).flat_map(char::escape_default).collect();
@@ -116,8 +116,7 @@ fn time(text: &str) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(nanos.parse().ok()?)
 }
 
-/// The value of a key; `None` for one that is no number, or that is not there and has no
-/// `default`.
+/// The value of a key; `None` if it is not a number, or missing without a `default`.
 fn number(rest: &str, key: &str, default: Option<u64>) -> Option<u64> {
     let mut pairs = rest.split(' ').filter_map(|pair| pair.split_once('='));
     match pairs.find(|(name, _)| *name == key) {
@@ -160,7 +159,7 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
             Said::Waiting(Wait::ALL.into_iter().find(|wait| wait.as_str() == cause)?)
         }
         "timeout" => Said::Timeout,
-        // Its reason may have blanks in it; the length stands last.
+        // Its reason may contain blanks; the length is last.
         "damaged" => Said::Damaged { len: must("len")? },
         "duplicate" => Said::Duplicate,
         "settled" => Said::Settled,
@@ -177,7 +176,7 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
     })
 }
 
-/// Takes back what [`slice::escape_ascii`] does.
+/// Reverses [`slice::escape_ascii`].
 fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut out = Vec::with_capacity(text.len());
@@ -206,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_come_back_as_they_were() {
+    fn texts_round_trip() {
         let all: Vec<u8> = (0..=255).collect();
         assert_eq!(unescape(&all.escape_ascii().to_string()), Some(all));
         assert_eq!(unescape("a\\x4"), None);
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_read() {
+    fn packets_are_parsed() {
         let text = "1.000000250 A sent D n=3 len=94 at=200 data=88 file=80 old=80 again=1 why=nak";
         let Ok(Line { time, who: "A", said: Said::Sent(sent) }) = line(0, text) else {
             panic!("expected a packet")
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_of_a_trace_is_named() {
+    fn lines_that_are_no_trace_are_named() {
         for text in
             ["", "hello", "1.0 A sent D", "x.000000000 A state", "1.000000000 A", "1.000000000"]
         {

@@ -1,4 +1,4 @@
-//! What is tried with `ftp` over a SLIP line: not settings of a protocol, but words of the line.
+//! Changes tried with `ftp` over a SLIP line: not settings of a protocol, but parameters of the line.
 
 use super::advice::Change;
 use super::table;
@@ -8,7 +8,7 @@ use crate::slip::{Headers, SlipModel};
 use crate::tcp::TcpModel;
 use toml::{Table, Value};
 
-/// Lengths of segments that are tried; a packet has 40 bytes more.
+/// Segment lengths that are tried; a packet has 40 bytes more.
 const SEGMENTS: [u16; 5] = [88, 128, 256, 512, 966];
 /// Windows that are tried, in segments.
 const WINDOWS: [usize; 4] = [2, 4, 8, 16];
@@ -41,7 +41,7 @@ pub(super) fn changes(base: &Table, network: &Network) -> Vec<(Change, Table)> {
         let [from, to] = [slip.headers, headers].map(|of| of.as_str().to_owned());
         put("slip: headers", from, to, other);
     }
-    // Longer ones may be faster, but somebody who types waits for each of them.
+    // Longer ones may be faster, but interactive traffic waits for each of them.
     let longest = if base.contains_key("typing") { tcp.mss_bytes } else { usize::MAX };
     let segments = SEGMENTS.map(usize::from).into_iter().filter(|mss| *mss <= longest);
     for mss in segments.filter(|mss| *mss != tcp.mss_bytes) {

@@ -1,25 +1,25 @@
-//! A trace, sorted by who said what.
+//! A trace, sorted by source.
 
 use super::line::{BadTrace, Said, Sent, line};
 use crate::scenario::Scenario;
 use std::fmt;
 use wetstring_proto::Wait;
 
-/// What one engine did.
+/// The events of one engine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {
     pub(super) who: String,
     pub(super) sent: Vec<Sent>,
-    /// When bytes left, and how many had when the last of them had.
+    /// When bytes were sent, and the total at that time.
     pub(super) left: Vec<(u64, u64)>,
     pub(super) got: Vec<Got>,
-    /// Time, and bytes that had come by then.
+    /// Time, and total bytes received.
     pub(super) came: Vec<(u64, u64)>,
     pub(super) waits: Vec<(u64, Wait)>,
     pub(super) timeouts: Vec<u64>,
-    /// Time, and bytes given up.
+    /// Time, and bytes dropped.
     pub(super) damaged: Vec<(u64, u64)>,
-    /// When connections had something to send and nothing was allowed, by link.
+    /// When connections had data but no allocation, by link.
     pub(super) dry: Vec<(u64, u64)>,
     /// When its files began.
     pub(super) files: Vec<u64>,
@@ -28,11 +28,11 @@ pub(super) struct Side {
     pub(super) settled: Option<u64>,
     /// File bytes by its own count.
     pub(super) file_bytes: Option<u64>,
-    /// Values it told, the last one of each name.
+    /// Reported values, the last one of each name.
     pub(super) values: Vec<(String, u64)>,
 }
 
-/// A packet that came.
+/// A received packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Got {
     pub(super) time: u64,
@@ -41,7 +41,7 @@ pub(super) struct Got {
     pub(super) len: u64,
     pub(super) data: u64,
     pub(super) at: u64,
-    /// It had come before.
+    /// It is a duplicate.
     pub(super) duplicate: bool,
 }
 
@@ -51,13 +51,13 @@ impl Side {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    /// Of bytes, for UUCP says words before its packets, and may not come to those.
+    /// Of bytes, for UUCP sends messages before its packets, and may not get to those.
     fn is_engine(&self) -> bool {
         let packets = !self.sent.is_empty() || !self.got.is_empty();
         packets || !self.left.is_empty() || !self.came.is_empty()
     }
 
-    /// File bytes that it sent, each time counted.
+    /// File bytes sent, including retransmissions.
     fn file_sent(&self) -> u64 {
         self.sent.iter().map(|sent| sent.file).sum()
     }
@@ -95,18 +95,18 @@ impl Side {
     }
 }
 
-/// Why a direction of the line could not carry anything.
+/// Why a direction of the line was held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum HoldKind {
     /// Half duplex: the line is being turned to or from this direction.
     Turn,
     /// Half duplex: the other direction has the line.
     Other,
-    /// The receiver of the direction said stop.
+    /// The receiver of the direction stopped it.
     Flow,
 }
 
-/// A time in which a direction could not carry anything.
+/// A time in which a direction was held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Hold {
     pub(super) from: u64,
@@ -118,7 +118,7 @@ pub(super) struct Hold {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Wire {
     pub(super) from: u64,
-    /// Time of all of it, of the bits of a message in it, and of what was in vain.
+    /// Total time, time of a message's bits, and wasted time.
     pub(super) ns: u64,
     pub(super) data: u64,
     pub(super) lost: u64,
@@ -129,16 +129,16 @@ pub(super) struct Wire {
 pub(super) struct Log {
     /// When both outcomes were fixed, or the last line was written.
     pub(super) end: u64,
-    /// The engine that sent the data, if the trace has what it did.
+    /// The engine that sent the data, if it is in the trace.
     pub(super) sender: Option<Side>,
     /// The engine that received it.
     pub(super) receiver: Option<Side>,
-    /// What the run says of itself.
+    /// The run's own values.
     pub(super) values: Vec<(String, u64)>,
     pub(super) texts: Vec<(String, Vec<u8>)>,
-    /// What a SLIP line told of its bytes.
+    /// A SLIP line's counters.
     counters: Vec<(String, u64)>,
-    /// When files of hosts of the ARPANET had begun and were done.
+    /// When files of ARPANET hosts began and were done.
     pub(super) files: Vec<ElementValue>,
     /// When the sender's IMP began to take messages of its host.
     pub(super) takes: Vec<u64>,
@@ -154,11 +154,11 @@ impl fmt::Debug for Log {
     }
 }
 
-/// An event of what lies between: time, name, value.
+/// An event of an element: time, name, value.
 type ElementValue = (u64, String, u64);
 
 impl Log {
-    /// Reads a trace.
+    /// Parses a trace.
     pub(super) fn read<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Self, BadTrace> {
         let mut log = Self::default();
         let mut sides: Vec<Side> = Vec::new();
@@ -216,7 +216,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Finds out who sent the data.
+    /// Determines which end sent the data.
     fn assign(&mut self, mut sides: Vec<Side>) {
         let way = self.text("way");
         let most = |measure: fn(&Side) -> u64, sides: &[Side]| {
@@ -238,18 +238,18 @@ impl Log {
         }
     }
 
-    /// A text that the run says of itself.
+    /// A text value of the run.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let (_, text) = self.texts.iter().find(|(known, _)| known == name)?;
         std::str::from_utf8(text).ok()
     }
 
-    /// A value that a SLIP line told.
+    /// A counter of a SLIP line.
     pub(super) fn counter(&self, name: &str) -> Option<u64> {
         self.counters.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    /// A value that the run says of itself.
+    /// A numeric value of the run.
     pub(super) fn value(&self, name: &str) -> Option<u64> {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
@@ -262,7 +262,7 @@ impl Log {
         }
     }
 
-    /// Finds out when the direction of the data was held.
+    /// Determines when the direction of the data was held.
     fn hold(&mut self, mut element: Vec<ElementValue>) {
         // The laboratory calls the direction from A forward.
         let backward = self.sender.as_ref().is_some_and(|side| side.who == "B");

@@ -1,33 +1,32 @@
-//! Where the time of a transfer went, what held it up, and what would help.
+//! Where the time of a transfer went, what limited it, and what would help.
 //!
 //! ```text
 //! trace -> lines -> who sent, who received -> the line's clock -> budget -> bottleneck
 //!                                 \-> scenario -> replays with one setting changed -> advice
 //! ```
 //!
-//! An account is made from a trace alone, be it of a run in the laboratory, which has both ends
-//! and what lay between, or of one end of a real transfer. Every nanosecond from the start to the
-//! moment at which the outcome was fixed belongs to exactly one [`Part`]; `docs/explanation/explain.md` says
-//! what each means and how it is found.
+//! An account is made from a trace alone, be it of a run in the laboratory, which has both ends and the
+//! elements between, or of one end of a real transfer. Every nanosecond from the start to the time at which the
+//! outcome was fixed belongs to exactly one [`Part`]; `docs/explanation/explain.md` says what each means and
+//! how it is determined.
 //!
 //! # What a trace has
 //!
-//! The events of the engines ([`wetstring_proto::TraceEvent`]), by whoever is called `A` and `B`
-//! or `sender` and `receiver`; `settled` when an outcome is fixed, `stats` at the end. A run says of
-//! itself, as `run`: `protocol`, `way`, `scenario`, `millicps`, `rate_bps`, `reliable`, `set`, `path`,
-//! `directory`, `bytes`. Elements say, as `line`, with `_fwd` for the direction from A and `_rev`
-//! for the other:
+//! The events of the engines ([`wetstring_proto::TraceEvent`]), named `A` and `B` or `sender` and `receiver`;
+//! `settled` when an outcome is fixed, `stats` at the end. A run describes itself, as `run`: `protocol`, `way`,
+//! `scenario`, `millicps`, `rate_bps`, `reliable`, `set`, `path`, `directory`, `bytes`. Elements report, as
+//! `line`, with `_fwd` for the direction from A and `_rev` for the other:
 //!
 //! | value | meaning |
 //! |---|---|
-//! | `turn_fwd=NS` | a half duplex line is being turned to this direction, which takes so long |
-//! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it goes on |
-//! | `think_a=NS` | the computer at end A has something to do, and is at it, or asleep, for so long |
-//! | `take_fwd=N` | the IMP at A begins to take a message of so many octets from its host |
-//! | `wire_fwd=NS`, `bits_fwd=NS`, `vain_fwd=NS` | the ARPANET's line from the IMP at A carries a packet for so long; of that a message's bits, or all of it in vain |
+//! | `turn_fwd=NS` | a half duplex line is being turned to this direction, duration |
+//! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it continues |
+//! | `think_a=NS` | the computer at end A is busy, or asleep with work pending, duration |
+//! | `take_fwd=N` | the IMP at A begins to take a message of N octets from its host |
+//! | `wire_fwd=NS`, `bits_fwd=NS`, `vain_fwd=NS` | the ARPANET's line from the IMP at A carries a packet, duration; of that a message's bits, or all of it wasted |
 //!
-//! Two hosts of the ARPANET say, as `ftp`, `begun` and `done` of their files. A SLIP line says, as `slip`, what its bytes were at the end of a run ([`crate::slip::ledger`]).
-//! Anything else is passed over.
+//! Two hosts of the ARPANET report, as `ftp`, `begun` and `done` of their files. A SLIP line reports, as
+//! `slip`, its counters at the end of a run ([`crate::slip::ledger`]). Anything else is skipped.
 
 mod advice;
 mod bottleneck;
@@ -57,31 +56,31 @@ use estimate::{Estimate, Known};
 use log::Log;
 use wetstring_proto::{Instant, TraceEvent};
 
-/// Which ends of the transfer a trace tells of.
+/// Which ends of the transfer a trace covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
     /// Both.
     Both,
-    /// Only the one that sent.
+    /// Only the sender.
     Sender,
-    /// Only the one that received.
+    /// Only the receiver.
     Receiver,
 }
 
 /// How the rate of the line is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RateSource {
-    /// The trace says it.
+    /// From the trace.
     Told,
-    /// Whoever asked said it.
+    /// Given by the caller.
     Given,
-    /// It is the best that was seen; the line may be faster.
+    /// The best that was measured; the line may be faster.
     Measured,
-    /// It is too fast to be seen: its time is taken for none.
+    /// Too fast to be measured: its time is taken as zero.
     Unseen,
-    /// The port says it. What the line behind it carries could not be seen.
+    /// The port's rate. The rate of the line behind it was not visible.
     Port,
-    /// Nothing tells it: the line's time is taken for none, and counts as waiting.
+    /// Unknown: the line's time is taken as zero, and counts as waiting.
     Unknown,
 }
 
@@ -90,26 +89,25 @@ pub enum RateSource {
 pub struct Account {
     /// The parts.
     pub budget: Budget,
-    /// From the start to the moment at which every outcome was fixed, in nanoseconds.
+    /// From the start to the time at which every outcome was fixed, in nanoseconds.
     pub elapsed_ns: u64,
-    /// What it was made from.
+    /// The ends it covers.
     pub ends: Ends,
-    /// What the line carries in the direction of the data, in characters per 1000 s, if it takes
-    /// any time.
+    /// The line's rate in the direction of the data, in characters per 1000 s, if it takes any time.
     pub millicps: Option<u64>,
     /// How that is known.
     pub rate_source: RateSource,
-    /// Bytes of files that were moved, each counted once.
+    /// File bytes moved, each counted once.
     pub file_bytes: u64,
-    /// The protocol, if the trace says it.
+    /// The protocol, if the trace has it.
     pub protocol: Option<String>,
     log: Log,
     estimate: Estimate,
 }
 
 impl Account {
-    /// Makes the account of a trace. `millicps` is what the line carries, in characters per
-    /// 1000 s, if it is known better than the trace knows it.
+    /// The account of a trace. `millicps` is the line's rate, in characters per 1000 s, if it is known better
+    /// than from the trace.
     pub fn read<'a>(
         lines: impl Iterator<Item = &'a str>,
         millicps: Option<u64>,
@@ -193,13 +191,13 @@ impl Account {
         }
     }
 
-    /// The median time from the last byte of a packet on the line to its answer, in nanoseconds,
-    /// if there were packets that were answered one by one.
+    /// The median time from the last byte of a packet on the line to its answer, in nanoseconds, if there were
+    /// packets answered one by one.
     pub fn round_trip_ns(&self) -> Option<u64> {
         self.estimate.round_trip_ns
     }
 
-    /// Packets that had to come again, not counting those that only had followed one.
+    /// Packets retransmitted, not counting those that only followed one.
     pub fn errors(&self) -> u64 {
         self.estimate.errors
     }
@@ -210,7 +208,8 @@ impl Account {
     }
 }
 
-/// Whether more came through than a port's rate allows: a PTY or a connection behind a port is not bound by it.
+/// Whether more data passed than the port's rate allows: a PTY or a connection behind a port is not bound by
+/// it.
 fn carried_more(log: &Log, millicps: u64) -> bool {
     let sent = log.sender.iter().flat_map(|side| &side.sent).map(|sent| sent.file).sum();
     let told = log.sender.as_ref().or(log.receiver.as_ref()).and_then(|side| side.file_bytes);
@@ -218,14 +217,14 @@ fn carried_more(log: &Log, millicps: u64) -> bool {
     moved * 20 > u128::from(millicps) * u128::from(log.end) * 21
 }
 
-/// The rate that the trace tells of; 0 if it tells that the line takes no time.
+/// The rate in the trace; 0 if the line takes no time.
 fn told_rate(log: &Log) -> Option<u64> {
     let of_bits = || log.value("rate_bps").filter(|rate| *rate > 0).map(|rate| rate * 100);
     log.value("millicps").or_else(of_bits)
 }
 
-/// What a run of a scenario says of itself at the head of its trace, so that it can be replayed.
-/// `text` is the scenario's file, `settings` what overrides it, as for [`Scenario::parse_with`].
+/// The header of a scenario run's trace, so that it can be replayed. `text` is the scenario's file, `settings`
+/// overrides it, as for [`Scenario::parse_with`].
 pub fn header(
     name: &str,
     text: &str,

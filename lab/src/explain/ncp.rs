@@ -1,8 +1,8 @@
-//! The account of files between hosts of the ARPANET.
+//! The account of files between ARPANET hosts.
 //!
-//! A message is on the line from its sender's IMP, or the sending host is busy with one, or the IMP takes no more of it,
-//! or it waits for its RFNM; or there is none, as the other host allows none. What is looked at is the whole host: with
-//! several files the line may carry one of them while the others wait.
+//! A message is on the line from its sender's IMP, or the sending host is busy with one, or the IMP accepts no
+//! more of it, or it waits for its RFNM; or there is none, because the other host has given no allocation. The
+//! account covers the whole host: with several files the line may carry one of them while the others wait.
 
 use super::budget::{Budget, Part};
 use super::log::{Log, Side};
@@ -55,7 +55,7 @@ pub(super) fn of(log: &Log) -> Option<Budget> {
     Some(budget)
 }
 
-/// Divides the time for which the line carried what came from the sender.
+/// Divides the time for which the line carried the sender's packets.
 fn divide(budget: &mut Budget, log: &Log, sender: &Side, (from, to): (u64, u64), ns: u64) {
     let wires = || log.wires.iter().filter(|wire| (from..to).contains(&wire.from));
     let whole: u64 = wires().map(|wire| wire.ns).sum();
@@ -69,8 +69,8 @@ fn divide(budget: &mut Budget, log: &Log, sender: &Side, (from, to): (u64, u64),
     budget.divide(ns, &[(Part::Payload, file), (Part::Damage, lost)], whole, Part::Framing);
 }
 
-/// When the host was busy with a message: from when its NCP had made it to when the IMP began to take it; and with what
-/// else it says itself.
+/// When the host was busy with a message: from when its NCP had built it to when the IMP began to take it; and
+/// its other reported busy times.
 fn at_work(log: &Log, sender: &Side) -> Vec<(u64, u64)> {
     let messages = sender.sent.iter().map(|sent| sent.time).zip(log.takes.iter().copied());
     messages.chain(sender.busy.iter().copied()).collect()
@@ -100,7 +100,7 @@ fn under_way(sender: &Side, end: u64) -> Vec<(u64, u64)> {
     spans
 }
 
-/// When a connection had something to send and nothing was allowed.
+/// When a connection had data to send but no allocation.
 fn dry(sender: &Side, end: u64) -> Vec<(u64, u64)> {
     let until = |(time, link): &(u64, u64)| {
         let next = sender.sent.iter().find(|sent| sent.number == *link && sent.time > *time);

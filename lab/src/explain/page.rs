@@ -12,7 +12,7 @@ const COLUMNS: usize = 80;
 const BAR: u64 = 32;
 
 impl Account {
-    /// The account as text: a line of summary, a bar for every part, the bottleneck.
+    /// The account as text: a summary line, a bar for every part, the bottleneck.
     pub fn page(&self) -> String {
         let mut page = self.summary();
         page.push('\n');
@@ -44,9 +44,9 @@ impl Account {
             let cps = (millicps + 500) / 1000;
             let of = share(u64::try_from(rate).unwrap_or(u64::MAX).saturating_mul(1000), millicps);
             let source = match self.rate_source {
-                RateSource::Measured => " at best, as far as was seen",
+                RateSource::Measured => " at best, as measured",
                 RateSource::Given => " as given",
-                RateSource::Port => "; what the line behind it carries was not seen",
+                RateSource::Port => "; the rate of the line behind it was not seen",
                 RateSource::Told | RateSource::Unseen | RateSource::Unknown => "",
             };
             let whose = if self.rate_source == RateSource::Port { "port" } else { "line" };
@@ -54,7 +54,7 @@ impl Account {
         } else if self.rate_source == RateSource::Unknown {
             text.push_str("; the line's rate is not known, and its time counts as waiting");
         } else if self.rate_source == RateSource::Unseen {
-            text.push_str("; the line's own time is too short to be seen");
+            text.push_str("; the line's own time is too short to measure");
         }
         let end = match self.ends {
             Ends::Both => "",
@@ -80,7 +80,7 @@ impl NoAdvice {
     }
 }
 
-/// A paragraph: the first line begins with `title`, the others are indented as far.
+/// A paragraph: the first line begins with `title`, the others are indented by its length.
 pub(super) fn wrapped(title: &str, text: &str) -> String {
     let indent = " ".repeat(title.len());
     let (mut page, mut line) = (String::new(), title.to_owned());

@@ -1,34 +1,34 @@
-//! When what lies between the ports carried which bytes, by when they left and when they came.
+//! When the elements between the ports carried which bytes, from departure and arrival times.
 //!
-//! Modems with error control take a different time for each byte: frames add to it, repeats add to
-//! it, compression takes from it. A network lets packets wait. With both ends known it can be seen:
-//! whatever takes longer than the shortest way from port to port was waited for or worked on.
+//! Modems with error control take a different time for each byte: frames and retransmissions add to it,
+//! compression reduces it. A network queues packets. With both ends known it can be computed: any time above
+//! the minimum from port to port was waiting or work.
 
 use super::clock::{Busy, Clock, Rate};
 use super::log::Side;
 use super::piece::Piece;
 
-/// Bytes that came at one time, and when they were worked on between the ports, as seen from the
-/// end that sends: the shortest way is taken off.
+/// Bytes that arrived at one time, and when they were worked on between the ports, in the sender's time: minus
+/// the minimum delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Chunk {
     pub(super) from: u64,
     pub(super) to: u64,
-    /// How many bytes had come before, and with these.
+    /// Total bytes before and after these.
     bytes: (u64, u64),
 }
 
-/// Bytes at the end that the receiver may leave: more than the `OO` of ZMODEM.
+/// Trailing bytes that the receiver may leave unread: more than the `OO` of ZMODEM.
 const LAST: u64 = 16;
 
-/// All that came, in order; `None` if it is not what left, so that nothing can be said of any byte.
+/// All arrivals, in order; `None` if they do not match what was sent, so that nothing is known about any byte.
 pub(super) fn chunks(sender: &Side, receiver: &Side) -> Option<Vec<Chunk>> {
     let total = |steps: &[(u64, u64)]| steps.last().map(|(_, total)| *total);
-    // The last of all may not be looked at any more.
+    // The last bytes may be left unread.
     if total(&sender.left)?.checked_sub(total(&receiver.came)?)? > LAST {
         return None;
     }
-    // When so many bytes had left.
+    // When this many bytes had been sent.
     let left = |bytes: u64| {
         let index = sender.left.partition_point(|(_, total)| *total < bytes);
         sender.left.get(index).map(|(time, _)| *time)
@@ -47,7 +47,7 @@ pub(super) fn chunks(sender: &Side, receiver: &Side) -> Option<Vec<Chunk>> {
     Some(chunks)
 }
 
-/// The chunks with the pieces that they are of; bytes in front of the first piece count to it.
+/// The chunks with their pieces; bytes before the first piece count to it.
 pub(super) fn on_line(chunks: &[Chunk], pieces: &[Piece]) -> Vec<Busy> {
     let mut clock = Clock::new(Rate { millicps: None }, &[]);
     let mut index = 0;
@@ -83,9 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_longer_than_the_shortest_way_is_worked_on() {
-        // All leaves at once and takes 10 on the way, and 5 for each of the first twenty bytes but
-        // 1 for each of the rest.
+    fn time_above_the_minimum_delay_is_work() {
+        // Everything is sent at once and takes 10 in transit, and 5 for each of the first twenty bytes but 1
+        // for each of the rest.
         let sender = side(&[(0, 1), (100, 41)], &[]);
         let receiver = side(&[], &[(10, 1), (210, 21), (230, 41)]);
         let chunks = chunks(&sender, &receiver).unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_got_lost_leave_nothing_to_say() {
+    fn lost_bytes_prevent_an_account() {
         let (sender, receiver) = (side(&[(0, 90)], &[]), side(&[], &[(5, 60)]));
         assert_eq!(chunks(&sender, &receiver), None);
         assert_eq!(chunks(&Side::default(), &Side::default()), None);

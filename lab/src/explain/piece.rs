@@ -1,17 +1,17 @@
-//! Bytes of the stream by the packets that they belong to.
+//! Bytes of the stream by packet.
 
 use super::budget::Part;
 use super::line::Sent;
 use super::log::Side;
 use wetstring_proto::Again;
 
-/// Bytes of the stream that belong to one packet, its line end included.
+/// Bytes of one packet in the stream, including its line end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) sent: Sent,
     /// Bytes up to the next packet.
     pub(super) len: u64,
-    /// What a repeat of it is.
+    /// Why it was retransmitted.
     pub(super) again: Part,
 }
 
@@ -21,8 +21,8 @@ impl Piece {
     }
 }
 
-/// The packets with the bytes that they take in the stream. What was dropped before it left is not
-/// there: a packet ends where the next one begins.
+/// The packets with their ranges in the stream. Dropped output is not included: a packet ends where the next
+/// one begins.
 pub(super) fn pieces(side: &Side) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::with_capacity(side.sent.len());
     for sent in &side.sent {
@@ -35,7 +35,7 @@ pub(super) fn pieces(side: &Side) -> Vec<Piece> {
         }
         pieces.push(Piece { sent: *sent, len: sent.len, again: part_of(sent.why) });
     }
-    // Whatever left behind the last packet is its line end.
+    // Bytes after the last packet are its line end.
     let total = side.left.last().map_or(0, |(_, total)| *total);
     if let Some(last) = pieces.last_mut() {
         last.len = last.len.max(total.saturating_sub(last.sent.at));
@@ -43,7 +43,7 @@ pub(super) fn pieces(side: &Side) -> Vec<Piece> {
     pieces
 }
 
-/// Why something was sent again, as a part of the budget.
+/// The reason of a retransmission, as a part of the budget.
 pub(super) const fn part_of(why: Option<Again>) -> Part {
     match why {
         Some(Again::Answer) => Part::Damage,

@@ -1,7 +1,7 @@
-//! The account of a transfer by what its receiver did, when nothing is known of the sender.
+//! The account of a transfer from its receiver's events, without the sender's.
 //!
-//! Bytes that came were on the line just before. What remains is time in which nothing came, and
-//! from here nobody can say whether the line or the partner is to blame.
+//! Received bytes were on the line just before. In the remaining time nothing was received, and the receiver
+//! cannot tell whether because of the line or the peer.
 
 use super::budget::{Budget, Part};
 use super::clock::Rate;
@@ -9,7 +9,7 @@ use super::log::{Log, Side};
 use super::sending::{outside, phases};
 use wetstring_proto::Wait;
 
-/// What the bytes up to the end of a good packet were.
+/// The bytes up to the end of a good packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     /// All of them.
@@ -71,7 +71,7 @@ impl Totals {
     }
 }
 
-/// Bytes that came at one time: when they were on the line, and where they end in the stream.
+/// Bytes received at one time: when they were on the line, and their end in the stream.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     from: u64,
@@ -91,7 +91,7 @@ fn on_line(side: &Side, rate: Rate) -> Vec<Span> {
     spans
 }
 
-/// What stood between the ends of good packets.
+/// Bytes between good packets.
 fn shares(side: &Side) -> Vec<Share> {
     let mut shares = Vec::with_capacity(side.got.len());
     let (mut before, mut seen) = (0, 0);
@@ -104,7 +104,7 @@ fn shares(side: &Side) -> Vec<Share> {
         let duplicate = got.duplicate;
         shares.push(Share { len, good: len, data: got.data, damaged, duplicate });
         if until > 0 {
-            // How long a packet of this length usually is on the line tells what else there was.
+            // The usual line time of a packet of this length tells the rest.
             let share = shares.len() - 1;
             shares[share].good = usual(&side.got, got.len).min(len);
         }
@@ -112,7 +112,7 @@ fn shares(side: &Side) -> Vec<Share> {
     shares
 }
 
-/// Bytes of the line that a packet of this length usually takes.
+/// Usual line bytes of a packet of this length.
 fn usual(all: &[super::log::Got], len: u64) -> u64 {
     let mut ratios: Vec<(u64, u64)> = all
         .windows(2)
@@ -129,7 +129,7 @@ fn usual(all: &[super::log::Got], len: u64) -> u64 {
 fn divide(budget: &mut Budget, ns: u64, share: Option<&Share>, totals: Totals) {
     let Some(share) = share else { return budget.add(Part::Framing, ns) };
     if share.duplicate {
-        // It had come: what was lost is our acknowledgement.
+        // A duplicate: our acknowledgement was lost.
         return budget.add(Part::Timeout, ns);
     }
     let bad = share.len - share.good;
@@ -145,7 +145,7 @@ fn divide(budget: &mut Budget, ns: u64, share: Option<&Share>, totals: Totals) {
     budget.divide(ns, &weights, share.len, Part::Framing);
 }
 
-/// Divides a time in which nothing came.
+/// Divides a time without reception.
 fn idle(budget: &mut Budget, side: &Side, phases: &[super::sending::Phase], mut now: u64, to: u64) {
     while now < to {
         let borders = phases.iter().flat_map(|p| [p.begins, p.ends, p.next_file]);
@@ -157,7 +157,7 @@ fn idle(budget: &mut Budget, side: &Side, phases: &[super::sending::Phase], mut 
     }
 }
 
-/// Why nothing came from `now` until the next byte at `to`.
+/// Why nothing was received from `now` until the next byte at `to`.
 fn silence(side: &Side, now: u64, to: u64) -> Part {
     let waits = &side.waits[..side.waits.partition_point(|(time, _)| *time <= now)];
     if waits.last().is_some_and(|(_, wait)| *wait == Wait::Store) {
@@ -173,7 +173,7 @@ fn silence(side: &Side, now: u64, to: u64) -> Part {
     if damaged.checked_sub(1).is_some_and(|index| side.damaged[index].0 >= good_at) {
         return Part::Damage;
     }
-    // Something was said since the last packet: the sender may have waited for it.
+    // We have sent something since the last packet: the sender may have waited for it.
     let said = &side.sent[side.sent.partition_point(|sent| sent.time < good_at)..];
     let answered = said.first().is_some_and(|sent| sent.time <= to);
     if answered { Part::Acknowledgement } else { Part::ThinkTime }

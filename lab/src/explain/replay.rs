@@ -1,9 +1,9 @@
-//! The one setting that helps most, by replaying the transfer with it changed.
+//! The one setting that helps most, found by replaying the transfer with it changed.
 //!
-//! A run of the laboratory is replayed as it was. Of one end of a real transfer a scenario is
-//! inferred: the rate, half of the median round trip as delay in each direction, packets that had
-//! to come again as bit errors, the settings, what both ends agreed on, and the file if it is still
-//! there. What was not seen is not in it: bursts, a slow peer and a slow line look alike.
+//! A run of the laboratory is replayed exactly. For one end of a real transfer a scenario is inferred: the
+//! rate, half of the median round trip as delay in each direction, retransmitted packets as bit errors, the
+//! settings, the negotiated parameters, and the file if it still exists. Anything unseen is missing from it:
+//! bursts, a slow peer and a slow line look alike.
 
 use super::advice::{Advice, Change, NoAdvice, Trial};
 use super::budget::{Part, share};
@@ -17,12 +17,12 @@ use toml::{Table, Value};
 use wetstring_proto::settings::Setting;
 use wetstring_proto::{arpanet, kermit};
 
-/// What is tried with a protocol: the setting, and the values. A row of several keys sets them all.
+/// Changes tried with a protocol: the setting, and the values. A row of several keys sets them all.
 struct Row {
     setting: &'static str,
     keys: &'static [&'static str],
     values: &'static [&'static str],
-    /// Only on a line that is known to lose nothing.
+    /// Only on a line known to be lossless.
     needs_reliable: bool,
 }
 
@@ -87,7 +87,7 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("ymodem-g", true),
 ];
 
-/// What is worth trying with the settings of a family.
+/// The settings of a family worth trying.
 const ROWS: &[(&str, &[Row])] =
     &[("kermit", KERMIT), ("xymodem", XYMODEM), ("zmodem", ZMODEM), ("uucp", UUCP)];
 
@@ -97,7 +97,7 @@ fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
     (known.map_or(&[], |(_, rows)| *rows), family.table())
 }
 
-/// Everything that is tried with a scenario, and the scenario of each.
+/// Everything tried with a scenario, and the scenario of each.
 fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Table)> {
     let (rows, settings) = rows(protocol);
     let mut changes = changes_of(base, rows, settings, reliable);
@@ -113,7 +113,7 @@ fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Tab
     changes
 }
 
-/// What is tried of these rows.
+/// The changes of these rows.
 fn changes_of(
     base: &Table,
     rows: &'static [Row],
@@ -135,17 +135,17 @@ fn changes_of(
     changes
 }
 
-/// What the keys of a row are at both ends, and which of them decides.
+/// The values of a row's keys at both ends, and which of them applies.
 struct InForce {
-    /// Of each key of the row, what it is where it decides.
+    /// For each key of the row, its value where it applies.
     values: Vec<String>,
-    /// The index of the key that is in force.
+    /// The index of the key in force.
     first: usize,
-    /// What the receiver has, where it may have something else.
+    /// The receiver's value, where it may differ.
     other: String,
 }
 
-/// What of this row is in force in a scenario.
+/// The value of this row in force in a scenario.
 fn in_force(base: &Table, row: &Row, settings: &[Setting]) -> InForce {
     let (prefix, _) = row.setting.split_once('.').unwrap_or((row.setting, ""));
     let of = |end: &str, key: &str| {
@@ -159,11 +159,11 @@ fn in_force(base: &Table, row: &Row, settings: &[Setting]) -> InForce {
         })
     };
     let value = |key: &&str| match *key {
-        // Each is of one end only.
+        // Each applies at one end only.
         "send-length" if row.keys.len() > 1 => of("sender", key),
         "receive-length" => of("receiver", key),
         "window" if row.setting == KERMIT_WINDOW => lesser(of("sender", key), of("receiver", key)),
-        // What the sender has decides, where the two ends differ.
+        // The sender's value applies, where the two ends differ.
         _ => of("sender", key),
     };
     let values: Vec<String> = row.keys.iter().map(value).collect();
@@ -178,7 +178,7 @@ fn in_force(base: &Table, row: &Row, settings: &[Setting]) -> InForce {
 }
 
 impl InForce {
-    /// The change of the row to this value, and the keys to set; `None` if it is so already.
+    /// The change of the row to this value, and the keys to set; `None` if it already has it.
     fn changed<'a>(&self, row: &'a Row, value: &str) -> Option<(Change, Vec<&'a str>)> {
         let now = &self.values[self.first];
         let from = if now == value { self.other.clone() } else { now.clone() };
@@ -186,7 +186,7 @@ impl InForce {
             return None;
         }
         let names: Vec<&'static str> = row.keys.iter().map(|key| named(row.setting, key)).collect();
-        // Another key is in the way only if it is less.
+        // Another key is only the limit if it is less.
         let most = |text: &str| text.parse::<u64>().unwrap_or(u64::MAX);
         let needed =
             |index: &usize| *index == self.first || most(&self.values[*index]) < most(value);
@@ -197,7 +197,7 @@ impl InForce {
     }
 }
 
-/// The smaller of two numbers; of what are no numbers, the first.
+/// The smaller of two numbers; the first, if they are not numbers.
 fn lesser(first: String, second: String) -> String {
     match (first.parse::<u64>(), second.parse::<u64>()) {
         (Ok(a), Ok(b)) if b < a => second,
@@ -205,7 +205,7 @@ fn lesser(first: String, second: String) -> String {
     }
 }
 
-/// The whole name of a key in the row of a setting.
+/// The full name of a key in the row of a setting.
 fn named(setting: &'static str, key: &str) -> &'static str {
     if key == "receive-length" { "kermit.receive-length" } else { setting }
 }
@@ -218,13 +218,13 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Bytes up to which a file is replayed whole when the scenario was inferred; of longer ones the
-/// rest is taken to go on as the second half of so many went.
+/// Files up to this length are replayed whole when the scenario was inferred; for longer ones the rest is
+/// assumed to take the same rate as the second half of this many bytes.
 const WHOLE_BYTES: u64 = 256 * 1024;
 
 impl Account {
-    /// Replays the transfer with one setting changed at a time. `load` gives the content of files
-    /// that the trace names.
+    /// Replays the transfer with one setting changed at a time. `load` returns the content of files named in
+    /// the trace.
     pub fn advise(&self, load: Load<'_>) -> Result<Advice, NoAdvice> {
         if self.file_bytes == 0 {
             return Err(NoAdvice("no file data moved, so there is nothing to replay".to_owned()));
@@ -251,7 +251,7 @@ impl Account {
         let measure = if inferred { Some(self.excess(base, load, now)) } else { None };
         let before_ns = if inferred { self.elapsed_ns } else { now };
         let mut limited = base.clone();
-        // Nothing that takes much longer is of interest.
+        // Anything that takes much longer is not of interest.
         let limit = i64::try_from(now / 500_000_000 + 10).unwrap_or(i64::MAX);
         table::put(&mut limited, "limits.time", Value::Integer(limit));
         let all = match line_advice::network(&limited).filter(|_| moved_by(base, "ftp")) {
@@ -264,7 +264,7 @@ impl Account {
         let trials: Vec<Trial> = all
             .into_iter()
             .map(|(change, table)| {
-                // A change that its protocol does not know on this line is one that does not work.
+                // A change that the protocol does not support on this line does not work.
                 let time = self.time(&table, load, inferred).ok().and_then(|(_, time)| time);
                 let elapsed_ns = time.map(|time| match measure {
                     None => time,
@@ -283,7 +283,7 @@ impl Account {
             // The first of equals.
             all.filter(|(_, change)| kind(change)).min_by_key(|(ns, _)| *ns)
         };
-        // To change the protocol is more than to change a setting, so it has to save more.
+        // Changing the protocol is more than changing a setting, so it has to save more.
         let best = match (fastest(false), fastest(true)) {
             (Some(setting), Some(protocol)) if protocol.0 < setting.0 / 10 * 9 => Some(protocol),
             (setting, protocol) => setting.or(protocol),
@@ -295,7 +295,7 @@ impl Account {
         Ok(Advice { before_ns, best, replayed_ns, trials, inferred, rate_source, scenario })
     }
 
-    /// The time of a scenario, and its protocol; no time if it does not end well.
+    /// The time of a scenario, and its protocol; no time if it fails.
     fn time(
         &self,
         scenario: &Table,
@@ -324,8 +324,7 @@ impl Account {
         Ok((protocol, u64::try_from(u128::from(whole) + rest).ok()))
     }
 
-    /// Time that the transfer took before its data and that its replay does not: one of the ends
-    /// was started later.
+    /// Start-up time of the transfer that its replay does not have: one of the ends was started later.
     fn excess(&self, base: &Table, load: Load<'_>, now: u64) -> u64 {
         let mut recorder = Recorder::keep();
         let mut base = base.clone();
@@ -336,11 +335,11 @@ impl Account {
         let lines = recorder.lines().iter().map(String::as_str);
         let start = Self::read(lines, self.millicps).map_or(0, |a| a.budget.of(Part::StartUp));
         let excess = self.budget.of(Part::StartUp).saturating_sub(start);
-        // What is left has to be something that can be compared with the replay.
+        // The rest must be comparable with the replay.
         if excess < self.elapsed_ns && now > 0 { excess } else { 0 }
     }
 
-    /// A scenario that does what was seen from one end.
+    /// A scenario that reproduces one end's view.
     fn inferred(&self, load: Load<'_>) -> Result<Table, NoAdvice> {
         let none = |why: &str| NoAdvice(format!("no scenario can be inferred: {why}"));
         if self.ends == Ends::Receiver {
@@ -381,7 +380,7 @@ impl Account {
         Ok(base)
     }
 
-    /// The line that was inferred.
+    /// The inferred line.
     fn line(&self) -> String {
         let rate = self.millicps.map_or(0, |millicps| (millicps + 50) / 100);
         let mut line = format!("{rate},buffer=4096");
@@ -390,15 +389,14 @@ impl Account {
         }
         let bits = self.estimate.bytes.saturating_mul(10);
         if self.estimate.errors > 0 && bits > 0 {
-            // In units of 1e-12, which no real line needs more exactly.
+            // In units of 1e-12, which is exact enough for any real line.
             let chance = u128::from(self.estimate.errors) * 1_000_000_000_000 / u128::from(bits);
             let _ = write!(line, ",ber={}e-12,dir=fwd", chance.max(1));
         }
         line
     }
 
-    /// The content: the file itself if it is still there, or else something that takes as much
-    /// encoding.
+    /// The content: the file itself if it still exists, or else a substitute with the same encoding overhead.
     fn content(&self, base: &mut Table, load: Load<'_>) {
         let path = self
             .log
@@ -420,7 +418,7 @@ impl Account {
     }
 }
 
-/// Whether this protocol moves the file of a scenario.
+/// Whether this protocol can transfer the file of a scenario.
 fn moved_by(scenario: &Table, protocol: &str) -> bool {
     scenario.get("protocol").and_then(Value::as_str) == Some(protocol)
 }
@@ -480,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_already_is_not_tried() {
+    fn current_values_are_not_tried() {
         let base: Table = "line = '9600'\n[both]\nwindow = 1".parse().unwrap();
         let changes = changes(&base, Protocol::default(), false);
         let windows: Vec<&str> = changes

@@ -1,7 +1,7 @@
-//! The account of a transfer by what its sender did.
+//! The account of a transfer from its sender's events.
 //!
-//! The sender says which bytes the port took and what they were; the clock says when the line
-//! carried them. What remains is idle line, which belongs to what the sender waited for.
+//! The sender reports which bytes the port accepted and what they were; the clock says when the line carried
+//! them. The remaining time is idle line, attributed to what the sender waited for.
 
 use super::budget::{Budget, Part};
 use super::clock::{Busy, Clock, Rate};
@@ -12,8 +12,7 @@ use super::piece::{Piece, part_of, pieces};
 use crate::scenario::Carrier;
 use wetstring_proto::Wait;
 
-/// Puts everything that left onto the line, with the index of its piece; bytes in front of the
-/// first packet count to it.
+/// Puts everything sent onto the line, with the index of its piece; bytes before the first packet count to it.
 pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold]) -> Vec<Busy> {
     if pieces.is_empty() {
         return Vec::new();
@@ -22,7 +21,7 @@ pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold])
     let (mut position, mut index) = (0, 0);
     let mut works = Cursor::new(side.busy.iter().map(|(from, to)| (*from, *to, *to)));
     for (time, total) in &side.left {
-        // A computer that is busy passes bytes on when it is through with them.
+        // A busy computer passes bytes on when it is done with them.
         let time = &works.at(*time).0.unwrap_or(*time).max(*time);
         while position < *total {
             while pieces.get(index + 1).is_some_and(|next| next.sent.at <= position) {
@@ -37,8 +36,8 @@ pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold])
     clock.busy
 }
 
-/// The same, where what the receiver did may be known: why it asked. It did so because something
-/// had come damaged, or because nothing had come, or else because of what had come after.
+/// The same, where the receiver's events may be known: why it requested a retransmission. Because of damage,
+/// or because nothing was received, or else because of a gap.
 fn why(sender: &Side, receiver: Option<&Side>, sent: &Sent) -> Part {
     let part = part_of(sent.why);
     let (Part::Asked, Some(receiver)) = (part, receiver) else { return part };
@@ -63,7 +62,7 @@ struct Blame {
     part: Part,
 }
 
-/// Looks back from each retransmission to what was waited for in vain.
+/// Looks back from each retransmission to the failed wait before it.
 fn blames(sender: &Side, receiver: Option<&Side>) -> Vec<Blame> {
     let mut triggers: Vec<(u64, Part)> =
         sender.timeouts.iter().map(|time| (*time, Part::Timeout)).collect();
@@ -110,7 +109,7 @@ pub(super) fn phases(files: &[u64], data: impl Iterator<Item = (u64, u64, u64)>)
     phases.into_iter().map(|(_, phase)| phase).collect()
 }
 
-/// What a moment outside the data of all files belongs to; `None` in the middle of data.
+/// The part of a time outside the data of all files; `None` within data.
 pub(super) fn outside(phases: &[Phase], from: u64) -> Option<Part> {
     let after = phases.iter().take_while(|phase| phase.begins <= from).count();
     let Some(phase) = after.checked_sub(1).map(|index| phases[index]) else {
@@ -132,7 +131,7 @@ pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
     for piece in &mut pieces {
         piece.again = why(sender, receiver, &piece.sent);
     }
-    // What flow control holds back may still be under way behind it: only the wire itself counts.
+    // Data held back by flow control may still be under way behind it: only the wire itself counts.
     let wire = log.holds.iter().filter(|hold| hold.kind != HoldKind::Flow).copied();
     let carrier = log.text("carrier").unwrap_or_default();
     let chunks = receiver.filter(|_| carrier != Carrier::Even.as_str());
@@ -172,8 +171,8 @@ pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
     view.sweep(&busy, log.end)
 }
 
-/// When the data of a file had come, or the sender said that it was over; the earlier of the two,
-/// but not before the sender could say it.
+/// When the data of a file had arrived, or the sender reported that it was over; the earlier of the two, but
+/// not before the sender could know.
 fn over(sender: &Side, receiver: Option<&Side>, phase: &Phase) -> u64 {
     let within = |time: u64| time < phase.next_file;
     let last = sender.sent.iter().rposition(|sent| sent.file > 0 && within(sent.time));
@@ -183,8 +182,8 @@ fn over(sender: &Side, receiver: Option<&Side>, phase: &Phase) -> u64 {
     said.max(came)
 }
 
-/// The least time from the end of a packet on the line to the moment at which the receiver's
-/// computer began to read it.
+/// The minimum time from the end of a packet on the line to the start of its processing by the receiver's
+/// computer.
 fn transit(busy: &[Busy], receiver: &Side, rate: Rate) -> u64 {
     let times = receiver.got.iter().filter(|got| got.data > 0).filter_map(|got| {
         let on_line = busy.get(busy.partition_point(|busy| busy.bytes < got.at))?;
@@ -201,7 +200,7 @@ fn queued(side: &Side, end: u64) -> Vec<(u64, u64, ())> {
     let mut events: Vec<(u64, Option<u64>, Option<u64>)> = Vec::new();
     events.extend(side.sent.iter().map(|sent| (sent.time, Some(sent.at + sent.len), None)));
     events.extend(side.left.iter().map(|(time, total)| (*time, None, Some(*total))));
-    // What left at a moment left after it was queued.
+    // Bytes sent at a time were sent after they were queued.
     events.sort_by_key(|(time, ..)| *time);
     let (mut target, mut left, mut since) = (0, 0, None);
     let mut spans = Vec::new();
@@ -223,7 +222,7 @@ fn queued(side: &Side, end: u64) -> Vec<(u64, u64, ())> {
     spans
 }
 
-/// Spans in order of time, asked in order of time.
+/// Spans in order of time, queried in order of time.
 pub(super) struct Cursor<T> {
     spans: Vec<(u64, u64, T)>,
     at: usize,
@@ -242,7 +241,7 @@ impl<T: Copy> Cursor<T> {
         Self::new(steps.iter().zip(ends).map(|((from, value), to)| (*from, to, *value)))
     }
 
-    /// What holds at this time, and until when that stays so.
+    /// The value at this time, and until when it lasts.
     pub(super) fn at(&mut self, time: u64) -> (Option<T>, u64) {
         while self.spans.get(self.at).is_some_and(|(_, to, _)| *to <= time) {
             self.at += 1;
@@ -255,7 +254,7 @@ impl<T: Copy> Cursor<T> {
     }
 }
 
-/// What an idle line may be idle for.
+/// Possible reasons of an idle line.
 struct Idle {
     holds: Cursor<HoldKind>,
     own: Cursor<()>,
@@ -263,15 +262,15 @@ struct Idle {
     blames: Cursor<Part>,
     waits: Cursor<Wait>,
     queued: Cursor<()>,
-    /// Bytes are under way for longer than the shortest way takes.
+    /// Bytes are under way for longer than the minimum delay.
     passage: Cursor<()>,
-    /// What is between the ports is a network.
+    /// There is a network between the ports.
     network: bool,
 }
 
 impl Idle {
-    /// The part that an idle line at this time belongs to, and until when that stays so.
-    /// Before `arrived`, what the line has carried has not come out of it.
+    /// The part of an idle line at this time, and until when that lasts. Before `arrived`, the data carried by
+    /// the line has not come out of it.
     fn part(&mut self, time: u64, arrived: u64) -> (Part, u64) {
         let (hold, until) = self.holds.at(time);
         let mut until = until;
@@ -317,13 +316,13 @@ impl Idle {
 struct View<'a> {
     pieces: &'a [Piece],
     phases: &'a [Phase],
-    /// The least time from the line's end here to the reader there.
+    /// The minimum time from the line's end here to the reader there.
     transit: u64,
     idle: Idle,
 }
 
 impl View<'_> {
-    /// Goes through the time once; every nanosecond is added once.
+    /// Goes through the time once; every nanosecond is counted once.
     fn sweep(mut self, busy: &[Busy], end: u64) -> Budget {
         let mut budget = Budget::default();
         let mut now = 0;

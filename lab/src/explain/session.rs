@@ -1,14 +1,14 @@
-//! The account of a file over TCP over a SLIP line, from what the line's bytes were.
+//! The account of a file over TCP over a SLIP line, from the line's counters.
 //!
-//! No engine of ours tells what it did: the line tells at the end what it carried (see
+//! There is no engine of ours to trace: the line reports at the end what it carried (see
 //! [`crate::slip::ledger`]). The bytes from the sender divide the time for which it carried them; two modems
-//! with turns have told where the rest of their channel's time went, and of any other line the rest was
-//! idle: the sender waited for acknowledgements.
+//! with turns have reported the rest of their channel's time, and of any other line the rest was idle: the
+//! sender waited for acknowledgements.
 
 use super::budget::{Budget, Part};
 use super::log::Log;
 
-/// A session that a trace tells of.
+/// A session in a trace.
 #[derive(Clone, Copy)]
 pub(super) struct Session {
     pub(super) elapsed: u64,
@@ -17,12 +17,12 @@ pub(super) struct Session {
 }
 
 /// Reads the counters of a direction.
-struct Way<'a> {
+struct Counters<'a> {
     log: &'a Log,
     suffix: &'static str,
 }
 
-impl Way<'_> {
+impl Counters<'_> {
     fn of(&self, name: &str) -> u64 {
         let name = format!("{name}{}", self.suffix);
         self.log.counter(&name).unwrap_or(0)
@@ -33,7 +33,7 @@ impl Way<'_> {
 pub(super) fn of(log: &Log) -> Option<Session> {
     let elapsed = log.counter("elapsed").filter(|ns| *ns > 0)?;
     let file = log.counter("file")?;
-    let (ours, theirs) = (Way { log, suffix: "_fwd" }, Way { log, suffix: "_rev" });
+    let (ours, theirs) = (Counters { log, suffix: "_fwd" }, Counters { log, suffix: "_rev" });
     let modems = ours.of("filled") > 0;
     let mut budget = Budget::default();
     let carried = if modems { ours.of("filled") } else { ours.of("busy").min(elapsed) };
@@ -41,7 +41,7 @@ pub(super) fn of(log: &Log) -> Option<Session> {
     if modems {
         channel(&mut budget, &ours, &theirs);
     }
-    // What has begun when the last byte comes, and not ended.
+    // Anything begun and not ended when the last byte arrives.
     budget
         .trim(elapsed, &[Part::OtherSide, Part::Acknowledgement, Part::TurnAround, Part::Unfilled]);
     let rest = elapsed.saturating_sub(budget.total());
@@ -50,7 +50,7 @@ pub(super) fn of(log: &Log) -> Option<Session> {
 }
 
 /// Divides the time for which the line carried the sender's bytes.
-fn divide(budget: &mut Budget, ns: u64, file: u64, ours: &Way<'_>) {
+fn divide(budget: &mut Budget, ns: u64, file: u64, ours: &Counters<'_>) {
     let data = ours.of("data");
     let again = data.saturating_sub(file);
     let seen = data + ours.of("head") + ours.of("ack") + ours.of("typed") + ours.of("other");
@@ -59,14 +59,14 @@ fn divide(budget: &mut Budget, ns: u64, file: u64, ours: &Way<'_>) {
         (Part::Payload, data - again),
         (Part::Timeout, again),
         (Part::Typing, ours.of("typed")),
-        // What came out as no packet.
+        // Bytes that did not form a packet.
         (Part::Damage, line - seen),
     ];
     budget.divide(ns, &weights, line, Part::Framing);
 }
 
-/// The rest of a channel that two modems use in turns.
-fn channel(budget: &mut Budget, ours: &Way<'_>, theirs: &Way<'_>) {
+/// The rest of a channel that two modems share in turns.
+fn channel(budget: &mut Budget, ours: &Counters<'_>, theirs: &Counters<'_>) {
     budget.add(Part::Unfilled, ours.of("unfilled"));
     budget.add(Part::Damage, ours.of("again") + theirs.of("again"));
     let turns = ["gap", "calibrate"].map(|name| ours.of(name) + theirs.of(name));

@@ -1,14 +1,14 @@
-//! A scenario as a table of TOML that can be changed key by key.
+//! A scenario as a TOML table that can be changed key by key.
 
 use crate::scenario::{BadScenario, Layer};
 use toml::{Table, Value};
 
-/// The keys that say what an end does.
+/// The keys that configure the ends.
 pub(super) const ENDS: [&str; 3] = ["both", "sender", "receiver"];
 
 /// A scenario's text with what overrides it.
 pub(super) fn merged(name: &str, text: &str, settings: &[String]) -> Result<Table, BadScenario> {
-    // What is wrong is said in the words of the scenario's own reader.
+    // Errors are reported by the scenario's own parser.
     Layer::parse(name, text)?;
     let mut table: Table = text
         .parse()
@@ -21,13 +21,13 @@ pub(super) fn merged(name: &str, text: &str, settings: &[String]) -> Result<Tabl
     Ok(table)
 }
 
-/// A value as it is written in TOML, or else as text.
+/// A value in TOML notation, or else as text.
 fn literal(text: &str) -> Value {
     let table: Option<Table> = format!("v = {text}").parse().ok();
     table.and_then(|mut table| table.remove("v")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Puts a value at a key with dots.
+/// Sets a value at a dotted key.
 pub(super) fn put(table: &mut Table, key: &str, value: Value) {
     match key.split_once('.') {
         None => {
@@ -45,7 +45,7 @@ pub(super) fn put(table: &mut Table, key: &str, value: Value) {
     }
 }
 
-/// A value at a key with dots.
+/// The value at a dotted key.
 pub(super) fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     match key.split_once('.') {
         None => table.get(key),
@@ -53,7 +53,7 @@ pub(super) fn get<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     }
 }
 
-/// Sets something of both ends, whatever was said of each.
+/// Sets something at both ends, replacing values of each.
 pub(super) fn set_both(table: &mut Table, key: &str, value: &str) {
     for end in ["sender", "receiver"] {
         if let Some(Value::Table(end)) = table.get_mut(end) {
@@ -63,7 +63,7 @@ pub(super) fn set_both(table: &mut Table, key: &str, value: &str) {
     put(table, &format!("both.{key}"), Value::String(value.to_owned()));
 }
 
-/// Another protocol: the settings of the one before mean nothing to it.
+/// Changes the protocol: the settings of the previous one do not apply to it.
 pub(super) fn set_protocol(table: &mut Table, protocol: &str) {
     table.insert("protocol".to_owned(), Value::String(protocol.to_owned()));
     for end in ENDS {
@@ -73,7 +73,7 @@ pub(super) fn set_protocol(table: &mut Table, protocol: &str) {
     }
 }
 
-/// The text of a table. Plain keys come before tables, as TOML wants it.
+/// The text of a table. Plain keys come before tables, as TOML requires.
 pub(super) fn text(table: &Table) -> String {
     table.to_string()
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_overrides_is_merged() {
+    fn overrides_are_merged() {
         let text = "line = '9600'\n[both]\nwindow = 1\n[sender]\nwindow = 2\nhost = 'packet=1ms'";
         let sets = ["both.check=2".to_owned(), "line=1200,delay=1s".to_owned()];
         let mut table = merged("s", text, &sets).unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_are_named() {
         assert!(
             merged("s.toml", "lien = '9600'", &[]).unwrap_err().to_string().contains("s.toml:1")
         );

@@ -1,30 +1,30 @@
-//! The calls of a process: bytes on their way down, and bytes on their way up.
+//! The system calls of a process: bytes on their way down and up.
 
 use super::{Host, Work};
 use std::collections::VecDeque;
 
-/// From the engine's offer to the moment at which the bytes are below.
+/// From the engine's offer to the time at which the bytes are below.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outlet {
     bytes: VecDeque<u8>,
-    /// Calls: when each is through, and how many bytes it has left.
+    /// Calls: when each is complete, and how many bytes it has left.
     calls: VecDeque<(u64, usize)>,
-    /// What was offered at one time and is not yet cut into calls: since when, and how much.
+    /// Bytes offered at one time and not yet split into calls: since when, and how many.
     batch: Option<(u64, usize)>,
 }
 
 impl Outlet {
-    /// How many bytes have not gone down.
+    /// Number of bytes that have not gone down.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether the process has no call on its hands.
+    /// Whether the process is in no call.
     pub(crate) fn is_idle(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// Takes what is offered at `now`.
+    /// Accepts an offer at `now`.
     pub(crate) fn offer(&mut self, host: &mut Host, now: u64, bytes: &[u8]) {
         self.close(host, now);
         if bytes.is_empty() {
@@ -35,7 +35,7 @@ impl Outlet {
         *len += bytes.len();
     }
 
-    /// Cuts a batch into calls, once its time is past: then nothing more belongs to it.
+    /// Splits a batch into calls, once its time is past: then it is complete.
     pub(crate) fn close(&mut self, host: &mut Host, now: u64) {
         let Some((since, len)) = self.batch.filter(|(since, _)| *since < now) else { return };
         self.batch = None;
@@ -51,20 +51,20 @@ impl Outlet {
                 }
             };
             let len = cut.map_or(most, |cut| cut + 1);
-            // Not before the time has gone on: at one time, nobody knows whether more will come.
+            // Not before time has advanced: at one time, more may still come.
             let end = host.call(since, Work::Write, len).max(since + 1);
             self.calls.push_back((end, len));
             from += len;
         }
     }
 
-    /// When something happens here next.
+    /// When the next event is due.
     pub(crate) fn next(&self) -> Option<u64> {
         let batch = self.batch.map(|(since, _)| since + 1);
         self.calls.front().map(|(end, _)| *end).into_iter().chain(batch).min()
     }
 
-    /// What is to go down at `now`: the bytes of one call, or the first part of them.
+    /// The bytes to go down at `now`: those of one call, or the first part of them.
     pub(crate) fn due(&mut self, host: &mut Host, now: u64) -> &[u8] {
         self.close(host, now);
         let Some((_, len)) = self.calls.front().filter(|(end, _)| *end <= now) else { return &[] };
@@ -72,27 +72,27 @@ impl Outlet {
         if front.is_empty() { &back[..*len] } else { &front[..(*len).min(front.len())] }
     }
 
-    /// So many of [`Outlet::due`] have gone down at `now`.
+    /// This many bytes of [`Outlet::due`] have gone down at `now`.
     pub(crate) fn went(&mut self, host: &mut Host, now: u64, count: usize) {
         self.bytes.drain(..count);
         if let Some((_, len)) = self.calls.front_mut() {
             *len -= count;
             if *len == 0 {
                 self.calls.pop_front();
-                // A call that was stuck is over now.
+                // A blocked call is complete now.
                 host.process_free = host.process_free.max(now);
             }
         }
     }
 }
 
-/// From the moment at which bytes are there below to the moment at which the engine has them.
+/// From the time at which bytes are available below to the time at which the engine has them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inlet {
-    /// What a read call brings, and when it is through.
+    /// The result of a read call, and when it is complete.
     bytes: VecDeque<u8>,
     ready: u64,
-    /// Since when there is something below to be read; how much there is.
+    /// Since when there is something to read below; how much.
     since: Option<u64>,
     available: usize,
     /// Since when there is as much as a read call waits for.
@@ -100,7 +100,7 @@ pub(crate) struct Inlet {
 }
 
 impl Inlet {
-    /// There are so many bytes to read below, at `now`.
+    /// This many bytes are available below, at `now`.
     pub(crate) fn available(&mut self, host: &Host, now: u64, bytes: usize) {
         self.available = bytes;
         let count = host.model.gather.map_or(1, |(count, _)| count);
@@ -110,7 +110,7 @@ impl Inlet {
         self.enough = since(self.enough, bytes as u64 >= count);
     }
 
-    /// When the process begins to read what is below.
+    /// When the process begins to read.
     fn begins(&self, host: &Host) -> Option<u64> {
         let since = self.since.filter(|_| self.bytes.is_empty())?;
         let late = host.model.gather.map(|(_, after)| {
@@ -119,24 +119,24 @@ impl Inlet {
         });
         let enough = self.enough.into_iter().chain(late).min()?;
         if host.process_free > enough {
-            // It was at work: it does not fall asleep.
+            // It was busy: it does not sleep.
             return Some(host.process_free);
         }
         let wake = u64::try_from(host.model.wake.as_nanos()).unwrap_or(u64::MAX);
         Some(enough.saturating_add(wake))
     }
 
-    /// When something happens here next.
+    /// When the next event is due.
     pub(crate) fn next(&self, host: &Host) -> Option<u64> {
         if self.bytes.is_empty() { self.begins(host) } else { Some(self.ready) }
     }
 
-    /// When bytes are there for the engine.
+    /// When bytes are ready for the engine.
     pub(crate) fn ready(&self) -> Option<u64> {
         (!self.bytes.is_empty()).then_some(self.ready)
     }
 
-    /// How many bytes a read call takes that begins at `now`; 0 if none begins.
+    /// How many bytes a read call that begins at `now` takes; 0 if none begins.
     pub(crate) fn wants(&self, host: &Host, now: u64) -> usize {
         match self.begins(host) {
             Some(begins) if begins <= now => {
@@ -147,12 +147,12 @@ impl Inlet {
         }
     }
 
-    /// What belongs to the call that begins at `now`; to be followed by [`Inlet::read`].
+    /// The bytes of the call that begins at `now`; to be followed by [`Inlet::read`].
     pub(crate) fn bring(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// The call begins at `now` with what was brought.
+    /// The call begins at `now` with these bytes.
     pub(crate) fn read(&mut self, host: &mut Host, now: u64) {
         let enough = self.enough.or(self.since).unwrap_or(now);
         let asleep = enough.max(host.process_free);
@@ -163,7 +163,7 @@ impl Inlet {
         self.enough = None;
     }
 
-    /// Moves what the engine gets at `now`.
+    /// Moves the engine's bytes at `now`.
     pub(crate) fn emit(&mut self, now: u64, into: &mut [u8]) -> usize {
         if self.ready > now {
             return 0;

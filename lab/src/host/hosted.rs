@@ -7,23 +7,23 @@ use crate::net::flight::Flight;
 use std::collections::VecDeque;
 use wetstring_proto::{Cx, Instant};
 
-/// Bytes that a process hands down ahead: as a terminal driver's queue.
+/// Bytes that a process hands down ahead: a terminal driver's queue.
 const AHEAD_BYTES: usize = 4096;
-/// Bytes that wait below to be read; what comes then has to wait in the element.
+/// Bytes that wait below to be read; further ones have to wait in the element.
 const DRIVER_BYTES: usize = 1 << 16;
-/// Datagrams that wait below in each direction, as sockets have it.
+/// Datagrams that wait below in each direction, as in sockets.
 const SOCKET_DATAGRAMS: usize = 64;
 
-/// What [`Element::counters`] calls the time of the processors at A and B, in nanoseconds.
+/// Counters in [`Element::counters`] of the processor time at A and B, in nanoseconds.
 pub(crate) const PROCESSORS: [&str; 2] = ["processor_a", "processor_b"];
 
-/// An element with a host at each of its ends: what is offered pays for writing and sending first,
-/// what comes out for receiving and reading. For elements that carry bytes (a serial line), and for
-/// those that carry datagrams (then each datagram is one call).
+/// An element with a host at each of its ends: offered data first pays for writing and sending, delivered data
+/// for receiving and reading. For elements that carry bytes (a serial line), and for those that carry datagrams
+/// (then each datagram is one call).
 ///
-/// With bytes, `receive` and `send` are paid for each lot that comes out of, or goes into, the
-/// element at one time; a driver has no other packets. An end whose host takes no time has no
-/// driver either: its process stands at the element itself, and nothing waits between them.
+/// With bytes, `receive` and `send` are paid for each lot that comes out of, or goes into, the element at one
+/// time; a driver has no other packets. A host that takes no time has no driver either: its process is directly
+/// at the element, and nothing waits between them.
 pub struct Hosted {
     element: Box<dyn Element>,
     sides: [Side; 2],
@@ -33,12 +33,12 @@ pub struct Hosted {
 
 struct Side {
     host: Host,
-    /// Bytes, and a host that takes no time: the element itself stands here.
+    /// Bytes, and a host that takes no time: directly at the element.
     bare: bool,
     /// Bytes.
     outlet: Outlet,
     inlet: Inlet,
-    /// Bytes that have come up to the driver, and when the last of them is there.
+    /// Bytes received up to the driver, and when the last of them is there.
     driver: VecDeque<u8>,
     driver_ready: u64,
     /// Datagrams down, in the driver and up.
@@ -74,7 +74,7 @@ impl Hosted {
         Self { element, sides, buffer: vec![0; DATAGRAM_MAX], unit }
     }
 
-    /// What the time of the host at this end went into.
+    /// Where the time of the host at this end went.
     pub fn host_usage(&self, end: End) -> HostUsage {
         self.sides[end.index()].host.usage
     }
@@ -217,7 +217,7 @@ impl Side {
         if self.host.model.unload { self.host.processor.0 } else { 0 }
     }
 
-    /// When a process that sleeps begins to read what came at `at`.
+    /// When a sleeping process begins to read data that came at `at`.
     fn wakes(&self, at: u64) -> u64 {
         if self.host.process_free > at {
             return self.host.process_free;
@@ -281,7 +281,7 @@ impl Element for Hosted {
         let len = match self.unit {
             Unit::Bytes if side.bare => self.element.emit(cx, end, into),
             Unit::Bytes => side.inlet.emit(now, into),
-            // What the network carried it has counted.
+            // The network has counted what it carried.
             Unit::Datagrams => side.up.emit(now, &mut Usage::default(), into),
         };
         if len > 0 {

@@ -1,4 +1,4 @@
-//! Hosts: what a computer costs between a program and a network.
+//! Hosts: the cost of a computer between a program and a network.
 //!
 //! ```text
 //! engine -> write -> [ process ] -> [ stack, driver ] -> network
@@ -6,11 +6,11 @@
 //!                         \____one processor____/
 //! ```
 //!
-//! A host has one processor. Packets and calls come to it in the order in which they turn up; none
-//! interrupts another. The process (the engine with its program) does one thing at a time: it
-//! sleeps until there is something to read, or it is in the middle of a call. Words, after `host:`
+//! A host has one processor. It serves packets and calls in the order of arrival, without preemption. The
+//! process (the engine with its program) does one thing at a time: it sleeps until there is something to read,
+//! or it is in a call. Parameters, after `host:`
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `send=300us+50ns` | processor time per packet to the network, and per byte | 0 |
 //! | `load=0s+2us` | of `send`, the last part: the processor loads the card, which has the packet from the begin of that on (`nic`) | 0 |
@@ -23,17 +23,16 @@
 //! | `mark=1` | this character begins a new write call: the mark of a Kermit packet; over TCP the process looks for input before each of them | none |
 //! | `wake=1ms` | from the moment there is something to read until a sleeping process runs | 0 |
 //! | `tick=10ms` | timers of the host run out at multiples of this | exact |
-//! | `gather=60@30ms` | a read returns when so many characters are there, or so long after the first (VMIN, VTIME; a UART's FIFO) | at once |
+//! | `gather=60@30ms` | a read returns when COUNT characters are there, or TIME after the first (VMIN, VTIME; a UART's FIFO) | at once |
 //!
 //! # Think-time
 //!
-//! An engine takes no time: it answers at the moment at which it is told. What a real program needs
-//! to encode, decode and look after its packets is in the costs of `write` and `read`: `write` is
-//! paid between the engine's offer and the first byte below, `read` between the byte that has come
-//! and the engine that is told, and in both cases the process does nothing else meanwhile. What is
-//! offered at one time is one batch, however it is cut into calls of [`Element::offer`]: it is cut
-//! anew, at each `mark` and after each `block`, and each piece is one write call. [`HostUsage`] has
-//! the nanoseconds by cause.
+//! An engine takes no time: it answers at the time of the call. The time of a real program to encode, decode
+//! and handle its packets is in the costs of `write` and `read`: `write` is paid between the engine's offer and
+//! the first byte below, `read` between the byte's arrival and the call of the engine, and in both cases the
+//! process does nothing else meanwhile. Data offered at one time is one batch, however it is split into calls
+//! of [`Element::offer`]: it is split again, at each `mark` and after each `block`, and each piece is one write
+//! call. [`HostUsage`] has the nanoseconds by cause.
 //!
 //! [`Element::offer`]: crate::element::Element::offer
 
@@ -50,7 +49,7 @@ use crate::element::End;
 use crate::net::Cost;
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
-/// What the time of a host went into, in nanoseconds. Monotone counters.
+/// Where the time of a host went, in nanoseconds. Monotonic counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostUsage {
     /// Processor: packets to the network.
@@ -63,7 +62,7 @@ pub struct HostUsage {
     pub read_ns: u64,
     /// Disk.
     pub disk_ns: u64,
-    /// Something was there to be read and the process was still asleep.
+    /// Data was available and the process was still asleep.
     pub wake_ns: u64,
     /// Write calls.
     pub writes: u64,
@@ -78,7 +77,7 @@ impl HostUsage {
     }
 }
 
-/// What a piece of work is for.
+/// The kind of a piece of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
     Send,
@@ -91,16 +90,16 @@ pub(crate) enum Work {
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) model: HostModel,
-    /// When the processor is free, and the picoseconds left over.
+    /// When the processor is free, and the remaining picoseconds.
     processor: (u64, u64),
-    /// When the process is through with what it does.
+    /// When the process is done with its current work.
     pub(crate) process_free: u64,
-    /// Picoseconds of the disk left over.
+    /// Remaining picoseconds of the disk.
     disk_carry: u128,
     pub(crate) usage: HostUsage,
-    /// What the trace has still to be told: from when to when the process was busy.
+    /// Not yet traced: when the process was busy, from, to.
     busy: Vec<(u64, u64)>,
-    /// Somebody listens to the trace.
+    /// The trace is enabled.
     listened: bool,
 }
 
@@ -117,7 +116,7 @@ impl Host {
         }
     }
 
-    /// Does a piece of work from `at` on, or as soon as the processor is free. Gives the end.
+    /// Does a piece of work from `at` on, or as soon as the processor is free. Returns the end.
     pub(crate) fn work(&mut self, at: u64, what: Work, bytes: usize) -> u64 {
         let cost = match what {
             Work::Send => self.model.send,
@@ -142,7 +141,7 @@ impl Host {
         self.processor.0
     }
 
-    /// The process makes a call that moves so many bytes, from `at` on or as soon as it can.
+    /// The process makes a call that moves this many bytes, from `at` on or as soon as it can.
     pub(crate) fn call(&mut self, at: u64, what: Work, bytes: usize) -> u64 {
         let begin = self.process_free.max(at);
         let mut end = self.work(begin, what, bytes);
@@ -165,14 +164,14 @@ impl Host {
         end
     }
 
-    /// The process had something to do from `from` to `to`, and was at it or asleep.
+    /// The process had work pending from `from` to `to`, and was busy or asleep.
     pub(crate) fn note_busy(&mut self, from: u64, to: u64) {
         if self.listened && from < to {
             self.busy.push((from, to));
         }
     }
 
-    /// Tells the trace what the process of the host at this end was busy with.
+    /// Traces when the process of the host at this end was busy.
     pub(crate) fn tell(&mut self, cx: &mut Cx<'_>, end: End) {
         self.listened = cx.trace.enabled();
         for (from, to) in self.busy.drain(..) {

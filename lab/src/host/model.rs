@@ -1,20 +1,20 @@
-//! A host, described.
+//! Description of a host.
 
-use crate::net::words::{BadNet, Cost, Shown, ShownSize, Word, time, words};
+use crate::net::parse::{BadNet, Cost, Param, Shown, ShownSize, time, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
 
-/// What a host costs. See the [module](super).
+/// Costs of a host. See the [module](super).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostModel {
     /// Processor time per packet to the network.
     pub send: Cost,
-    /// The last part of `send`: loading the card, which has the packet from its begin on.
+    /// The last part of `send`: loading the card, which has the packet from the start of that on.
     pub load: Cost,
     /// Processor time per packet from the network.
     pub receive: Cost,
-    /// The processor takes a packet off its card itself: not while it is at something else.
+    /// The processor takes a packet off its card itself: not while it is busy.
     pub unload: bool,
     /// Processor time per write call.
     pub write: Cost,
@@ -22,15 +22,15 @@ pub struct HostModel {
     pub read: Cost,
     /// Bytes/s of the disk; 0 if it takes no time.
     pub disk_bytes_per_s: u64,
-    /// Most bytes of one call.
+    /// Maximum bytes of one call.
     pub block_bytes: u64,
     /// The character that begins a new write call.
     pub mark: Option<u8>,
-    /// Until a sleeping process runs.
+    /// Delay until a sleeping process runs.
     pub wake: Duration,
-    /// Timers run out at multiples of this; zero if they are exact.
+    /// Timers expire at multiples of this; zero if they are exact.
     pub tick: Duration,
-    /// A read returns with so many characters, or so long after the first.
+    /// A read returns with this many characters, or this long after the first.
     pub gather: Option<(u64, Duration)>,
 }
 
@@ -71,7 +71,7 @@ impl FromStr for HostModel {
 }
 
 impl HostModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "send" => self.send = word.cost()?,
             "load" => self.load = word.cost()?,

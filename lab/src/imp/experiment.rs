@@ -1,14 +1,14 @@
-//! RFC 662's experiment: files from one host to the other over a subnet, several at a time, and
-//! somebody who types meanwhile.
+//! RFC 662's experiment: files from one host to the other over a subnet, several at a time, with interactive
+//! traffic meanwhile.
 //!
 //! ```text
 //! users' processes -> NCP A <-> subnet <-> NCP B -> a server's processes
-//!           person <->                           <-> echo
+//!             user <->                           <-> echo
 //! ```
 //!
-//! All of it is what is live too: the NCPs of [`wetstring_proto::arpanet::ncp`], and the processes of
-//! [`wetstring_proto::arpanet::ftp`], which call by ICP, log in, agree on bytes and mode, and store a file over a
-//! connection of its own.
+//! All of it is the live code too: the NCPs of [`wetstring_proto::arpanet::ncp`], and the processes of
+//! [`wetstring_proto::arpanet::ftp`], which connect by ICP, log in, agree on bytes and mode, and store a file
+//! over a connection of its own.
 
 use super::processes::{Content, Receiving, Side};
 use super::typist::{Terminal, Typist, echo};
@@ -22,24 +22,24 @@ use wetstring_proto::TraceEvent;
 use wetstring_proto::arpanet::Config;
 use wetstring_proto::{Cx, Duration, Instant, Outcome, Stats};
 
-/// So many turns at one moment are a storm.
+/// This many turns at one time are a livelock.
 const TURNS_AT_ONE_TIME: u32 = 10_000;
 
-/// What is done between which hosts.
+/// The experiment between two hosts.
 pub struct Experiment<'a> {
     /// The hosts at A and B.
     pub hosts: [Config; 2],
-    /// Files that are sent from A to B at the same time: 1 to 8.
+    /// Files sent from A to B at the same time: 1 to 8.
     pub transfers: u8,
-    /// What each is.
+    /// The content of each.
     pub content: Content,
-    /// Whether what came of a file that is no pattern is it.
+    /// Whether a received file that is no pattern is right.
     pub same: &'a dyn Fn(&MemorySink) -> bool,
-    /// Somebody who types at one end and is answered by the other.
+    /// Interactive traffic at one end, echoed by the other.
     pub typing: Option<TypingModel>,
-    /// Where chance comes from.
+    /// The random seed.
     pub seed: u64,
-    /// When to give up.
+    /// The time limit.
     pub time_limit: Duration,
 }
 
@@ -49,35 +49,35 @@ impl fmt::Debug for Experiment<'_> {
     }
 }
 
-/// What became of it.
+/// The result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Why it ended.
     pub stop: Stop,
-    /// How each user's process ended, and when.
+    /// Each user process's outcome, and when.
     pub outcomes: Vec<Option<(Outcome, Instant)>>,
-    /// Octets of files that came.
+    /// Octets of files received.
     pub written: u64,
-    /// Each file came as it was sent.
+    /// Each file was received as sent.
     pub right: bool,
-    /// From when the first data connection was there to when the last file was; `None` if one is not.
+    /// From when the first data connection was open to when the last file was complete; `None` if one is not.
     pub moving: Option<(Instant, Instant)>,
-    /// How long the echoes of what was typed took.
+    /// Echo delays of the interactive traffic.
     pub echoes: Option<EchoTimes>,
     /// When the last user had logged out, or the run ended.
     pub elapsed: Duration,
-    /// What the hosts have counted.
+    /// The hosts' statistics.
     pub stats: [Stats; 2],
-    /// How many different moments there were.
+    /// Number of different times.
     pub events: u64,
 }
 
 impl Experiment<'_> {
-    /// Carries it out over this element.
+    /// Runs it over this element.
     ///
     /// # Panics
     ///
-    /// If a host does not fit into the memory that it asks for.
+    /// If a host does not fit into the memory that it requests.
     pub fn run(&self, element: &mut dyn Element, recorder: &mut Recorder) -> Report {
         let hosts = &self.hosts;
         let mut sides = End::BOTH.map(|end| {
@@ -136,7 +136,7 @@ impl Experiment<'_> {
         }
     }
 
-    /// Lets everything happen that happens now; false if it does not come to an end.
+    /// Processes everything that happens now; false if it does not come to an end.
     fn settle(
         &self,
         sides: &mut [Side; 2],
@@ -170,7 +170,7 @@ impl Experiment<'_> {
     }
 }
 
-/// When something happens next.
+/// When the next event is due.
 fn next(
     sides: &[Side; 2],
     typist: Option<&Typist>,
@@ -179,7 +179,7 @@ fn next(
 ) -> Option<Instant> {
     let of = |side: &Side| {
         let lies = element.next(side.end).into_iter().chain(element.room(side.end));
-        // Of what is past already nothing came: the time goes on.
+        // Past events had no effect: time advances.
         lies.filter(|at| *at > now).chain(side.deadline()).min()
     };
     sides.iter().filter_map(of).chain(typist.map(Typist::next)).min()

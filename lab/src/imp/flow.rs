@@ -1,4 +1,4 @@
-//! Messages from one host to the other: what the two IMPs know of them.
+//! Messages from one host to the other: the state in the two IMPs.
 
 use super::model::SubnetModel;
 use std::collections::{BTreeMap, VecDeque};
@@ -6,20 +6,20 @@ use wetstring_proto::arpanet::leader::{Form, Leader};
 
 /// Bits of a message in one packet (RFC 802).
 pub(super) const PACKET_BITS: u64 = 1008;
-/// Packets of a message, and buffers that are kept for one of several packets.
+/// Maximum packets of a message, and buffers reserved for one of several packets.
 pub(super) const PACKETS: u64 = 8;
 
-/// A message that got no RFNM yet.
+/// A message without an RFNM.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub(super) leader: Leader,
     pub(super) octets: Vec<u8>,
-    /// Bits behind the leader.
+    /// Bits after the leader.
     pub(super) bits: u64,
 }
 
 impl Message {
-    /// Packets that it is divided into.
+    /// Number of its packets.
     pub(super) fn packets(&self) -> u64 {
         self.bits.div_ceil(PACKET_BITS).max(1)
     }
@@ -34,20 +34,20 @@ impl Message {
     }
 }
 
-/// What the host's interface is doing with the message that the IMP takes.
+/// The state of the host's interface with the message that the IMP takes.
 #[derive(Debug)]
 pub(super) enum Intake {
     /// Nothing.
     Free,
-    /// Its first packet comes.
+    /// Its first packet is being received.
     Taking(Vec<u8>),
     /// The IMP takes no more bits: too many messages are under way.
     Blocked(Message),
-    /// The IMP takes no more bits: buffers were asked for at the destination.
+    /// The IMP takes no more bits: buffers were requested at the destination.
     Asked(u32),
-    /// Its other packets come; this one is next.
+    /// Its other packets are being received; this one is next.
     Coming(u32, u64),
-    /// The same, but the line has no place for it.
+    /// The same, but the line has no room for it.
     Stalled(u32, u64),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Source {
     pub(super) intake: Intake,
     next: u32,
     pub(super) sent: BTreeMap<u32, Message>,
-    /// Buffers that came with RFNMs, by the turn of their timer.
+    /// Buffers that came with RFNMs, by the number of their timer.
     pub(super) grants: VecDeque<u64>,
     pub(super) turn: u64,
 }
@@ -80,9 +80,9 @@ impl Source {
 /// A message at its destination.
 #[derive(Debug)]
 pub(super) struct Arrival {
-    /// Packets that came.
+    /// Packets received.
     pub(super) came: u64,
-    /// All of it, once it is there.
+    /// The complete message.
     pub(super) octets: Option<Vec<u8>>,
 }
 
@@ -94,11 +94,11 @@ pub(super) struct Destination {
     /// The next RFNM.
     pub(super) rfnm: u32,
     pub(super) arrived: BTreeMap<u32, Arrival>,
-    /// Buffers that were asked for, by message.
+    /// Buffers requested, by message.
     pub(super) asked: BTreeMap<u32, u64>,
-    /// Messages that buffers are kept for.
+    /// Messages with reserved buffers.
     pub(super) allocated: BTreeMap<u32, u64>,
-    /// Reassembly buffers that are free, and those of them that are not for messages of several packets.
+    /// Free reassembly buffers, and those of them that are not for messages of several packets.
     pub(super) free: u64,
     spare: u64,
 }
@@ -116,9 +116,9 @@ impl Destination {
         }
     }
 
-    /// The message whose request is served now, if one can be. Requests are served in the order of the messages: one for
-    /// several packets when all earlier messages came or have their buffers, one for a single packet when the RFNM of
-    /// the one before has gone (RFC 626, 632).
+    /// The message whose request is served now, if one can be. Requests are served in the order of the
+    /// messages: one for several packets when all earlier messages were received or have their buffers, one for
+    /// a single packet when the RFNM of the previous one has been sent (RFC 626, 632).
     pub(super) fn serve(&mut self) -> Option<u32> {
         let (&number, &buffers) = self.asked.first_key_value()?;
         let known = |of: u32| self.arrived.contains_key(&of) || self.allocated.contains_key(&of);
@@ -132,12 +132,12 @@ impl Destination {
         Some(number)
     }
 
-    /// Whether so many buffers can be had: eight, or one for a single packet.
+    /// Whether these buffers are available: eight, or one for a single packet.
     pub(super) fn has(&self, buffers: u64) -> bool {
         self.free >= if buffers > 1 { buffers + self.spare } else { buffers }
     }
 
-    /// Takes a packet of a message of so many; false if it is to be thrown away.
+    /// Takes a packet of a message; false if it is to be dropped.
     pub(super) fn take(&mut self, number: u32, packets: u64, granted: bool) -> bool {
         let known = self.arrived.get(&number);
         if number < self.rfnm || known.is_some_and(|arrival| arrival.came == packets) {
@@ -156,7 +156,7 @@ impl Destination {
         true
     }
 
-    /// All of a message is there: buffers that were kept for it and are not needed are free again.
+    /// A message is complete: unused reserved buffers are free again.
     pub(super) fn complete(&mut self, number: u32, packets: u64, octets: Vec<u8>) {
         self.allocated.remove(&number);
         if packets > 1 {
@@ -167,7 +167,7 @@ impl Destination {
         }
     }
 
-    /// The next message for the host, if it is there.
+    /// The next message for the host, if complete.
     pub(super) fn deliver(&mut self) -> Option<(u32, Vec<u8>)> {
         let octets = self.arrived.get_mut(&self.next)?.octets.take()?;
         self.next += 1;

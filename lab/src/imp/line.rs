@@ -1,20 +1,20 @@
-//! A line between two IMPs, in one direction, and the packets that go over it.
+//! One direction of a line between two IMPs, and its packets.
 
 use crate::element::End;
 use crate::net::chance::Coin;
 use std::collections::VecDeque;
 
-/// Packets of messages that wait for a line; with so many an IMP takes no more from its host.
+/// Maximum queued message packets of a line; at that point an IMP takes no more from its host.
 pub(super) const STORED: usize = 8;
 
-/// What an IMP says to another one.
+/// What IMPs send to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
-    /// A packet of the message of this number. `granted`: the destination has kept a buffer for it.
+    /// A packet of the message of this number. `granted`: the destination has reserved a buffer for it.
     Data { number: u32, granted: bool },
-    /// A request for the reassembly of a message of several packets.
+    /// A request for the reassembly buffers of a message of several packets.
     Request { number: u32 },
-    /// Buffers are kept for the message of this number.
+    /// Buffers are reserved for the message of this number.
     Allocate { number: u32 },
     /// Ready for next message; `grants`: with buffers for one more of several packets.
     Rfnm { number: u32, grants: bool },
@@ -22,15 +22,15 @@ pub(super) enum What {
     GiveBack,
 }
 
-/// A packet on its way.
+/// A packet in transit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Packet {
-    /// The end whose IMP it comes from.
+    /// The end of its source IMP.
     pub(super) from: End,
     pub(super) what: What,
     /// Bits of the message in it.
     pub(super) data_bits: u64,
-    /// It goes before others: what IMPs say themselves, and messages with the priority flag.
+    /// Priority: the IMPs' own packets, and messages with the priority flag.
     pub(super) urgent: bool,
 }
 
@@ -51,17 +51,17 @@ impl Line {
         self.queues[usize::from(!packet.urgent)].push_back(packet);
     }
 
-    /// A packet that was damaged goes before those that came after it.
+    /// A damaged packet is retransmitted before later ones.
     pub(super) fn put_again(&mut self, packet: Packet) {
         self.queues[usize::from(!packet.urgent)].push_front(packet);
     }
 
-    /// Whether packets of messages have no more place here.
+    /// Whether there is no room for message packets.
     pub(super) fn is_full(&self) -> bool {
         self.queues[1].len() >= STORED
     }
 
-    /// Begins with the next packet, if there is one and the line is free, and says how many bits of data it has.
+    /// Starts the next packet, if there is one and the line is free; returns its data bits.
     pub(super) fn begin(&mut self) -> Option<u64> {
         if self.sending.is_some() {
             return None;
@@ -71,7 +71,7 @@ impl Line {
         Some(packet.data_bits)
     }
 
-    /// The packet that was under way, and whether it was damaged.
+    /// The packet in transit, and whether it was damaged.
     pub(super) fn end(&mut self) -> Option<(Packet, bool)> {
         self.sending.take()
     }

@@ -1,7 +1,7 @@
-//! Messages one behind the other, as the message generator of an IMP sent them, and a host's test program: no
-//! connection, and nobody allows anything.
+//! Messages one after the other, as sent by the message generator of an IMP, or a host's test program: without
+//! connections and allocation.
 //!
-//! Measured is how it goes once it goes evenly: over the second half of the messages, if there are four or more.
+//! The steady state is measured: over the second half of the messages, if there are four or more.
 
 use super::SubnetModel;
 use crate::element::{Element, End};
@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use wetstring_proto::arpanet::leader::{Form, Kind, Leader};
 use wetstring_proto::{Cx, Duration, Instant, settings};
 
-/// So many turns at one moment are a storm.
+/// This many turns at one time are a livelock.
 const TURNS_AT_ONE_TIME: u32 = 10_000;
-/// Messages are told apart by the first twelve bits of their number.
+/// Messages are identified by the first twelve bits of their number.
 const NUMBERS: u64 = 1 << 12;
 
 settings! {
-    /// Which messages are sent.
+    /// The messages to send.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct Messages {
         "messages.bits" bits: u64[8..=8064 "bits"] = 1000,
@@ -35,41 +35,41 @@ settings! {
     }
 }
 
-/// How long messages took.
+/// Delays of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MessageTimes {
     /// From when the first bit was taken to when the other host had all, in nanoseconds: the median.
     pub transit_ns: u64,
-    /// From then to when the RFNM was there: the median.
+    /// From then to the RFNM: the median.
     pub round_trip_ns: u64,
     /// From when the other host's IMP sent a RFNM to when this host had it: the mean.
     pub rfnm_ns: u64,
     /// Messages under way without a RFNM, in thousandths: the mean.
     pub under_way_milli: u64,
-    /// Time of the processors of both hosts, in nanoseconds, for all messages.
+    /// Processor time of both hosts, in nanoseconds, for all messages.
     pub processor_ns: u64,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageReport {
     /// Why it ended.
     pub stop: Stop,
-    /// Counted octets that came in the time that is measured.
+    /// Counted octets received in the measured time.
     pub octets: u64,
-    /// How long that is.
+    /// The measured time.
     pub elapsed: Duration,
-    /// Counted octets that came at all.
+    /// All counted octets received.
     pub all_octets: u64,
-    /// When the last RFNM was there.
+    /// When the last RFNM was received.
     pub ended_at: Instant,
-    /// How long they took.
+    /// Their delays.
     pub times: MessageTimes,
-    /// How many different moments there were.
+    /// Number of different times.
     pub events: u64,
 }
 
-/// A run under way.
+/// A running experiment.
 struct Run {
     messages: Messages,
     octets: u64,
@@ -83,7 +83,7 @@ struct Run {
 }
 
 impl Messages {
-    /// Sends so many counted octets from A to B.
+    /// Sends this many counted octets from A to B.
     pub fn run(
         &self,
         octets: u64,
@@ -184,7 +184,7 @@ impl Run {
         events: u64,
         counters: &[(&'static str, u64)],
     ) -> MessageReport {
-        // Of few messages all are looked at, and the time from the beginning on counts.
+        // With few messages all are measured, from the start on.
         let from = if self.count >= 4 { self.came.len() / 2 } else { 0 };
         let begin = if from > 0 { self.came[from - 1] } else { Instant::ZERO };
         let ns = |from: Instant, to: Instant| u64::try_from(to.since(from).as_nanos()).unwrap_or(0);
@@ -232,7 +232,7 @@ mod tests {
     use wetstring_proto::settings::Settings;
 
     #[test]
-    fn the_table_says_what_the_defaults_are() {
+    fn the_table_states_the_defaults() {
         for row in Messages::TABLE {
             let mut shown = String::new();
             Messages::default().show(row.name, &mut shown).unwrap();

@@ -5,21 +5,22 @@
 //!      leader and text         packets of 1008 bits          reassembly, RFNM
 //! ```
 //!
-//! An element of datagrams: each is a message with its leader, as host and IMP give it to each other
-//! ([`wetstring_proto::arpanet`]). What the IMPs of 1974 did with it:
+//! An element of datagrams: each is a message with its leader, as host and IMP exchange them
+//! ([`wetstring_proto::arpanet`]). The IMPs of 1974:
 //!
-//! * The IMP takes a message bit by bit from its host, and divides it into packets of 1008 bits. One of a single
-//!   packet goes at once. For one of several, eight reassembly buffers are asked for at the destination, and meanwhile no
-//!   more is taken from the host; the RFNM of such a message brings buffers for the next one, which are given back if it
-//!   does not come soon (RFC 626).
+//! * The IMP takes a message bit by bit from its host, and divides it into packets of 1008 bits. A single
+//!   packet is sent at once. For several, eight reassembly buffers are requested at the destination, and
+//!   meanwhile no more is taken from the host; the RFNM of such a message brings buffers for the next one,
+//!   which are returned if it does not come soon (RFC 626).
 //! * At most four messages are under way from one IMP to another; with more, the IMP takes no bits (RFC 626).
-//! * A packet goes from line to line when it is there as a whole; one that is damaged goes again after 125 ms, and others
-//!   may pass it (RFC 632).
-//! * Messages leave in the order in which they came. A single packet that comes before its turn, or finds no buffer,
-//!   is thrown away and counts as a request for a buffer; it is sent again when that is allocated (RFC 626, 632).
-//! * The RFNM goes back when the host has taken the first packet.
+//! * A packet is forwarded when it is complete; a damaged one is retransmitted after 125 ms, and others may
+//!   pass it (RFC 632).
+//! * Messages leave in the order in which they came. A single packet that arrives out of order, or finds no
+//!   buffer, is dropped and counts as a request for a buffer; it is sent again when that is allocated (RFC 626,
+//!   632).
+//! * The RFNM is sent when the host has taken the first packet.
 //!
-//! | word | meaning | unless given | source |
+//! | parameter | meaning | default | source |
 //! |---|---|---|---|
 //! | `hops=1` | lines between the hosts' IMPs | 1 | RFC 662 |
 //! | `line=50k` | bit/s of a line | 50k | RFC 662 |
@@ -36,8 +37,8 @@
 //! | `repeat=125ms` | until a damaged packet goes again | 125ms | RFC 632 |
 //! | `damage=0%`, `seed=1` | chance that a packet is damaged on a line | 0% | |
 //!
-//! Acknowledgements between IMPs ride in the packets of the other direction and take no time of their own. Only old
-//! leaders are understood; uncontrolled packets and traces are not carried.
+//! Acknowledgements between IMPs are piggybacked on packets of the other direction and take no time of their
+//! own. Only old leaders are supported; uncontrolled packets and traces are not.
 
 mod experiment;
 mod flow;
@@ -56,7 +57,8 @@ pub use processes::Content;
 pub use settings::{Processes, RateOf};
 pub use subnet::Subnet;
 
-/// What [`crate::Element::counters`] calls RFNMs that hosts have got, and the time from when they were sent to then.
+/// Counters in [`crate::Element::counters`] of the RFNMs that hosts have received, and the time from their
+/// sending.
 const RFNMS: &str = "rfnms";
 const RFNM_NS: &str = "rfnm_ns";
 

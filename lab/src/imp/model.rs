@@ -1,6 +1,6 @@
-//! A subnet of IMPs between two hosts, described.
+//! Description of a subnet of IMPs between two hosts.
 
-use crate::net::words::{BadNet, Shown, ShownRate, Word, words};
+use crate::net::parse::{BadNet, Param, Shown, ShownRate, words};
 use crate::serial::Probability;
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ pub enum RfnmAt {
     Last,
 }
 
-/// IMPs in a row, with a host at each end of it. Reads and writes itself as text; see the [module](super).
+/// IMPs in a row, with a host at each end. Has a text form; see the [module](super).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SubnetModel {
     /// Lines between the two hosts' IMPs; 0 if both are at one IMP.
@@ -32,7 +32,7 @@ pub struct SubnetModel {
     pub processing: Duration,
     /// Bit/s between host and IMP, in each direction.
     pub host_bps: u64,
-    /// Messages under way from one IMP to another; more, and the IMP takes no bits from its host.
+    /// Messages under way from one IMP to another; with more, the IMP takes no bits from its host.
     pub window: u64,
     /// Reassembly buffers of an IMP.
     pub buffers: u64,
@@ -40,15 +40,15 @@ pub struct SubnetModel {
     pub spare: u64,
     /// How long a source IMP keeps buffers that came with a RFNM.
     pub hold: Duration,
-    /// Buffers for a message of several packets are asked for before it is sent.
+    /// Buffers for a message of several packets are requested before it is sent.
     pub asks: bool,
     /// When the RFNM is sent.
     pub rfnm: RfnmAt,
-    /// From the sending of a packet that was not acknowledged to the next.
+    /// Retransmission timeout of a packet.
     pub repeat: Duration,
     /// Chance that a packet is damaged on a line.
     pub damage: Probability,
-    /// All chance comes from it.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -74,7 +74,7 @@ impl Default for SubnetModel {
     }
 }
 
-/// What a description begins with.
+/// Prefix of a description.
 const NAME: &str = "imp";
 const KEYS: &str = "one of hops, line, overhead, delay, processing, host, window, buffers, spare, hold, asks, rfnm, \
                     repeat, damage, seed";
@@ -83,12 +83,12 @@ impl SubnetModel {
     /// The hosts: MIT Multics, host 0 at IMP 44, and that of CISL, host 0 at IMP 6 (RFC 662).
     pub const HOSTS: [Address; 2] = [Address::from_octet(0x2C), Address::from_octet(0x06)];
 
-    /// What a file in one direction comes to at most, in thousandths of a character per second: the longest
-    /// messages one behind the other over the slower of line and host. `None` if nothing takes any time.
+    /// Maximum rate of a file in one direction, in thousandths of a character per second: the longest messages
+    /// one after the other over the slower of line and host. `None` if nothing takes any time.
     pub fn limit_millicps(&self) -> Option<u64> {
         /// Bits of text in the longest message, with bytes of 36 bits: 222 of them.
         const TEXT: u64 = 7992;
-        /// Bits of that message behind the leader.
+        /// Bits of that message after the leader.
         const MESSAGE: u64 = 8032;
         const PACKETS: u64 = 8;
         let of = |rate_bps: u64, bits: u64| (rate_bps * TEXT * 125).checked_div(bits);
@@ -97,7 +97,7 @@ impl SubnetModel {
         line.filter(|_| self.line_bps > 0 && self.hops > 0).into_iter().chain(host).min()
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "hops" => self.hops = word.number("0 to 16 lines", 0, 16)?,
             "line" => self.line_bps = word.rate()?,

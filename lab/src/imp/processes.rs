@@ -1,4 +1,4 @@
-//! A host in the laboratory: its NCP, and the processes that move files over it.
+//! A host in the laboratory: its NCP, and the processes that transfer files over it.
 
 use super::SubnetModel;
 use super::typist::Terminal;
@@ -14,22 +14,22 @@ use wetstring_proto::arpanet::icp::SOCKETS;
 use wetstring_proto::arpanet::ncp::{self, Ncp};
 use wetstring_proto::{Cx, Event, Instant, Outcome, Request, Stats, Store};
 
-/// Connections of a host: eight transfers have three each, and somebody types.
+/// Connections of a host: eight transfers have three each, plus the interactive one.
 const CONNECTIONS: u8 = 32;
-/// The first sockets of users' and servers' processes.
+/// The first sockets of user and server processes.
 const USERS: u32 = 0x100;
 const SERVERS: u32 = 0x200;
 
-/// What the files are.
+/// The content of the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// The pattern of [`crate::pattern`], so many octets long.
+    /// The pattern of [`crate::pattern`], with this many octets.
     Pattern(u64),
     /// This file.
     File(MemoryFile),
 }
 
-/// Where a file comes to.
+/// The destination of a file.
 #[derive(Debug)]
 pub(super) enum Sink {
     Pattern(PatternSink),
@@ -44,7 +44,7 @@ impl Sink {
         }
     }
 
-    /// Whether this file came, and nothing else.
+    /// Whether exactly this file was received.
     pub(super) fn has(&self, content: &Content, same: &dyn Fn(&MemorySink) -> bool) -> bool {
         match (self, content) {
             (Self::Pattern(sink), Content::Pattern(len)) => sink.has_all(*len),
@@ -61,20 +61,20 @@ impl Sink {
     }
 }
 
-/// A user's process, and the file that it stores at the other host.
+/// A user process, and the file that it stores at the other host.
 pub(super) struct Sending {
     client: Client<Vec<u8>>,
     store: Box<dyn Store>,
-    /// Its end, and when.
+    /// Its outcome, and when.
     pub(super) outcome: Option<(Outcome, Instant)>,
 }
 
-/// A server's process, and where the file comes to.
+/// A server process, and the destination of its file.
 pub(super) struct Receiving {
     service: Service<Vec<u8>>,
     pub(super) sink: Sink,
     pub(super) written: u64,
-    /// When the data connection was there, and when the whole file was.
+    /// When the data connection was open, and when the file was complete.
     pub(super) began: Option<Instant>,
     pub(super) ended: Option<Instant>,
 }
@@ -90,12 +90,12 @@ pub(super) struct Side {
     inbox: Vec<u8>,
 }
 
-/// Who a host is in a trace.
+/// The name of a host in a trace.
 pub(super) fn name(end: End) -> &'static str {
     if end == End::A { "A" } else { "B" }
 }
 
-/// A sender's store with this content; the file's name tells the transfers apart.
+/// A sender's store with this content; the file's name identifies the transfer.
 fn source(content: &Content, index: u32) -> Box<dyn Store> {
     let name = format!("file{index}");
     match content {
@@ -108,11 +108,11 @@ fn source(content: &Content, index: u32) -> Box<dyn Store> {
 }
 
 impl Side {
-    /// A host whose processes have not begun yet: end A has the users, so many of them, and end B the server.
+    /// A host whose processes have not started: end A has the users, end B the server.
     ///
     /// # Panics
     ///
-    /// If a part of it does not fit into the memory that it asks for.
+    /// If a part of it does not fit into the memory that it requests.
     pub(super) fn new(end: End, config: Config, transfers: u8, content: &Content) -> Self {
         let ncp_config = ncp::Config { connections: CONNECTIONS, ..config.ncp.clone() };
         let memory = vec![0; ncp_config.memory()];
@@ -135,14 +135,14 @@ impl Side {
         Self { end, ncp, config, sending, receiving, terminal, inbox }
     }
 
-    /// When something of it wants to be called next.
+    /// When it must be called next.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let clients = self.sending.iter().filter_map(|of| of.client.deadline());
         let services = self.receiving.iter().filter_map(|of| of.service.deadline());
         self.ncp.deadline().into_iter().chain(clients).chain(services).min()
     }
 
-    /// Lets its timers run out and its processes go on; whether any of them asked its store something.
+    /// Runs its timers and processes; returns whether any of them sent a request to its store.
     pub(super) fn turn(
         &mut self,
         now: Instant,
@@ -164,7 +164,7 @@ impl Side {
         moved
     }
 
-    /// Answers users who call the server.
+    /// Accepts users of the server.
     fn welcome(&mut self, now: Instant, content: &Content, recorder: &mut Recorder) {
         if self.end == End::A {
             return;
@@ -179,7 +179,7 @@ impl Side {
         }
     }
 
-    /// Gives the element what the NCP has, and the NCP what came.
+    /// Moves messages between the NCP and the element.
     pub(super) fn exchange(
         &mut self,
         now: Instant,
@@ -214,7 +214,7 @@ impl Side {
         }
     }
 
-    /// What it has counted, in the words of an engine.
+    /// Its statistics, in the form of an engine's.
     pub(super) fn stats(&self) -> Stats {
         let files = self.sending.iter().map(|of| of.client.stats());
         let files = files.chain(self.receiving.iter().map(|of| of.service.stats()));
@@ -254,7 +254,7 @@ impl Sending {
 }
 
 impl Receiving {
-    /// Whether the user has gone.
+    /// Whether the user has left.
     pub(super) fn is_over(&self) -> bool {
         self.service.is_over()
     }

@@ -1,4 +1,4 @@
-//! What may be set of an experiment, by name: the rows of a host, and two of the laboratory's.
+//! The settings of an experiment: the rows of a host, and two of the laboratory's.
 
 use wetstring_proto::{arpanet, choice, settings};
 
@@ -15,7 +15,7 @@ choice! {
 }
 
 settings! {
-    /// A host, and what its processes do.
+    /// A host, and its processes.
     #[derive(Clone, Debug)]
     pub struct Processes {
         "ncp.transfers" transfers: u8[1..=8 "files"] = 1,
@@ -26,7 +26,7 @@ settings! {
             "RFC 662";
     }
     parts {
-        /// The host, as it is live.
+        /// The live host's settings.
         host: arpanet::Config,
     }
 }
@@ -37,7 +37,7 @@ mod tests {
     use wetstring_proto::settings::{Range, Settings};
 
     #[test]
-    fn the_table_says_what_the_defaults_are() {
+    fn the_table_states_the_defaults() {
         for row in Processes::TABLE {
             let mut shown = String::new();
             Processes::default().show(row.name, &mut shown).unwrap();

@@ -1,4 +1,4 @@
-//! What the IMPs do, moment by moment.
+//! The IMPs, event by event.
 
 use super::LEADER_BITS;
 use super::flow::{Destination, Intake, Message, PACKETS, Source};
@@ -14,18 +14,18 @@ use wetstring_proto::arpanet::imp;
 use wetstring_proto::arpanet::leader::{Address, Form, Kind, Leader};
 use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 
-/// What happens next.
+/// Events.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// The first packet of a message is in the IMP of this end.
     Taken(End),
     /// A further packet is.
     Piece(End),
-    /// A line's packet has gone.
+    /// A line has sent a packet.
     Sent(End, usize),
-    /// A packet that was damaged goes again.
+    /// A damaged packet is retransmitted.
     Again(Packet, usize),
-    /// The IMP has looked at a packet, so many lines from where it came from.
+    /// The IMP has processed a packet, at this hop from its source.
     Handled(Packet, usize),
     /// The host has taken the first packet of a message, or all of it.
     FirstOut(End),
@@ -34,7 +34,7 @@ enum Event {
     Held(End, u64),
 }
 
-/// Something for a host, with the number of the message and its packets if it is one.
+/// Output for a host, with the number of the message and its packets if it is one.
 #[derive(Debug)]
 struct Outgoing {
     octets: Vec<u8>,
@@ -44,7 +44,7 @@ struct Outgoing {
 /// The interface from an IMP to its host.
 #[derive(Debug, Default)]
 struct Outlet {
-    /// What the IMP itself says; it goes first.
+    /// The IMP's own messages; they go first.
     own: VecDeque<Outgoing>,
     messages: VecDeque<Outgoing>,
     under_way: Option<Outgoing>,
@@ -58,23 +58,23 @@ pub struct Subnet {
     model: SubnetModel,
     hosts: [Address; 2],
     agenda: Agenda<Event>,
-    /// By direction, then from where it begins.
+    /// By direction, then by hop.
     lines: [Vec<Line>; 2],
     /// When an IMP's processor is free, from A to B.
     processors: Vec<Instant>,
     sources: [Source; 2],
     destinations: [Destination; 2],
-    /// By the end where the host is.
+    /// By the end of the host.
     outlets: [Outlet; 2],
     usage: [Usage; 2],
-    /// What the trace has still to be told, if anybody listens to it.
+    /// Not yet traced values, if the trace is enabled.
     notes: Vec<(Instant, &'static str, u64)>,
     listened: bool,
-    /// The IMP at this end takes no more of what its host has.
+    /// The IMP at this end takes no more from its host.
     held: [bool; 2],
-    /// RFNMs that hosts have got, and the nanoseconds from when they were sent to then.
+    /// RFNMs received by hosts, and the nanoseconds since their sending.
     rfnms: (u64, u64),
-    /// When RFNMs were sent, by the source and the number of the message.
+    /// When RFNMs were sent, by source and message number.
     rfnm_sent: [BTreeMap<u32, Instant>; 2],
 }
 
@@ -125,7 +125,7 @@ impl Subnet {
         }
     }
 
-    /// A packet with so many bits of a message begins on the line from the IMP at this end.
+    /// A packet with this many message bits starts on the line from the IMP at this end.
     fn note_wire(&mut self, at: Instant, from: End, data_bits: u64, bits: u64, rate_bps: u64) {
         let of = |bits| u64::try_from(time(bits, rate_bps).as_nanos()).unwrap_or(0);
         let names = [["wire_fwd", "bits_fwd"], ["wire_rev", "bits_rev"]][from.index()];
@@ -133,7 +133,7 @@ impl Subnet {
         self.note(at, names[1], of(data_bits));
     }
 
-    /// The IMP at this end takes no more from its host, or goes on.
+    /// The IMP at this end stops taking from its host, or continues.
     fn hold(&mut self, at: Instant, end: End, held: bool) {
         if std::mem::replace(&mut self.held[end.index()], held) != held {
             self.note(at, ["held_fwd", "held_rev"][end.index()], u64::from(held));
@@ -172,12 +172,12 @@ impl Subnet {
         }
     }
 
-    /// Time of so many bits between host and IMP.
+    /// Time of this many bits between host and IMP.
     fn host_time(&self, bits: u64) -> Duration {
         time(bits, self.model.host_bps)
     }
 
-    /// The first packet of what a host gives its IMP is there.
+    /// The first packet of a host's message is there.
     fn taken(&mut self, now: Instant, end: End) {
         let intake = std::mem::replace(&mut self.sources[end.index()].intake, Intake::Free);
         let Intake::Taking(octets) = intake else { return };
@@ -203,7 +203,7 @@ impl Subnet {
         self.admit(now, end);
     }
 
-    /// Lets the message that the interface holds go on, if not too many are under way.
+    /// Lets the message held at the interface continue, if not too many are under way.
     fn admit(&mut self, now: Instant, end: End) {
         let source = &mut self.sources[end.index()];
         if source.sent.len() as u64 >= self.model.window {
@@ -254,17 +254,17 @@ impl Subnet {
             source.intake = Intake::Free;
         }
         self.hold(now, end, false);
-        // What has its buffers at the destination is sent without asking.
+        // With buffers at the destination it is sent without a request.
         let what = What::Data { number, granted: true };
         self.process(now, Packet { from: end, what, data_bits, urgent }, 0);
     }
 
-    /// An IMP says something of its own to the one of the other end.
+    /// An IMP sends a message of its own to the peer's IMP.
     fn say(&mut self, now: Instant, from: End, what: What) {
         self.process(now, Packet { from, what, data_bits: 0, urgent: true }, 0);
     }
 
-    /// A packet is in an IMP, so many lines from where it came from.
+    /// A packet is in an IMP, at this hop from its source.
     fn process(&mut self, now: Instant, packet: Packet, position: usize) {
         let imp = match packet.from {
             End::A => position,
@@ -288,7 +288,7 @@ impl Subnet {
     fn sent(&mut self, now: Instant, from: End, hop: usize) {
         let Some((packet, damaged)) = self.lines[from.index()][hop].end() else { return };
         if damaged {
-            // It had begun so much earlier.
+            // It began that much earlier.
             let took = time(packet.data_bits + self.model.overhead_bits, self.model.line_bps);
             if hop == 0 {
                 let ns = u64::try_from(took.as_nanos()).unwrap_or(0);
@@ -305,10 +305,10 @@ impl Subnet {
         }
     }
 
-    /// A packet is where it was to go.
+    /// A packet has reached its destination.
     fn arrived(&mut self, now: Instant, packet: Packet) {
         let from = packet.from;
-        // What answers a message comes from where that went.
+        // Answers to a message come from its destination.
         let asked = from.other();
         match packet.what {
             What::Data { number, granted } => self.data(now, from, number, granted),
@@ -361,7 +361,7 @@ impl Subnet {
             && destination.arrived.get(&number).is_some_and(|arrival| arrival.came == packets)
         {
             let mut octets = message.octets.clone();
-            // The leader was looked at when the message was taken.
+            // The leader was parsed when the message was taken.
             let forwarded = imp::forward(Form::Old, self.hosts[from.index()], &mut octets).is_ok();
             debug_assert!(forwarded, "a leader that had been read");
             destination.complete(number, packets, octets);
@@ -383,7 +383,7 @@ impl Subnet {
         }
     }
 
-    /// An IMP says something of its own to its host.
+    /// An IMP sends a message of its own to its host.
     fn tell(&mut self, now: Instant, end: End, leader: Leader) {
         let mut octets = vec![0; Form::Old.octets()];
         if leader.put(Form::Old, &mut octets).is_some() {
@@ -392,7 +392,7 @@ impl Subnet {
         }
     }
 
-    /// Begins to give the host of this end what waits for it, if the interface is free.
+    /// Starts delivering to the host of this end, if the interface is free.
     fn give(&mut self, now: Instant, end: End) {
         let outlet = &mut self.outlets[end.index()];
         if outlet.under_way.is_some() || outlet.ready.is_some() {
@@ -410,7 +410,7 @@ impl Subnet {
         self.agenda.put(now + self.host_time(bits), Event::Out(end));
     }
 
-    /// The host has taken the first packet of what is given to it, or all of it.
+    /// The host has taken the first packet of its input, or all of it.
     fn out(&mut self, now: Instant, end: End, part: RfnmAt) {
         let outlet = &mut self.outlets[end.index()];
         let message = outlet.under_way.as_ref().and_then(|outgoing| outgoing.message);
@@ -438,7 +438,7 @@ impl Subnet {
     }
 }
 
-/// Time of so many bits at this rate.
+/// Time of this many bits at this rate.
 fn time(bits: u64, rate_bps: u64) -> Duration {
     Duration::from_nanos((bits * 1_000_000_000).checked_div(rate_bps).unwrap_or(0))
 }
@@ -458,7 +458,7 @@ impl Element for Subnet {
         usage.bits += bits;
         let first = bits.min(super::flow::PACKET_BITS + LEADER_BITS);
         if self.model.hops == 0 {
-            // There is no line but that of the host.
+            // There is no line other than that of the host.
             let data_bits = bits.saturating_sub(LEADER_BITS);
             self.note_wire(cx.now, end, data_bits, bits, self.model.host_bps);
         }

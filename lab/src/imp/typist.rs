@@ -1,4 +1,4 @@
-//! Somebody who types at one host, and the program at the other that says everything again.
+//! A user who types at one host, and the program at the other that echoes.
 
 use super::SubnetModel;
 use crate::element::End;
@@ -8,10 +8,10 @@ use wetstring_proto::arpanet::icp::{Icp, Pair, TELNET};
 use wetstring_proto::arpanet::ncp::Host;
 use wetstring_proto::{Cx, Instant};
 
-/// The first socket of the person's process, and of the program's.
+/// The first socket of the user's process, and of the program's.
 const SOCKETS: [u32; 2] = [0x800, 0x900];
 
-/// The person: when the next key is hit, keys that wait for their echo, and how long echoes took.
+/// The user: when the next key is pressed, keys that wait for their echo, and the echo delays.
 #[derive(Debug)]
 pub(super) struct Typist {
     model: TypingModel,
@@ -29,12 +29,12 @@ impl Typist {
         Self { model, random, next, keys: 0, waiting: Vec::new(), times: Vec::new() }
     }
 
-    /// When the next key is hit.
+    /// When the next key is pressed.
     pub(super) const fn next(&self) -> Instant {
         self.next
     }
 
-    /// A character is typed when it is time, and the echo is seen. Nobody types without a connection.
+    /// Types a character if due, and reads the echo. Without a connection nothing is typed.
     pub(super) fn turn(&mut self, cx: &Cx<'_>, host: &mut Host<'_>, pair: Option<Pair>) -> bool {
         let mut moved = false;
         while self.next <= cx.now {
@@ -55,13 +55,13 @@ impl Typist {
         moved || came > 0
     }
 
-    /// What came of it.
+    /// Its echo delays.
     pub(super) fn times(self) -> EchoTimes {
         EchoTimes::of(self.keys, self.times)
     }
 }
 
-/// The other host sends back what was typed.
+/// The other host echoes.
 pub(super) fn echo(host: &mut Host<'_>, pair: Pair) -> bool {
     let mut seen = [0; 16];
     let came = host.peek(pair.from, &mut seen) / 8;
@@ -70,7 +70,7 @@ pub(super) fn echo(host: &mut Host<'_>, pair: Pair) -> bool {
     taken > 0
 }
 
-/// A connection of somebody who types, or of the program that answers: called, then there.
+/// A connection of the typing user, or of the echoing program: connecting, then open.
 #[derive(Debug)]
 pub(super) struct Terminal {
     calls: bool,
@@ -79,11 +79,11 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// One end of it; `calls`: the person's.
+    /// One end of it; `calls`: the user's.
     ///
     /// # Panics
     ///
-    /// If there is no place to listen.
+    /// If there is no free listening slot.
     pub(super) fn new(host: &mut Host<'_>, calls: bool) -> Self {
         if !calls {
             host.listen(TELNET, TELNET).expect("a place to listen");
@@ -91,7 +91,7 @@ impl Terminal {
         Self { calls, icp: None, pair: None }
     }
 
-    /// Goes on with the initial connection. One that fails is tried again, or waited for.
+    /// Continues the initial connection. A failed one is retried, or waited for.
     pub(super) fn turn(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, end: End) {
         if self.pair.is_some() {
             return;

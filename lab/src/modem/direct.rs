@@ -1,5 +1,5 @@
-//! A modem without error control: characters go onto the line as they came, start and stop bits
-//! included [V.14], and arrive or are damaged.
+//! A modem without error control: characters go onto the line as received, start and stop bits included [V.14],
+//! and arrive or are damaged.
 
 use super::link::LineCounters;
 use super::model::ModemModel;
@@ -11,10 +11,10 @@ use crate::serial::timeline::{CharTime, Timeline};
 use std::collections::VecDeque;
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
-/// Characters that are put onto the line ahead of their time.
+/// Characters put onto the line ahead of their time.
 const AHEAD: u64 = 8;
 
-/// The half of a modem pair without error control that stands at one end.
+/// One end of a modem pair without error control.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     end: End,
@@ -22,7 +22,7 @@ pub(super) struct Direct {
     arriving: Timeline,
     latency: u64,
     bits: u64,
-    /// Characters under way, and the index of the first of them.
+    /// Characters in transit, and the index of the first.
     bytes: VecDeque<u8>,
     first: u64,
     pub(super) noise: Noise,
@@ -89,8 +89,8 @@ impl Direct {
         self.sent.bits += len as u64 * self.bits;
     }
 
-    /// Moves what has arrived at the other end into the other modem. What its buffer has no room
-    /// for is lost: there is nothing on the line that says stop.
+    /// Moves arrived characters into the other modem. What its buffer has no room for is lost: the line has no
+    /// flow control.
     pub(super) fn arrive(&mut self, cx: &mut Cx<'_>, now: u64, other: &mut Self) {
         let count = self.arriving.pass(now, u64::MAX) as usize;
         if count == 0 {
@@ -117,12 +117,12 @@ impl Direct {
         }
     }
 
-    /// When the next character arrives at the other end.
+    /// When the next character arrives at the peer.
     pub(super) fn arrives_at(&self) -> u64 {
         self.arriving.next().unwrap_or(u64::MAX)
     }
 
-    /// Hands characters to the host's line as far as it takes them.
+    /// Delivers characters to the host's line as far as it accepts them.
     pub(super) fn deliver(&mut self, now: u64, host: &mut Link) {
         while !self.out.is_empty() {
             let taken = host.offer(now, 1, self.out.make_contiguous());
@@ -133,7 +133,7 @@ impl Direct {
         }
     }
 
-    /// When something happens here by itself.
+    /// When the next internal event is due.
     pub(super) fn next(&self, host: &Link) -> u64 {
         // Half of what was put ahead has left, or something comes that can go at once.
         let sends = match self.leaving.len() {

@@ -5,9 +5,9 @@
 //!   flag      a 0 after five 1s in a row, bits least significant first
 //! ```
 //!
-//! One flag may end a frame and begin the next; between frames there are only flags. How many bits
-//! a frame takes is counted from a table, exactly, without making the bits; they are made only for
-//! a frame that noise has met ([`stuff`], [`Deframer`]).
+//! One flag may end a frame and begin the next; between frames there are only flags. The number of bits of a
+//! frame is computed from a table, exactly, without producing the bits; they are produced only for a frame hit
+//! by noise ([`stuff`], [`Deframer`]).
 //!
 //! Source: V.42 8.1 (ISO/IEC 13239). The check is CRC-16/X-25: polynomial 0x1021 reflected, from all
 //! ones, complemented, low octet first; `123456789` gives 0x906e.
@@ -24,7 +24,7 @@ pub const CHECK_LEN: usize = 2;
 /// x^16 + x^12 + x^5 + 1, bits reflected.
 const POLYNOMIAL: u16 = 0x8408;
 
-/// What the check leaves of a good frame with its check.
+/// The residue of a good frame with its check.
 const RESIDUE: u16 = 0xf0b8;
 
 static CHECKS: [u16; 256] = checks();
@@ -135,19 +135,18 @@ pub struct Deframer {
 }
 
 impl Deframer {
-    /// A deframer that has just seen a flag, and takes frames of at most `most` octets, check
-    /// included.
+    /// A deframer that has just seen a flag, and accepts frames of at most `most` octets, including the check.
     pub fn new(most: usize) -> Self {
         Self { most, ..Self::default() }
     }
 
-    /// Whether the last thing it saw was a flag: what comes next begins a frame.
+    /// Whether the last thing it saw was a flag: the next bit begins a frame.
     pub fn is_between(&self) -> bool {
         !self.hunting && self.octets.is_empty() && self.partial_bits == 0 && self.ones == 0
     }
 
-    /// Takes a bit. At a closing flag after a good frame it gives the frame, without its check; at
-    /// one after something that is not a frame, an error.
+    /// Takes a bit. At a closing flag after a good frame it returns the frame, without its check; at one after
+    /// anything else, an error.
     pub fn push(&mut self, one: bool) -> Option<Result<Vec<u8>, BadFrame>> {
         if one {
             self.ones = (self.ones + 1).min(7);
@@ -203,7 +202,7 @@ impl Deframer {
         let bits = self.octets.len() * 8 + self.partial_bits as usize;
         let mut octets = std::mem::take(&mut self.octets);
         self.clear();
-        // 6 bits of the flag stand in the data, unless the flag's first zero closed the one before.
+        // 6 bits of the flag are in the data, unless the flag's first zero closed the previous one.
         if was_hunting || bits <= 6 {
             return None;
         }

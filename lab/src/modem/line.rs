@@ -1,8 +1,7 @@
 //! The line between two modems: a bit clock that never drifts, and noise that counts its bits.
 //!
-//! A modem's line is never silent: with LAPM it carries flags when there is nothing else. So an
-//! error has a place in time, at a line bit since the call began, and what harms an idle flag harms
-//! nobody.
+//! A modem's line is never silent: with LAPM it carries flags when there is nothing else. So an error has a
+//! position, at a line bit since the connection began, and hitting an idle flag does no harm.
 
 use crate::random::Random;
 use crate::serial::noise::Distance;
@@ -23,7 +22,7 @@ impl BitClock {
         Self { rate_bps }
     }
 
-    /// Bits that are over at `now`.
+    /// Bits completed at `now`.
     pub(super) fn bits_at(self, now: u64) -> u64 {
         // Up to 2^64 / 33600 ns = 6 days in one multiplication.
         match now.checked_mul(self.rate_bps) {
@@ -32,7 +31,7 @@ impl BitClock {
         }
     }
 
-    /// When so many bits are over, in ns.
+    /// When this many bits are complete, in ns.
     pub(super) fn time_of(self, bits: u64) -> u64 {
         match bits.checked_mul(1_000_000_000) {
             Some(product) => product.div_ceil(self.rate_bps),

@@ -21,7 +21,7 @@ pub(super) struct Flight {
     frame: Frame,
     /// The inverted bits, from the begin of its own opening flag if it has one.
     hits: Vec<u64>,
-    /// The line was idle before: the flag in front of it belongs to nobody else.
+    /// The line was idle before: the flag in front of it is not shared.
     opening: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct LineCounters {
     pub(super) lost: u64,
 }
 
-/// The error-controlled half of a modem pair that stands at one end.
+/// The error-controlled half of a modem pair at one end.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorControl {
     role: Role,
@@ -44,7 +44,7 @@ pub(super) struct ErrorControl {
     decoder: Option<Decoder>,
     /// What the next frame is made of.
     assembly: Vec<u8>,
-    /// Since when the first of it waits; and when the last frame was made.
+    /// Since when its first octet waits; and when the last frame was built.
     since: Option<u64>,
     filled_at: u64,
     wait: u64,
@@ -102,12 +102,12 @@ impl ErrorControl {
         }
     }
 
-    /// Octets and characters on their way to the host.
+    /// Octets and characters in transit to the host.
     fn backlog(&self) -> usize {
         self.arrived.len() + self.out.len() - self.out_taken
     }
 
-    /// Sends a frame if the line is free and there is something to send.
+    /// Sends a frame if the line is free and there is data.
     pub(super) fn transmit(
         &mut self,
         now: u64,
@@ -183,7 +183,7 @@ impl ErrorControl {
         }
     }
 
-    /// Hands characters to the host's line as far as it takes them.
+    /// Delivers characters to the host's line as far as it accepts them.
     pub(super) fn deliver(&mut self, now: u64, host: &mut Link) {
         loop {
             if self.out_taken == self.out.len() {
@@ -215,7 +215,7 @@ impl ErrorControl {
             };
             if decoder.decode(&octets, &mut self.out).is_err() {
                 // Only a frame with a wrong check that looked right can do that. The
-                // recommendation wants the link to be established anew; here it is the end.
+                // recommendation wants the link to be established again; here it is the end.
                 self.station.give_up();
                 self.arrived.clear();
                 return;
@@ -223,7 +223,7 @@ impl ErrorControl {
         }
     }
 
-    /// When something happens here after `now` by itself.
+    /// When the next internal event after `now` is due.
     pub(super) fn next(&self, now: u64, host: &Link) -> u64 {
         let mut next = self.station.t401_at().unwrap_or(u64::MAX);
         let mut sooner = |at: Option<u64>| next = next.min(at.unwrap_or(u64::MAX));
@@ -251,7 +251,7 @@ impl ErrorControl {
     }
 }
 
-/// What is needed to fill a frame.
+/// What is missing to fill a frame.
 struct Filling<'a> {
     encoder: &'a mut Option<Encoder>,
     assembly: &'a mut Vec<u8>,
@@ -263,7 +263,7 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// The octets of the next frame: a full one, or what there is if it has waited long enough.
+    /// The octets of the next frame: a full one, or whatever is there if it has waited long enough.
     fn fill(&mut self, now: u64, host: &mut Link) -> Option<Vec<u8>> {
         let mut buffer = [0; 256];
         while self.assembly.len() < self.full {

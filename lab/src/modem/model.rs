@@ -1,9 +1,9 @@
-//! A pair of modems, described.
+//! Description of a pair of modems.
 
 use super::lapm::Params;
 use super::modulation::{Modulation, SymbolRate};
+use super::parse::{BadWord, Param};
 use super::v42bis::Size;
-use super::words::{BadWord, Word};
 use crate::element::End;
 use crate::serial::flow::{FlowControl, FlowModel, nanos};
 use crate::serial::spec::{Spec, burst, chance, time};
@@ -12,8 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
 
-/// Two modems and the line between them. Reads and writes itself as text; see the
-/// [module](super).
+/// Two modems and the line between them. Has a text form; see the [module](super).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModemModel {
     /// Bit/s between host and modem, at end A and at end B.
@@ -28,11 +27,11 @@ pub struct ModemModel {
     pub v42: bool,
     /// Compression with this dictionary. Implies V.42.
     pub v42bis: Option<Size>,
-    /// From a bit's leaving one modem to its arrival in the other, beside the grouping of bits.
+    /// From a bit's leaving one modem to its arrival in the other, besides the grouping of bits.
     pub delay: Duration,
     /// How long a frame that is not full waits for more.
     pub wait: Duration,
-    /// How modem and host stop each other.
+    /// Flow control between modem and host.
     pub flow: FlowControl,
     /// From such a signal to its effect.
     pub reaction: Duration,
@@ -56,9 +55,9 @@ pub struct ModemModel {
     pub bit_errors: Probability,
     /// Bursts on the line.
     pub burst: Option<Burst>,
-    /// Which directions suffer from them.
+    /// Directions with noise.
     pub direction: Direction,
-    /// All chance comes from it.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -176,7 +175,7 @@ impl FromStr for ModemModel {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        let words = Word::split(WHAT, text)?;
+        let words = Param::split(WHAT, text)?;
         for word in &words {
             model.set(word)?;
         }
@@ -195,7 +194,7 @@ impl FromStr for ModemModel {
 }
 
 impl ModemModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadWord> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadWord> {
         match word.key {
             "dte" => self.dte_bps = word.pair(DTE, 300, 921_600)?,
             "line" => self.line_bps = word.pair(LINE, 300, 33_600)?,
@@ -249,8 +248,8 @@ impl ModemModel {
         Ok(())
     }
 
-    /// What only the whole description can tell.
-    fn check(&self, words: &[Word<'_>]) -> Result<(), BadWord> {
+    /// Checks of the whole description.
+    fn check(&self, words: &[Param<'_>]) -> Result<(), BadWord> {
         let shown = |key| words.iter().find(|word| word.key == key).map_or("", |word| word.all);
         let bad = |key, expected| Err(BadWord::new(WHAT, key, expected, shown(key)));
         if !self.line_bps.iter().all(|rate| self.modulation.has(*rate)) {
@@ -288,7 +287,7 @@ fn burst_is_whole(burst: Burst, rates: [u64; 2]) -> bool {
 }
 
 impl fmt::Display for ModemModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The text form; defaults are omitted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         let [dte, other_dte] = self.dte_bps;

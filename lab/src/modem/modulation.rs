@@ -37,7 +37,7 @@ pub struct SymbolRate {
     pub nominal: u32,
     /// Symbols ...
     pub numerator: u64,
-    /// ... in so many seconds.
+    /// ... in this many seconds.
     pub denominator: u64,
     /// The highest bit rate that it carries.
     pub most_bps: u64,
@@ -77,8 +77,7 @@ impl Modulation {
         Self::ALL.into_iter().find(|modulation| modulation.name() == name)
     }
 
-    /// The one that a bit rate means when nothing else is said: the first that has it, except that
-    /// 4800 to 14400 are V.32bis.
+    /// The default modulation of a bit rate: the first that has it, except that 4800 to 14400 are V.32bis.
     pub fn usual(rate_bps: u64) -> Option<Self> {
         [Self::V22, Self::V22bis, Self::V32bis, Self::V34]
             .into_iter()
@@ -107,8 +106,8 @@ impl Modulation {
         }
     }
 
-    /// The symbol rate for a bit rate: the nominal one that is asked for, or the lowest that does.
-    /// `None` if it has no such rate or if that does not carry so many bits.
+    /// The symbol rate for a bit rate: the given nominal one, or the lowest that carries it. `None` if there is
+    /// no such rate or if it does not carry this many bits.
     pub fn symbols(self, rate_bps: u64, nominal: Option<u32>) -> Option<SymbolRate> {
         let rates: &[SymbolRate] = match self {
             Self::V22 => &[rate(600, 600, 1, 1200)],

@@ -1,4 +1,4 @@
-//! Two modems and what is between them, as one element.
+//! Two modems and the line between them, as one element.
 
 use super::direct::Direct;
 use super::lapm::Counters;
@@ -25,9 +25,9 @@ pub struct ModemStats {
     pub damaged: u64,
     /// What the LAPM station that sends in this direction did.
     pub lapm: Counters,
-    /// How often and how long the host was told to wait.
+    /// Number and duration of the host's stops.
     pub host_stops: Stop,
-    /// How often and how long the other host told its modem to wait.
+    /// Number and duration of the modem's stops by the other host.
     pub modem_stops: Stop,
     /// Characters lost because a buffer was full: the modem's, the host's, or the other modem's.
     pub overruns: u64,
@@ -39,7 +39,7 @@ struct Modem {
     /// The first direction is the one from the host.
     host: Link,
     body: Body,
-    /// The next time something happens here by itself.
+    /// When the next internal event is due.
     wake: u64,
 }
 
@@ -63,7 +63,7 @@ impl ModemPair {
         Self::named(model, "modem")
     }
 
-    /// A pair with a name of its own, so that the noise of two pairs of one seed differs.
+    /// A pair with its own name, so that the noise of two pairs with one seed differs.
     pub fn named(model: &ModemModel, name: &str) -> Self {
         let connected = |end: End| {
             let [to_modem, to_host] = model.host(end);
@@ -82,7 +82,7 @@ impl ModemPair {
         &self.model
     }
 
-    /// What was carried of what was offered at `end`.
+    /// Statistics of what was offered at `end`.
     pub fn stats(&self, end: End) -> ModemStats {
         let (near, far) = (&self.modems[end.index()], &self.modems[end.other().index()]);
         let (sent, lapm) = match &near.body {
@@ -154,7 +154,7 @@ impl ModemPair {
         }
     }
 
-    /// Works out when something happens next at this modem, seen from `now`.
+    /// Computes the next event of this modem, seen from `now`.
     fn plan(&mut self, end: End, now: u64) {
         let [a, b] = &mut self.modems;
         let (near, far) = if end == End::A { (a, b) } else { (b, a) };
@@ -173,7 +173,7 @@ impl ModemPair {
     }
 }
 
-/// Lets arrive what has come from `from` at `to`.
+/// Lets arrive what has arrived from `from` at `to`.
 fn cross(cx: &mut Cx<'_>, at: u64, from: &mut Modem, to: &mut Modem) {
     match (&mut from.body, &mut to.body) {
         (Body::Frames(_, flights), Body::Frames(body, _)) => {
@@ -217,7 +217,7 @@ impl Element for ModemPair {
         let choked = host.ways[1].is_choked();
         let len = host.take(now, 1, into);
         if choked {
-            // It may have told the modem to go on.
+            // It may have let the modem continue.
             self.plan(end, now);
         }
         len

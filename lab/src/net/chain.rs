@@ -7,11 +7,10 @@ use wetstring_proto::{Cx, Instant};
 /// The longest datagram, in bytes: that of IP.
 pub const DATAGRAM_MAX: usize = 65_535;
 
-/// Elements that carry datagrams, in a row; together they are one element again. The B end of each
-/// is joined to the A end of the next. A joint holds one datagram in each direction, which waits
-/// while the element behind it has no room.
+/// Elements that carry datagrams, in series, forming one element. The B end of each is connected to the A end
+/// of the next. A joint holds one datagram per direction, which waits while the element behind it has no room.
 ///
-/// A late call makes no difference: what happens between the elements happens at their own times.
+/// A late call makes no difference: events between the elements happen at their own times.
 pub struct NetChain {
     elements: Vec<Box<dyn Element>>,
     /// By joint, then by the end from which the datagrams come.
@@ -47,7 +46,7 @@ impl NetChain {
         }
     }
 
-    /// The elements before and behind a joint, for what comes from `from`.
+    /// The elements before and after a joint, in the direction from `from`.
     const fn sides(joint: usize, from: End) -> (usize, usize) {
         match from {
             End::A => (joint, joint + 1),
@@ -143,8 +142,7 @@ impl Element for NetChain {
     }
 
     fn usage(&self, end: End) -> Usage {
-        // What was taken is known at the near end, what came out at the far end, and what was lost
-        // everywhere.
+        // The near end counts what was taken, the far end what was delivered, and every element its losses.
         let mut usage = self.elements[self.at(end)].usage(end);
         usage.bytes_out = self.elements[self.at(end.other())].usage(end).bytes_out;
         let all = || self.elements.iter().map(|element| element.usage(end));

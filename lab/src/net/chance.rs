@@ -1,8 +1,8 @@
-//! Chance in networks: lost packets, and the traffic of others.
+//! Randomness in networks: lost packets, and cross traffic.
 //!
-//! All of it is whole numbers. A logarithm, where one is needed, is made by squaring.
+//! All of it is integer arithmetic. Logarithms are computed by squaring.
 
-use super::words::{Shown, chance, time};
+use super::parse::{Shown, chance, time};
 use crate::random::Random;
 use crate::serial::Probability;
 use std::fmt;
@@ -46,7 +46,7 @@ impl Coin {
     }
 }
 
-/// Lost packets: each by itself, or in runs.
+/// Lost packets: independent, or in runs.
 ///
 /// Runs are those of Gilbert's channel: a good state that loses nothing and a bad state that loses
 /// everything. With the chance p and the mean run L, bad ends with 1/L and begins with
@@ -121,8 +121,7 @@ pub(super) fn exponential(random: &mut Random, mean_ns: u64) -> u64 {
     u64::try_from((log * u128::from(mean_ns)) >> 64).unwrap_or(u64::MAX)
 }
 
-/// How much of a medium the traffic of others takes: a share that stays, or one that is drawn anew
-/// every so often between two limits.
+/// The share of a medium taken by cross traffic: constant, or redrawn periodically between two limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
     /// The lowest share.
@@ -135,7 +134,7 @@ pub struct Load {
 
 impl Load {
     pub(super) const EXPECTED: &'static str =
-        "a share below 100% such as 30%, or 10%-50%@5s (drawn anew every 5 s)";
+        "a share below 100% such as 30%, or 10%-50%@5s (redrawn every 5 s)";
 
     pub(super) fn read(text: &str) -> Option<Self> {
         let share = |text: &str| {
@@ -169,12 +168,12 @@ impl fmt::Display for Load {
     }
 }
 
-/// Lengths of other people's IP packets and how many of 100 have them: acknowledgements and keys,
-/// default segments, full frames. An assumption, of the shape that every survey of local and wide
-/// area traffic of the nineties has.
+/// Lengths of cross traffic packets and how many of 100 have them: acknowledgements and keystrokes, default
+/// segments, full frames. An assumption, of the shape that surveys of local and wide area traffic of the
+/// nineties have.
 const LENGTHS: [(u64, u64); 3] = [(50, 40), (20, 576), (30, 1500)];
 
-/// The traffic of others: packets at exponential distances.
+/// Cross traffic: packets at exponential intervals.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     gaps: Random,
@@ -193,8 +192,8 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Traffic that takes this share of a medium of this rate; `wire` makes an IP length into
-    /// bytes on the medium.
+    /// Traffic that takes this share of a medium of this rate; `wire` converts an IP length into bytes on the
+    /// medium.
     pub(super) fn new(
         load: Load,
         rate_bps: u64,
@@ -221,7 +220,7 @@ impl Traffic {
         traffic
     }
 
-    /// When the next packet comes; the end of time if none does.
+    /// When the next packet arrives; the end of time if none does.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
@@ -257,7 +256,7 @@ impl Traffic {
                 self.next = u64::MAX;
                 return;
             }
-            // An exponential distance has no memory: from the next level on, a new one.
+            // An exponential interval is memoryless: from the next level on, a new one.
             from = self.level_ends;
         }
     }

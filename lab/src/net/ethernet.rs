@@ -8,28 +8,27 @@
 //! [IEEE 802.3-1985 §4.2, 4.4.2.1: preamble with start delimiter 64 bits, least frame 512 bits,
 //! gap 96 bit times, slot 512 bit times, jam 32 bits, 16 attempts, backoff limit 10.]
 //!
-//! A station that has a frame waits until the cable has been idle for the gap, then sends at once.
-//! Another one that begins before the signal has come to it (`span`) collides with it: both jam,
-//! and each waits for a random number of slots, out of twice as many after each attempt. Stations
-//! that waited for the same frame to end therefore always collide. The traffic of others comes from
-//! stations with one frame each. What the others do is worked out as time goes by, and it does not
-//! depend on how often anybody looks.
+//! A station that has a frame waits until the cable has been idle for the gap, then sends at once. Another one
+//! that begins before the signal has reached it (`span`) collides: both jam, and each waits for a random number
+//! of slots, out of twice as many after each attempt. Stations that waited for the same frame to end therefore
+//! always collide. Cross traffic comes from stations with one frame each. It is computed as time advances, and
+//! does not depend on how often the element is called.
 //!
-//! Words, after `ethernet:`:
+//! Parameters, after `ethernet:`:
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `rate=10M` (or first, alone) | bit/s | 10M |
-//! | `load=30%` | share of the cable that others ask for; `10%-50%@5s`: drawn anew every 5 s | 0 |
+//! | `load=30%` | share of the cable offered by cross traffic; `10%-50%@5s`: redrawn every 5 s | 0 |
 //! | `span=5us` | time from one end of the cable to the other, repeaters included | 5 us |
 //! | `queue=50` | frames that the sending side of a station takes ahead | 50 |
 //! | `mtu=1500` | longer packets are lost | 1500 |
-//! | `seed=7` | where all chance comes from | 1 |
+//! | `seed=7` | random seed | 1 |
 
 use super::chance::{Load, Traffic};
 use super::flight::Wire;
+use super::parse::{BadNet, Param, Shown, ShownRate, words};
 use super::station::Station;
-use super::words::{BadNet, Shown, ShownRate, Word, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use std::fmt;
@@ -38,7 +37,7 @@ use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 
 /// Bytes of a frame around its packet, preamble included.
 const AROUND: u64 = 8 + 14 + 4;
-/// Least bytes of a packet; a shorter one is padded.
+/// Minimum bytes of a packet; a shorter one is padded.
 const LEAST: u64 = 46;
 pub(crate) const GAP_BITS: u64 = 96;
 const SLOT_BITS: u64 = 512;
@@ -46,15 +45,15 @@ const SLOT_BITS: u64 = 512;
 const FRAGMENT_BITS: u64 = 64 + 32;
 const ATTEMPTS: u32 = 16;
 const BACKOFF_LIMIT: u32 = 10;
-/// Others that wait at the same time, at most; a real cable has so many stations.
+/// Maximum other stations that wait at the same time; a real cable has as many stations.
 const OTHERS_MAX: usize = 64;
 
-/// A shared Ethernet, described. See the [module](self).
+/// Description of a shared Ethernet. See the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EthernetModel {
     /// Bit/s.
     pub rate_bps: u64,
-    /// The traffic of others.
+    /// Cross traffic.
     pub load: Load,
     /// From one end of the cable to the other.
     pub span: Duration,
@@ -62,7 +61,7 @@ pub struct EthernetModel {
     pub queue: usize,
     /// Longest packet in bytes.
     pub mtu_bytes: u64,
-    /// All chance comes from it.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -95,7 +94,7 @@ impl FromStr for EthernetModel {
 }
 
 impl EthernetModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "rate" => {
                 self.rate_bps = word.rate()?;
@@ -115,7 +114,7 @@ impl EthernetModel {
         Ok(())
     }
 
-    /// Bits on the cable of a packet of so many bytes, the gap not included.
+    /// Bits on the cable of a packet of this many bytes, the gap not included.
     pub const fn frame_bits(bytes: u64) -> u64 {
         let padded = if bytes < LEAST { LEAST } else { bytes };
         (padded + AROUND) * 8
@@ -145,7 +144,7 @@ impl fmt::Display for EthernetModel {
     }
 }
 
-/// A frame that somebody wants to send.
+/// A frame to send.
 #[derive(Clone, Copy, Debug)]
 struct Wish {
     /// Not before.
@@ -211,7 +210,7 @@ impl Ethernet {
         self.collisions
     }
 
-    /// When it is known what becomes of the frame that begins next.
+    /// When the result of the next frame is known.
     fn decision(&self) -> Option<u64> {
         let own = self.senders.iter().filter_map(|sender| sender.wish);
         let ready = own.chain(self.others.iter().copied()).map(|wish| wish.ready).min();
@@ -220,12 +219,12 @@ impl Ethernet {
         Some(begins.saturating_add(self.span))
     }
 
-    /// Lets everything happen that is decided by `now`.
+    /// Processes all events that are decided by `now`.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         while self.contend(cx) {}
     }
 
-    /// The next contention; false if it is too early to tell what comes of it.
+    /// The next contention; false if its result is not known yet.
     fn contend(&mut self, cx: &mut Cx<'_>) -> bool {
         let Some(decided) = self.decision().filter(|at| *at <= cx.now.as_nanos()) else {
             return false;
@@ -251,7 +250,7 @@ impl Ethernet {
             self.send(end, begins);
             return true;
         }
-        // One of the others, or none if the table of the others was full.
+        // Another station, or none if their table was full.
         if let Some(index) = self.others.iter().position(within) {
             let wish = self.others.swap_remove(index);
             begins = begins.max(wish.ready);
@@ -271,7 +270,7 @@ impl Ethernet {
         self.cable.carry(begins, GAP_BITS);
     }
 
-    /// Those that began together destroy each other's frames.
+    /// Frames that began together destroy each other.
     fn collide(&mut self, cx: &mut Cx<'_>, begins: u64, decided: u64, own: [bool; 2]) {
         self.collisions += 1;
         let idle = self.cable.free_at();
@@ -298,7 +297,7 @@ impl Ethernet {
             note(["collision_fwd", "collision_rev"]);
             if !again(wish, &mut sender.backoff) {
                 note(["excessive_collisions_fwd", "excessive_collisions_rev"]);
-                // Excessive collisions: the frame is given up.
+                // Excessive collisions: the frame is dropped.
                 sender.station.give_up();
                 sender.wish_next(ends);
             }

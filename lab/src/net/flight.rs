@@ -98,13 +98,13 @@ impl Wire {
         self.free_at
     }
 
-    /// The time of so many bits, rounded down.
+    /// The time of this many bits, rounded down.
     pub(crate) fn time_of(&self, bits: u64) -> u64 {
         let ns = (u128::from(bits) * 1_000_000_000).checked_div(u128::from(self.rate_bps));
         u64::try_from(ns.unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
-    /// Carries so many bits, from `at` on or as soon as it is free. Gives the end.
+    /// Carries this many bits, from `at` on or as soon as it is free. Gives the end.
     pub(crate) fn carry(&mut self, at: u64, bits: u64) -> u64 {
         if self.rate_bps == 0 {
             return at;

@@ -20,7 +20,7 @@ pub const UDP_BYTES: usize = IP_BYTES + 8;
 const UDP: u8 = 17;
 const NETBLT: u8 = 30;
 
-/// A network of packets, used by engines whose datagrams have so many bytes of headers before them.
+/// A network of packets, used by engines whose datagrams have this many bytes of headers before them.
 pub struct Headers {
     element: Box<dyn Element>,
     len: usize,

@@ -6,11 +6,11 @@
 //!       <-- read ---------  (RX-armed, TX, RX-full)  <--
 //! ```
 //!
-//! The 3C500 (3Com EtherLink, 3C501) has one packet buffer for both directions. It is armed for
-//! receiving, or busy with a packet to send (from the begin of the loading by the host to the end
-//! of the sending), or full with a packet that the host has not read to the end. A packet that
-//! comes, in whole or in part, while the card is not armed is lost. [RFC 1030 §6: 6.0 ms to send
-//! and 6.1 ms to receive a packet of 1438 bytes of data; the time to arm again is not stated.]
+//! The 3C500 (3Com EtherLink, 3C501) has one packet buffer for both directions. It is armed for receiving, or
+//! busy with a packet to send (from the start of the loading by the host to the end of the sending), or full
+//! with a packet that the host has not read completely. A packet that arrives, in whole or in part, while the
+//! card is not armed is lost. [RFC 1030 §6: 6.0 ms to send and 6.1 ms to receive a packet of 1438 bytes of
+//! data; the time to arm again is not stated.]
 //!
 //! The P1300 (Proteon ProNET-10) has one buffer for each direction, and both work at the same time:
 //! 8 ms for 1990 bytes each way. [RFC 1030 §5.]
@@ -31,13 +31,13 @@
 //! | `flip` | the host is at end B | no | no | no |
 
 use super::flight::{Flight, Wire};
-use super::words::{BadNet, Cost, Shown, ShownRate, Word, words};
+use super::parse::{BadNet, Cost, Param, Shown, ShownRate, words};
 use crate::element::{Element, End, Unit, Usage};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 
-/// A network interface, described. See the [module](self).
+/// Description of a network interface. See the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NicModel {
     /// From the begin of loading to the end of sending.
@@ -113,7 +113,7 @@ impl NicModel {
         Self { send: cost, receive: cost, rearm: Duration::from_micros(100), ..Self::default() }
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "send" => self.send = word.cost()?,
             "receive" => self.receive = word.cost()?,
@@ -201,7 +201,7 @@ impl Nic {
         }
         let ends = now.saturating_add(self.model.send.of_ns(bytes.len()));
         if self.model.held && self.model.shared && self.into.len() > 0 {
-            // What nobody has come for is overwritten.
+            // An unread packet is overwritten.
             let lost = self.into.cut(0);
             self.usage[self.host().other().index()].dropped_bytes += lost;
             self.receiving.1 = now;
@@ -219,12 +219,12 @@ impl Nic {
         if self.model.shared { sent.max(self.receiving.1) } else { sent }
     }
 
-    /// A packet has come in from the cable.
+    /// A packet has arrived from the cable.
     fn come(&mut self, cx: &mut Cx<'_>, bytes: &[u8]) -> usize {
         let now = cx.now.as_nanos();
         let frame = self.wire.time_of(super::EthernetModel::frame_bits(bytes.len() as u64));
         let began = now.saturating_sub(frame);
-        // One that has never been busy is not deaf at the beginning, either.
+        // A card that has never been busy is not deaf at the beginning either.
         let meets = |busy: (u64, u64)| busy.1 > 0 && busy.0 < now && began < busy.1;
         let index = self.count;
         self.count += 1;

@@ -1,4 +1,4 @@
-//! A routed path: a bottleneck with a queue that overflows, a delay that trembles, and losses.
+//! A routed path: a bottleneck with a queue that overflows, delay with jitter, and losses.
 //!
 //! ```text
 //!          policer             queue           bottleneck        loss      delay + jitter
@@ -19,21 +19,21 @@
 //! | `bucket=16K` | bytes that the policer's bucket holds; it is full at the beginning | `15000` |
 //! | `loss=0.1%` | chance of each packet to be lost behind the bottleneck | 0 |
 //! | `lossrun=8` | lost packets come in runs of this mean length (Gilbert) | 1 |
-//! | `jitter=5ms` | up to so much more delay, drawn for each packet; their order stays | 0 |
-//! | `reorder=1%@5ms` | chance of a packet to be held back for so long, and overtaken; `1%@rtt/4`: for a part of twice the delay | none |
-//! | `dup=0.01%` | chance of a packet to come twice | 0 |
-//! | `cross=60%` | share of the bottleneck that others' traffic asks for; `40%-90%@5s`: drawn anew every 5 s | 0 |
+//! | `jitter=5ms` | maximum additional delay, drawn for each packet; their order stays | 0 |
+//! | `reorder=1%@5ms` | chance that a packet is held back for this long, and overtaken; `1%@rtt/4`: for a part of twice the delay | none |
+//! | `dup=0.01%` | chance that a packet is duplicated | 0 |
+//! | `cross=60%` | share of the bottleneck offered by cross traffic; `40%-90%@5s`: redrawn every 5 s | 0 |
 //! | `overhead=20` | bytes of framing per packet on the bottleneck | 0 |
 //! | `mtu=1500` | longer packets are lost | 65535 |
 //! | `dir=fwd` | which directions `loss`, `reorder`, `dup`, `cross` harm | `both` |
-//! | `seed=7` | where all chance comes from | 1 |
+//! | `seed=7` | random seed | 1 |
 //!
-//! The traffic of others is open loop: it does not slow down when packets are lost. A sender is
-//! never held back here; what finds the queue full is lost, as in a router.
+//! Cross traffic is open loop: it does not slow down when packets are lost. A sender is never blocked here;
+//! what finds the queue full is lost, as in a router.
 
 use super::chance::{Coin, Load, Loss, Traffic};
 use super::flight::{Flight, Wire};
-use super::words::{BadNet, Shown, ShownRate, ShownSize, Word, time, words};
+use super::parse::{BadNet, Param, Shown, ShownRate, ShownSize, time, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use crate::serial::{Direction, Probability};
@@ -42,19 +42,19 @@ use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 
-/// How much may wait for the bottleneck.
+/// Queue limit of the bottleneck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Queue {
     /// Any number.
     #[default]
     Unlimited,
-    /// So many packets.
+    /// This many packets.
     Packets(u64),
-    /// So many bytes, framing included.
+    /// This many bytes, framing included.
     Bytes(u64),
 }
 
-/// Packets that are held back.
+/// Reordered packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reorder {
     /// Chance of each packet.
@@ -63,16 +63,16 @@ pub struct Reorder {
     pub by: Duration,
 }
 
-/// A routed path, described. See the [module](self).
+/// Description of a routed path. See the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathModel {
     /// Bit/s of the bottleneck; 0 if it takes no time.
     pub rate_bps: u64,
-    /// Bit/s from B to A, if it is another.
+    /// Bit/s from B to A, if different.
     pub reverse_rate_bps: Option<u64>,
     /// One way.
     pub delay: Duration,
-    /// What may wait.
+    /// Queue limit.
     pub queue: Queue,
     /// Bit/s of the policer; 0 if there is none.
     pub police_bps: u64,
@@ -80,23 +80,23 @@ pub struct PathModel {
     pub bucket_bytes: u64,
     /// Chance that a packet is lost.
     pub loss: Probability,
-    /// Mean number of packets that are lost in a row; 1 if each falls alone.
+    /// Mean number of packets lost in a row; 1 for independent losses.
     pub loss_run: u64,
-    /// Most additional delay.
+    /// Maximum additional delay.
     pub jitter: Duration,
     /// Packets that are overtaken.
     pub reorder: Reorder,
-    /// Chance that a packet comes twice.
+    /// Chance that a packet is duplicated.
     pub duplicate: Probability,
-    /// The traffic of others.
+    /// Cross traffic.
     pub cross: Load,
     /// Bytes of framing per packet on the bottleneck.
     pub overhead_bytes: u64,
     /// Longest packet in bytes.
     pub mtu_bytes: u64,
-    /// Which directions suffer.
+    /// Directions with faults.
     pub direction: Direction,
-    /// All chance comes from it.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -126,11 +126,11 @@ impl Default for PathModel {
 const NAME: &str = "path";
 const KEYS: &str = "one of rate, delay, rtt, queue, police, bucket, loss, lossrun, jitter, reorder, \
                     dup, cross, overhead, mtu, dir, seed";
-/// What a policer's bucket holds unless it is said: ten packets.
+/// Default bucket of a policer: ten packets.
 const BUCKET_BYTES: u64 = 15_000;
-/// What is said in round trips.
+/// Values given in round trips.
 const RTT: &str = "rtt";
-/// The least that a queue of one round trip holds.
+/// Minimum of a queue of one round trip.
 const LEAST_QUEUE_BYTES: u64 = 20 * 1500;
 
 impl FromStr for PathModel {
@@ -139,8 +139,8 @@ impl FromStr for PathModel {
     fn from_str(text: &str) -> Result<Self, BadNet> {
         let mut model = Self::default();
         let words = words(NAME, text, Some("rate"))?;
-        // What is said in round trips waits until the delay is known.
-        let in_round_trips = |word: &&Word<'_>| {
+        // Values in round trips are resolved once the delay is known.
+        let in_round_trips = |word: &&Param<'_>| {
             matches!(word.key, "queue" | "reorder")
                 && word.value().rsplit('@').next().is_some_and(|value| value.starts_with(RTT))
         };
@@ -160,7 +160,7 @@ impl FromStr for PathModel {
 }
 
 impl PathModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "rate" => (self.rate_bps, self.reverse_rate_bps) = word.rates()?,
             "delay" => self.delay = word.time()?,
@@ -188,7 +188,7 @@ impl PathModel {
             "reorder" => {
                 const REORDER: &str = "CHANCE@TIME such as 1%@5ms";
                 let parts = word.value().split_once('@').and_then(|(chance, by)| {
-                    Some(Reorder { chance: super::words::chance(chance)?, by: time(by)? })
+                    Some(Reorder { chance: super::parse::chance(chance)?, by: time(by)? })
                 });
                 self.reorder = parts.ok_or_else(|| word.bad(REORDER))?;
             }
@@ -223,7 +223,7 @@ impl PathModel {
         u64::try_from(bits / 8).unwrap_or(u64::MAX)
     }
 
-    fn set_in_round_trips(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set_in_round_trips(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         const QUEUE: &str = "packets such as 20p, bytes such as 32K, or rtt";
         const REORDER: &str = "CHANCE@TIME such as 1%@5ms, or a part of a round trip: 1%@rtt/4";
         if word.key == "queue" {
@@ -235,7 +235,7 @@ impl PathModel {
         }
         let parts = word.value().split_once('@').and_then(|(chance, by)| {
             let part: u32 = by.strip_prefix("rtt/")?.parse().ok().filter(|part| *part > 0)?;
-            Some(Reorder { chance: super::words::chance(chance)?, by: self.round_trip() / part })
+            Some(Reorder { chance: super::parse::chance(chance)?, by: self.round_trip() / part })
         });
         self.reorder = parts.ok_or_else(|| word.bad(REORDER))?;
         Ok(())
@@ -311,8 +311,8 @@ impl fmt::Display for PathModel {
 #[derive(Clone, Debug)]
 pub struct Path {
     model: PathModel,
-    ways: [Way; 2],
-    /// Bytes of each packet that are no part of it: whose it is.
+    ways: [DirectionState; 2],
+    /// Extra bytes per packet, which identify its flow.
     tag: usize,
 }
 
@@ -337,7 +337,7 @@ impl Policer {
         (model.police_bps > 0).then_some(policer)
     }
 
-    /// Whether a packet of so many bytes conforms; its tokens are taken.
+    /// Whether a packet of this many bytes conforms; its tokens are taken.
     fn takes(&mut self, now: u64, bytes: u64) -> bool {
         let fresh = u128::from(now - self.since) * u128::from(self.rate_bps);
         self.tokens = (self.tokens + fresh).min(self.most);
@@ -349,7 +349,7 @@ impl Policer {
 }
 
 #[derive(Clone, Debug)]
-struct Way {
+struct DirectionState {
     policer: Option<Policer>,
     wire: Wire,
     /// When those that wait or are under way leave the bottleneck, and their bytes on it.
@@ -367,7 +367,7 @@ struct Way {
     usage: Usage,
 }
 
-impl Way {
+impl DirectionState {
     fn new(model: &PathModel, name: &str, end: End) -> Self {
         let way = if end == End::A { "fwd" } else { "rev" };
         let stream = |what: &str| Random::stream(model.seed, name, &format!("{what} {way}"));
@@ -392,7 +392,7 @@ impl Way {
         }
     }
 
-    /// Puts a packet of so many bytes into the queue at `now`: when it leaves the bottleneck.
+    /// Queues a packet of this many bytes at `now`; returns when it leaves the bottleneck.
     fn queue(&mut self, queue: Queue, now: u64, bytes: u64) -> Option<u64> {
         while let Some((at, bytes)) = self.leaving.front().copied() {
             if at > now {
@@ -401,7 +401,7 @@ impl Way {
             self.leaving.pop_front();
             self.leaving_bytes -= bytes;
         }
-        // The first is not waiting: it is under way.
+        // The first is not queued: it is in transit.
         let under_way = self.leaving.front().map_or(0, |(_, bytes)| *bytes);
         let waiting = self.leaving.len().saturating_sub(1) as u64;
         let free = self.leaving.is_empty();
@@ -419,7 +419,7 @@ impl Way {
         Some(at)
     }
 
-    /// Lets the traffic of others up to `now` into the queue.
+    /// Queues cross traffic up to `now`.
     fn cross(&mut self, queue: Queue, now: u64) {
         while self.traffic.next() <= now {
             let at = self.traffic.next();
@@ -443,10 +443,14 @@ impl Path {
 
     /// A path of this model with a name of its own, so that two paths of one seed differ.
     pub fn named(model: &PathModel, name: &str) -> Self {
-        Self { model: model.clone(), ways: End::BOTH.map(|end| Way::new(model, name, end)), tag: 0 }
+        Self {
+            model: model.clone(),
+            ways: End::BOTH.map(|end| DirectionState::new(model, name, end)),
+            tag: 0,
+        }
     }
 
-    /// The last byte of each packet says whose it is, and takes no room.
+    /// The last byte of each packet identifies its flow, and takes no room.
     pub(crate) fn tagged(self) -> Self {
         Self { tag: 1, ..self }
     }
@@ -481,7 +485,7 @@ impl Element for Path {
         way.usage.queued_ns += left.saturating_sub(now + way.wire.time_of(line * 8));
         way.usage.bits += line * 8;
         way.usage.busy_ns = way.wire.time_of(way.usage.bits);
-        // Every packet draws its fate, lost or not: so one kind of fault disturbs no other.
+        // Every packet draws its fate, lost or not, so that one kind of fault does not affect another.
         let lost = way.loss.hit();
         let back = way.reorder.toss();
         let twice = way.duplicate.toss();

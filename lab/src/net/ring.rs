@@ -1,4 +1,4 @@
-//! A token ring: a frame goes when the token comes by.
+//! A token ring: a station sends a frame when it gets the token.
 //!
 //! ```text
 //!        A ----> .. hosts .. ----> B
@@ -6,11 +6,10 @@
 //!        +------ .. hosts .. <-----+        the token and all frames go round one way
 //! ```
 //!
-//! Two stations of ours stand opposite each other, so that what one sends passes half of the hosts
-//! before the other has it. An idle ring's token goes round and round; a station that has a frame
-//! takes it when it comes by, sends one frame, takes the frame off the ring when it has come round,
-//! and passes the token on. Nothing collides, nothing is lost, and nobody sends twice in a row
-//! while the other has something.
+//! Our two stations are opposite each other, so that a frame passes half of the hosts before the other has it.
+//! An idle ring's token circulates; a station with a frame takes it when it passes, sends one frame, removes it
+//! when it has come round, and passes the token on. Nothing collides, nothing is lost, and no station sends
+//! twice in a row while the other has a frame.
 //!
 //! The Proteon ProNET-10 of RFC 1030 §5: 10 Mb/s, about 40 hosts, an MTU of 2046 bytes, negligible
 //! loss. How long a bit takes from host to host, and what a frame has besides its packet, is not
@@ -27,14 +26,14 @@
 //! The cards and hosts, which are what limits a transfer here, are `nic:p1300`.
 
 use super::flight::Wire;
+use super::parse::{BadNet, Param, Shown, ShownRate, words};
 use super::station::Station;
-use super::words::{BadNet, Shown, ShownRate, Word, words};
 use crate::element::{Element, End, Unit, Usage};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Duration, Instant};
 
-/// A token ring, described. See the [module](self).
+/// Description of a token ring. See the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RingModel {
     /// Bit/s.
@@ -81,7 +80,7 @@ impl FromStr for RingModel {
 }
 
 impl RingModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "rate" => {
                 self.rate_bps = word.rate()?;
@@ -144,7 +143,7 @@ impl Ring {
     /// When station `end` can take the token, having had a frame since `since`.
     fn takes(&self, end: End, since: u64) -> u64 {
         let (left, from) = self.token;
-        // Half a round to the other one, a whole one back to itself; it goes on while nobody wants it.
+        // Half a round to the other one, a whole one back to itself; it circulates while unused.
         let first = left + if from == end { self.round } else { self.round / 2 };
         if since <= first {
             return first;
@@ -169,7 +168,7 @@ impl Ring {
             let bits = (len as u64 + self.model.overhead_bytes) * 8;
             let sent = self.wire.carry(at, bits);
             station.sent(&self.wire, bits, sent.saturating_add(self.round / 2));
-            // The frame comes round before the token goes on.
+            // The frame comes round before the token continues.
             self.token = (sent.saturating_add(self.round), end);
         }
     }

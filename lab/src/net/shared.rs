@@ -29,7 +29,7 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// The path, and what came out of it and has not been taken.
+/// The path, and its output that was not taken yet.
 struct Inner {
     path: Path,
     came: Vec<[VecDeque<Vec<u8>>; 2]>,
@@ -38,7 +38,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// Sorts what comes out of the path by now.
+    /// Distributes the path's output up to now.
     fn sort(&mut self, cx: &mut Cx<'_>, end: End) {
         loop {
             let len = self.path.emit(cx, end, &mut self.into);
@@ -49,7 +49,7 @@ impl Inner {
 }
 
 impl Shared {
-    /// So many flows over a path of this model.
+    /// This many flows over a path of this model.
     pub fn flows(model: &PathModel, count: u8) -> Vec<Self> {
         let inner = Inner {
             path: Path::new(model).tagged(),

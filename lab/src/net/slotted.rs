@@ -4,15 +4,14 @@
 //!         |<- frame ->|
 //! offer ->|  request  |... reserve ...| granted frame |... delay ...> emit, all of a frame at once
 //! ```
+//! Time is divided into frames which carry a number of bytes each. What arrives during a frame is requested in
+//! one request at its end. The request is granted `reserve` later: from then on each packet uses the first
+//! frame that has room for it, and it arrives `delay` after the end of that frame. A request can be missed
+//! (`miss`): then all its packets wait another `reserve`, and packets of later requests overtake them. So
+//! delays come in steps of `reserve`, in whole frames worth of packets, and a channel with continuous requests
+//! is used continuously.
 //!
-//! Time is cut into frames which carry a number of bytes each. What arrives during a frame is asked
-//! for in one request at its end. The request is granted `reserve` later: from then on each packet
-//! goes with the first frame that has room for it, and it arrives `delay` after the end of that
-//! frame. A request can be missed (`miss`): then all its packets wait another `reserve`, and
-//! packets of later requests overtake them. So delays come in steps of `reserve`, in whole frames
-//! worth of packets, and a channel that is asked for all the time is used all the time.
-//!
-//! A packet is not cut: it goes whole into a frame, and one that no frame can hold is lost.
+//! A packet is not fragmented: it goes whole into a frame, and one that no frame can hold is lost.
 //!
 //! [RFC 1030 §7 and appendix I: 3006 bytes per 21.22 ms frame, delays in steps of 600 ms, 1.8 s
 //! round trip; overload crashed the stations of the network.]
@@ -29,20 +28,20 @@
 //! | `queue=64K` | bytes that may wait in a direction; what is more is lost | 1024M | 1024M |
 //! | `collapse=10s` | a full queue brings the station down: all that waits and all that comes in this time is lost | no | no |
 //! | `overhead=0` | bytes of framing per packet | 0 | 0 |
-//! | `fragment=1476@25%` | a longer packet is cut in two before the channel; with this chance its second part asks anew, `reserve` later | no | no |
+//! | `fragment=1476@25%` | a longer packet is cut in two before the channel; with this chance its second part asks again, `reserve` later | no | no |
 //! | `loss=0.5%` | chance of each packet to be lost | 0 | 0 |
-//! | `seed=7` | where all chance comes from | 1 | 1 |
+//! | `seed=7` | random seed | 1 | 1 |
 //!
 //! Nine tenths of a second for each way: 600 ms, half a frame on average and one for itself, and
 //! 270 ms for the hop. Where the numbers come from: [`super::wideband`].
 //!
-//! A fragmented packet is whole when its last part has come, and lost if one part is.
+//! A fragmented packet is whole when its last part has arrived, and lost if one part is.
 
 use super::chance::Coin;
 use super::flight::Flight;
 use super::headers::IP_BYTES;
+use super::parse::{BadNet, Param, Shown, ShownSize, chance, words};
 use super::wideband;
-use super::words::{BadNet, Shown, ShownSize, Word, chance, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use crate::serial::Probability;
@@ -51,7 +50,7 @@ use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 
-/// A slotted channel, described. See the [module](self).
+/// Description of a slotted channel. See the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlottedModel {
     /// Length of a frame.
@@ -70,11 +69,11 @@ pub struct SlottedModel {
     pub collapse: Option<Duration>,
     /// Bytes of framing per packet.
     pub overhead_bytes: u64,
-    /// Longer packets are cut in two, and the chance of the second part to ask anew.
+    /// Longer packets are cut in two, and the chance of the second part to ask again.
     pub fragment: Option<(u64, Probability)>,
     /// Chance that a packet is lost.
     pub loss: Probability,
-    /// All chance comes from it.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -129,7 +128,7 @@ impl SlottedModel {
         }
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             "frame" => {
                 self.frame = word.time()?;
@@ -208,17 +207,17 @@ pub struct Slotted {
     frame: u64,
     reserve: u64,
     delay: u64,
-    ways: [Way; 2],
+    ways: [Direction; 2],
 }
 
 #[derive(Clone, Debug)]
-struct Way {
+struct Direction {
     /// The frame in which the current request grows, and by how many steps it will be late.
     request: (u64, u64),
     miss: Coin,
     loss: Coin,
-    /// The second part of a fragmented packet asks anew.
-    anew: Coin,
+    /// The second part of a fragmented packet asks again.
+    late_part: Coin,
     /// Frames with something in them: (number, bytes), in order.
     frames: VecDeque<(u64, u64)>,
     waiting_bytes: u64,
@@ -242,11 +241,11 @@ impl Slotted {
     pub fn named(model: &SlottedModel, name: &str) -> Self {
         let way = |way: &str| {
             let stream = |what: &str| Random::stream(model.seed, name, &format!("{what} {way}"));
-            Way {
+            Direction {
                 request: (u64::MAX, 0),
                 miss: Coin::new(model.miss, stream("miss")),
                 loss: Coin::new(model.loss, stream("loss")),
-                anew: Coin::new(
+                late_part: Coin::new(
                     model.fragment.map_or(Probability::NEVER, |(_, late)| late),
                     stream("fragment"),
                 ),
@@ -268,8 +267,8 @@ impl Slotted {
     }
 }
 
-impl Way {
-    /// Forgets the frames that have ended by `now`.
+impl Direction {
+    /// Drops the frames that have ended by `now`.
     fn pass(&mut self, frame: u64, now: u64) {
         while let Some((number, bytes)) = self.frames.front().copied() {
             if (number + 1).saturating_mul(frame) > now {
@@ -292,7 +291,7 @@ impl Way {
         self.request.1
     }
 
-    /// The first frame from `first` on with room for so many bytes.
+    /// The first frame from `first` on with room for this many bytes.
     fn place(&mut self, first: u64, bytes: u64, capacity: u64) -> u64 {
         self.waiting_bytes += bytes;
         let mut index = self.frames.partition_point(|(number, _)| *number < first);
@@ -351,7 +350,7 @@ impl Element for Slotted {
             }
         }
         if let Some(time) = self.model.collapse.filter(|_| full && now >= way.down_until) {
-            // What has left the station stays under way.
+            // What has left the station stays in transit.
             way.down_until = now.saturating_add(nanos(time));
             let left = way.frames.front().map_or(now, |(number, _)| number * self.frame);
             let safe = left.saturating_add(self.delay);
@@ -362,7 +361,7 @@ impl Element for Slotted {
         if why.is_none() {
             let frame = self.frame;
             let capacity = self.model.capacity_bytes;
-            let carry = |way: &mut Way, late: u64, size: u64| {
+            let carry = |way: &mut Direction, late: u64, size: u64| {
                 let wait = self.reserve.saturating_mul(late + 1);
                 let first = (number + 1).saturating_mul(frame).saturating_add(wait);
                 let place = way.place(first.div_ceil(frame), size, capacity);
@@ -372,9 +371,9 @@ impl Element for Slotted {
             let ends = match parts {
                 None => carry(way, late, size),
                 Some((first, second)) => {
-                    let anew = u64::from(way.anew.toss());
+                    let late_part = u64::from(way.late_part.toss());
                     let ends = carry(way, late, first);
-                    ends.max(carry(way, late + anew, second))
+                    ends.max(carry(way, late + late_part, second))
                 }
             };
             way.flight.put(ends.saturating_add(self.delay), bytes);
@@ -410,7 +409,7 @@ impl Element for Slotted {
         for way in &mut self.ways {
             way.miss.never();
             way.loss.never();
-            way.anew.never();
+            way.late_part.never();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A whole network as text.
 
 use super::headers::{Headers, IP_BYTES, UDP_BYTES};
-use super::words::BadNet;
+use super::parse::BadNet;
 use super::{Ethernet, EthernetModel, NetChain, Nic, NicModel, Path, PathModel};
 use super::{Ring, RingModel, Slotted, SlottedModel};
 use crate::element::{Element, End};
@@ -53,7 +53,7 @@ pub struct Network {
     pub quic: Option<QuicModel>,
     /// Bytes of headers before each datagram of an engine; 0 unless `udp` or `ip` stands there.
     pub header_bytes: usize,
-    /// What lies between, from A to B; at least one.
+    /// The links, from A to B; at least one.
     pub links: Vec<Link>,
     /// The hosts at A and at B.
     pub hosts: [HostModel; 2],
@@ -70,7 +70,7 @@ pub enum BadNetwork {
     Shape {
         /// What belongs there.
         expected: &'static str,
-        /// What stands there.
+        /// The text found.
         got: String,
     },
 }

@@ -1,19 +1,19 @@
-//! A station of a cable or ring: packets that wait for their turn, and those that are under way.
+//! A station of a cable or ring: queued packets, and those in transit.
 
 use super::flight::{Flight, Wire};
 use crate::element::Usage;
 use std::collections::VecDeque;
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
-/// What a station has to send, in turn, and what of it has been sent and has not arrived.
+/// The packets that a station has to send, and those sent that have not arrived.
 ///
-/// It takes so many packets ahead and refuses more, drops what is longer than the network carries,
-/// and counts. When a packet may go is the network's business.
+/// It queues up to a limit and refuses more, drops packets longer than the network's MTU, and counts. The
+/// network decides when a packet may be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Station {
     /// Packets that wait, and since when.
     queue: VecDeque<(u64, Vec<u8>)>,
-    /// Packets that it takes ahead.
+    /// Queue limit.
     most: usize,
     /// The longest that the network carries, in bytes.
     mtu_bytes: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Station {
     refused: bool,
     count: u64,
     flight: Flight,
-    /// What went through it.
+    /// Statistics.
     pub(crate) usage: Usage,
 }
 
@@ -40,7 +40,7 @@ impl Station {
         }
     }
 
-    /// Takes a packet, or drops it with a note of this name; gives what it took of it.
+    /// Queues a packet, or drops it with a trace entry of this name; returns the bytes accepted.
     pub(crate) fn offer(&mut self, cx: &mut Cx<'_>, bytes: &[u8], too_long: &'static str) -> usize {
         self.refused = self.queue.len() >= self.most;
         if self.refused {
@@ -72,7 +72,7 @@ impl Station {
         self.count - self.queue.len() as u64
     }
 
-    /// The first packet took so many bits of this wire, and arrives at `due`.
+    /// The first packet took this many bits of this wire, and arrives at `due`.
     pub(crate) fn sent(&mut self, wire: &Wire, bits: u64, due: u64) {
         let Some((_, packet)) = self.queue.pop_front() else { return };
         self.usage.bits += bits;
@@ -81,7 +81,7 @@ impl Station {
         self.recycle(packet);
     }
 
-    /// The first packet is given up.
+    /// The first packet is dropped.
     pub(crate) fn give_up(&mut self) {
         let Some((_, packet)) = self.queue.pop_front() else { return };
         self.usage.dropped_bytes += packet.len() as u64;
@@ -103,7 +103,7 @@ impl Station {
         self.flight.emit(now, &mut self.usage, into)
     }
 
-    /// When one that was refused may be taken: at once, or when the network has gone on.
+    /// When a refused packet may be accepted: at once, or when the network has advanced.
     pub(crate) fn room(&self, goes_on: Option<u64>) -> Option<Instant> {
         match (self.refused, self.queue.len() < self.most) {
             (false, _) => None,

@@ -38,7 +38,7 @@ pub const CONTROL_SYMBOLS: (u64, u64) = (200, 1263);
 pub const SIZE_LIMIT_SYMBOLS: u64 = 1 << 14;
 /// What headers take of that.
 pub const HEADER_SYMBOLS: u64 = 348;
-/// Data bits of so many coded ones: 3 of 4.
+/// Data bits of this many coded ones: 3 of 4.
 pub const CODE_RATE: (u64, u64) = (3, 4);
 /// From a request to the first frame that may carry it: "delays tend to occur in multiples of 600
 /// milliseconds".
@@ -70,7 +70,7 @@ pub const fn frame_bytes() -> u64 {
     frame_bits() / 8
 }
 
-/// So many bits every so often, in bit/s, rounded down.
+/// This many bits per interval, in bit/s, rounded down.
 pub const fn rate_bps(bits: u64, every: Duration) -> u64 {
     (bits as u128 * 1_000_000_000 / every.as_nanos()) as u64
 }

@@ -1,4 +1,4 @@
-//! An engine that stays, and others that come to it one after the other: a server and its client.
+//! A persistent engine, and others that connect to it one after the other: a server and its clients.
 
 use super::{Pair, Side, Stop};
 use crate::element::{Element, End, Usage};
@@ -9,15 +9,15 @@ use wetstring_proto::file::Store;
 use wetstring_proto::stats::Stats;
 use wetstring_proto::{Duration, Instant};
 
-/// A line with an engine that stays at end B. Time goes on from visit to visit, and what a visitor
-/// has left on the line is still on it when the next one comes.
+/// A line with a persistent engine at end B. Time continues from visit to visit, and data that a visitor has
+/// left on the line is still there when the next one comes.
 pub struct Standing {
     element: Box<dyn Element>,
     engine: Box<dyn Engine>,
     store: Box<dyn Store>,
     now: Instant,
     port_buffer: usize,
-    /// What has come to end B and was not taken yet.
+    /// Data received at end B and not accepted yet.
     inbox: Vec<u8>,
     held: usize,
 }
@@ -28,22 +28,22 @@ impl std::fmt::Debug for Standing {
     }
 }
 
-/// What became of a visitor.
+/// The result of a visit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Visit {
     /// Why it ended.
     pub stop: Stop,
-    /// Its outcome, if it came to one.
+    /// Its outcome, if it has one.
     pub outcome: Option<Outcome>,
     /// Its counters.
     pub stats: Stats,
-    /// From its coming to its outcome, or else to its end.
+    /// From its start to its outcome, or else to its end.
     pub elapsed: Duration,
-    /// What the line has carried of what visitors sent, from the first on.
+    /// Line statistics of all visitors' data.
     pub usage: Usage,
 }
 
-/// The longest visit, and that with the most events.
+/// The maximum duration and events of a visit.
 const LONGEST: Duration = Duration::from_secs(86_400);
 const MOST_EVENTS: u64 = 100_000_000;
 
@@ -60,7 +60,7 @@ impl Standing {
         Self { element, engine, store, now: Instant::ZERO, port_buffer, inbox, held }
     }
 
-    /// What time it is.
+    /// The current time.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -72,7 +72,7 @@ impl Standing {
         self
     }
 
-    /// Runs an engine at end A until it is over. `tell` hears its events with their times.
+    /// Runs an engine at end A until it is over. `tell` gets its events with their times.
     pub fn visit(
         &mut self,
         engine: &mut dyn Engine,
@@ -120,7 +120,7 @@ impl Standing {
         Visit { stop, outcome, stats, elapsed, usage }
     }
 
-    /// Lets time go by with nobody at end A. What happens meanwhile is seen at the next visit.
+    /// Advances time with nothing at end A. What happens meanwhile is seen at the next visit.
     pub fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
     }
@@ -134,7 +134,7 @@ mod tests {
     use wetstring_proto::file::{Reply, Request};
     use wetstring_proto::kermit::{Config, Sender, Server};
 
-    /// Accepts what a client asks a server for, and what it sends.
+    /// Accepts all requests of a client, and its files.
     struct Agrees(MemorySink);
 
     impl Store for Agrees {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn visitors_come_one_after_the_other() {
+    fn visits_are_sequential() {
         let run = || {
             let (mut standing, mut recorder) = (standing(), Recorder::digest_only());
             let (first, heard) = send(&mut standing, &mut recorder);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_answers_when_the_server_has_ended() {
+    fn an_ended_server_does_not_answer() {
         use wetstring_proto::kermit::{Client, command::ServerCommand};
         let (mut standing, mut recorder) = (standing(), Recorder::off());
         let mut ask = |command: ServerCommand<'_>| {

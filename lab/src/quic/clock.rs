@@ -1,4 +1,4 @@
-//! The laboratory's time as the QUIC library wants it told.
+//! The laboratory's time in the QUIC library's type.
 //!
 //! The library's functions take `std::time::Instant`, of which no value can be made but by asking the
 //! machine's clock. So it is asked once for each connection, and every time that the library ever

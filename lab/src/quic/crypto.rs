@@ -185,7 +185,7 @@ enum State {
 struct Handshake {
     side: Side,
     state: State,
-    /// Our transport parameters as they stand on the wire.
+    /// Our encoded transport parameters.
     own: Vec<u8>,
     peer: Option<TransportParameters>,
     /// Bytes that make no whole message yet.
@@ -201,7 +201,7 @@ fn say(into: &mut Vec<u8>, kind: u8, content: &[u8]) {
 }
 
 impl Handshake {
-    /// A whole message from the other end.
+    /// A whole message from the peer.
     fn hear(&mut self, kind: u8, content: &[u8]) -> Result<(), TransportError> {
         self.state = match (self.state, kind) {
             (State::AwaitHello, HELLO) if self.side.is_server() => {

@@ -4,20 +4,19 @@
 //! engine | -> stream -> [quinn-proto] -> UDP, IP -> network -> [quinn-proto] -> stream -> | engine
 //! ```
 //!
-//! The peers are quinn-proto's; all time and all chance are the laboratory's, and nothing is
-//! encrypted (see `crypto.rs`, `clock.rs`). Each end writes one stream. The connection is made over
-//! the network, from time 0 on. A packet on the network is 28 bytes longer than its datagram. Words,
-//! after `quic:`
+//! The peers are quinn-proto's; all time and randomness are the laboratory's, and nothing is encrypted (see
+//! `crypto.rs`, `clock.rs`). Each end writes one stream. The connection is established over the network, from
+//! time 0 on. A packet on the network is 28 bytes longer than its datagram. Parameters, after `quic:`
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `payload=1472` | bytes of a full datagram | 1472 |
 //! | `window=4M` | receive windows of the connection and of its streams, and what a sender keeps | 4M |
 //! | `cc=cubic` | `reno`, `cubic`, `bbr` | `cubic` |
 //! | `seed=7` | connection identifiers and all other chance | 1 |
 //!
-//! The hosts at both ends take no time: their costs are modelled for TCP only. What was found out
-//! about the library is in `docs/decisions/058-comparators.md`.
+//! The hosts at both ends take no time: their costs are modelled for TCP only. Notes on the library are in
+//! `docs/decisions/058-comparators.md`.
 
 mod clock;
 mod crypto;
@@ -37,7 +36,7 @@ pub struct Quic {
     network: Box<dyn Element>,
     peers: [Peer; 2],
     buffer: Vec<u8>,
-    /// When something happens inside next.
+    /// When the next internal event is due.
     next_inside: u64,
     /// An end was offered bytes, or has read some.
     touched: [bool; 2],
@@ -69,7 +68,7 @@ impl Quic {
         }
     }
 
-    /// Whether an end has given the connection up.
+    /// Whether an end has given up the connection.
     pub fn is_lost(&self) -> bool {
         self.peers.iter().any(|peer| peer.lost)
     }
@@ -79,7 +78,7 @@ impl Quic {
         self.network.usage(end)
     }
 
-    /// Finds out when something happens inside next.
+    /// Computes when the next internal event is due.
     fn look_ahead(&mut self) {
         let mut next = u64::MAX;
         for end in End::BOTH {
@@ -92,7 +91,7 @@ impl Quic {
         self.next_inside = next;
     }
 
-    /// Lets everything happen inside that happens by now.
+    /// Processes all internal events due by now.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         let now = cx.now.as_nanos();
         let mut last = 0;
@@ -101,7 +100,7 @@ impl Quic {
             let at = self.next_inside.max(last);
             let moved = self.settle(&mut Cx { now: Instant(at), trace: &mut *cx.trace });
             self.look_ahead();
-            // Nothing moves and the time stands still: a refusal that lasts.
+            // Nothing moves at this time: a lasting refusal.
             idle = if moved || at > last { 0 } else { idle + 1 };
             last = at;
             if idle > 2 {

@@ -1,10 +1,10 @@
-//! A QUIC connection, described.
+//! Description of a QUIC connection.
 
-use crate::net::words::{BadNet, ShownSize, Word, words};
+use crate::net::parse::{BadNet, Param, ShownSize, words};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the sender guards the network against too much.
+/// Congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum QuicCongestion {
     /// `NewReno` [RFC 9002 §7].
@@ -16,7 +16,7 @@ pub enum QuicCongestion {
     Bbr,
 }
 
-/// A QUIC connection, described. See the [module](super).
+/// Description of a QUIC connection. See the [module](super).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuicModel {
     /// Bytes of a full datagram without the headers of UDP and IP.
@@ -25,7 +25,7 @@ pub struct QuicModel {
     pub window_bytes: u64,
     /// Congestion control of both.
     pub congestion: QuicCongestion,
-    /// Connection identifiers and all other chance come from it.
+    /// Seed of connection identifiers and all other randomness.
     pub seed: u64,
 }
 
@@ -56,7 +56,7 @@ impl FromStr for QuicModel {
 }
 
 impl QuicModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         match word.key {
             // What the library can do, and what an IP packet holds.
             "payload" => self.payload_bytes = word.size(1200, 65_507)? as u16,

@@ -1,4 +1,4 @@
-//! One end of a connection: the library with the laboratory's clock, seeds and lack of keys.
+//! One end of a connection: the library with the laboratory's clock and seeds, without keys.
 
 use super::clock::Clock;
 use super::crypto::{NoCrypto, NoKey};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) const HEADERS: usize = 20 + 8;
 /// Bytes of a connection identifier.
 const IDENTIFIER: usize = 8;
-/// Port of the one that listens; private ones at the end that calls.
+/// Port of the listening end; private ones at the calling end.
 const PORT: u16 = 1649;
 
 /// Connection identifiers from a seed.
@@ -65,7 +65,7 @@ fn transport(model: &QuicModel) -> TransportConfig {
         .stream_receive_window(window)
         .send_window(model.window_bytes)
         .congestion_controller_factory(congestion)
-        // The path's length of packets is known: nothing is probed, and losses are losses.
+        // The path MTU is known: nothing is probed, and losses are losses.
         .mtu_discovery_config(None)
         .initial_mtu(model.payload_bytes)
         .min_mtu(model.payload_bytes)
@@ -88,9 +88,9 @@ pub(super) struct Peer {
     pub(super) lost: bool,
     /// Packets for the network, headers included.
     pub(super) going: VecDeque<Vec<u8>>,
-    /// The network did not take the first of them.
+    /// The network did not accept the first of them.
     pub(super) refused: bool,
-    /// When a timer runs out, in ns.
+    /// When a timer expires, in ns.
     pub(super) timer: u64,
     spare: Vec<Vec<u8>>,
     made: Vec<u8>,
@@ -161,7 +161,7 @@ impl Peer {
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 let accepted = self.endpoint.accept(incoming, at, &mut self.made, None);
-                // There is one connection; whoever else calls is not heard.
+                // There is one connection; others are ignored.
                 self.connection = self.connection.take().or(accepted.ok());
             }
             Some(DatagramEvent::Response(transmit)) => self.queue(transmit.size),
@@ -187,7 +187,7 @@ impl Peer {
         }
     }
 
-    /// Lets timers run out, hears what happened and makes the packets that are to go.
+    /// Runs timers, handles events and builds the packets to send.
     pub(super) fn turn(&mut self, now: u64) {
         let at = self.clock.at(now);
         let Some((handle, connection)) = &mut self.connection else { return };
@@ -220,7 +220,7 @@ impl Peer {
             self.queue(transmit.size);
         }
         let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
-        // One that has run out has been looked at: it wants its turn when the time has gone on.
+        // An expired one has been handled: it needs a turn when time has advanced.
         self.timer = timer.map_or(u64::MAX, |at| self.clock.ns(at).max(now + 1));
     }
 
@@ -237,7 +237,7 @@ impl Peer {
         connection.send_stream(id).write(bytes).unwrap_or(0)
     }
 
-    /// Reads what has come, in order; how many bytes that was. Nothing: no more for now.
+    /// Reads what has arrived, in order; how many bytes that was. Nothing: no more for now.
     pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
         let Some(((_, connection), id)) = self.connection.as_mut().zip(self.reads) else {
             self.ready = None;

@@ -9,9 +9,9 @@ use maud::{Markup, html};
 /// Where the time of one transfer went.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimeBudget {
-    /// Those with the same words here stand in one plot, each as long as its time.
+    /// Transfers of one group share a plot, each bar as long as its time.
     pub group: String,
-    /// What was moved by what.
+    /// The transfer: file and line.
     pub name: String,
     /// The command that makes it again.
     pub command: String,
@@ -33,7 +33,7 @@ const WET: &str = "The wet string: 9600 bit/s, 250 ms each way, 8 bytes hit ever
 /// Group, name, the scenario's name, and what is set on top of it.
 type Transfer = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
-const TELEBIT: &str = "TCP over SLIP over two Telebit modems, somebody types";
+const TELEBIT: &str = "TCP over SLIP over two Telebit modems, interactive traffic";
 
 const ARPANET: &str = "Files from one Multics to another over the ARPANET (RFC 662)";
 

@@ -1,8 +1,8 @@
 //! The report: one page of HTML with everything that the laboratory knows.
 //!
-//! The page needs nothing from anywhere: its style is inside, its plots are inline SVG, and it has
-//! no scripts. It carries no date and no name of a machine, so the same tables give the same bytes.
-//! Each table, sweep and budget is followed by the command that makes its numbers again.
+//! The page is self-contained: its style is inside, its plots are inline SVG, and it has no scripts. It has no
+//! date and no machine name, so the same tables give the same bytes. Each table, sweep and budget is followed
+//! by the command that reproduces its numbers.
 
 mod budgets;
 mod plot;
@@ -18,7 +18,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a report is made of.
+/// Contents of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// Judged tables, in the order of the page.
@@ -123,7 +123,7 @@ impl Report<'_> {
     }
 }
 
-/// The command that makes something again.
+/// The command that reproduces something.
 fn command(text: &str) -> Markup {
     html! { pre.command { code { "$ " (text) } } }
 }

@@ -36,7 +36,7 @@ const KINDS: [RGBColor; 8] = [
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn Error>>;
 
-/// A colour for each of so many series.
+/// A colour for each of this many series.
 pub(super) fn colours(count: usize, ordered: bool) -> Vec<RGBColor> {
     let step = |index: usize| {
         // From a dark violet over blue-green to a yellow that is still seen on white.
@@ -116,7 +116,7 @@ pub(super) struct Series {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// What stands at the axes of [`lines`].
+/// Axis labels of [`lines`].
 pub(super) struct Axes<'a> {
     /// What the whole plot is, for those who do not see it.
     pub(super) label: &'a str,
@@ -235,7 +235,7 @@ fn named(series: &[Series], colours: &[RGBColor]) -> Vec<(String, RGBColor)> {
     series.iter().map(|of| of.name.clone()).zip(colours.iter().copied()).collect()
 }
 
-/// The mean of what lies above each place, from left to right.
+/// The mean of the points above each position, from left to right.
 fn means(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -279,7 +279,7 @@ fn framed<'a>(
     Ok(chart)
 }
 
-/// A number as it stands at an axis.
+/// A number as an axis label.
 fn round(value: f64) -> String {
     if value.abs() >= 10.0 || (value - value.round()).abs() < 1e-6 {
         format!("{value:.0}")
@@ -376,7 +376,7 @@ pub(super) fn ratios(label: &str, tables: &[Ratios]) -> Markup {
                 // Points of one value lie beneath each other.
                 let (x, y) = (place(*ratio), top + 42 + (number % 5) as i32 * 6);
                 let colour = if *reproduced { OURS } else { DIFFERS }.mix(0.7).filled();
-                // What lies beyond the strip points out of it.
+                // Points beyond the strip are drawn as arrows.
                 if (0.25..=4.0).contains(ratio) {
                     area.draw(&Circle::new((x, y), 6, colour))?;
                 } else {

@@ -4,7 +4,7 @@ use super::{command, plot, trials};
 use crate::table::{Cell, Report, Table, Verdict};
 use maud::{Markup, html};
 
-/// So many bars can be looked at; more values have the strip of the overview only.
+/// This many bars can be looked at; more values have the strip of the overview only.
 const MOST_PAIRS: usize = 40;
 
 /// One line of the overview.

@@ -4,7 +4,7 @@ use super::plot::{self, Axes, Series};
 use crate::table::{Report, Sample};
 use maud::{Markup, html};
 
-/// Parts of the range of rates, as the histograms of the source have about so many.
+/// Bins over the range of rates, about as many as in the histograms of the source.
 const BINS: usize = 24;
 
 /// Plots of all trials of a table; nothing if it has none.
@@ -65,7 +65,7 @@ fn figure(table: &str, trial: &str, samples: &[&Sample]) -> Markup {
     }
 }
 
-/// The name of a trial before what is said of it; a table's only trial has none.
+/// The prefix with a trial's name; a table's only trial has none.
 fn of(trial: &str) -> String {
     if trial.is_empty() { String::new() } else { format!("{trial}: ") }
 }

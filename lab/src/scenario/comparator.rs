@@ -1,9 +1,9 @@
 //! TCP and QUIC as comparators: a scenario whose bytes go as those carry them, over the same
 //! network of packets, between hosts that take no time.
 //!
-//! A comparator's line is the network itself, as an engine of datagrams has it: `udp over path:...`
-//! or `path:...`. What carries the bytes is put before it, with windows that are not in the way:
-//! twice and a half what the path and its queue hold, for a hole is repaired a round trip later.
+//! A comparator's line is the network itself, as for an engine of datagrams: `udp over path:...` or `path:...`.
+//! The transport is put before it, with windows that are not the limit: two and a half times what the path and
+//! its queue hold, for a hole is repaired a round trip later.
 
 use crate::net::{Link, Network, PathModel, Queue, SlottedModel};
 use crate::quic::QuicCongestion;
@@ -11,7 +11,7 @@ use crate::tcp::Congestion;
 use std::fmt::Write as _;
 use wetstring_proto::Duration;
 
-/// A transport that moves bytes without an engine of ours.
+/// A transport without an engine of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparator {
     /// TCP with Reno.
@@ -47,7 +47,7 @@ impl Comparator {
         index.map_or("", |index| Self::NAMES[index])
     }
 
-    /// How it guards the network, if it is TCP.
+    /// Its congestion control, if it is TCP.
     pub fn tcp(self) -> Option<Congestion> {
         match self {
             Self::TcpReno => Some(Congestion::Reno),
@@ -56,7 +56,7 @@ impl Comparator {
         }
     }
 
-    /// How it guards the network, if it is QUIC.
+    /// Its congestion control, if it is QUIC.
     pub fn quic(self) -> Option<QuicCongestion> {
         match self {
             Self::QuicReno => Some(QuicCongestion::NewReno),
@@ -94,7 +94,7 @@ impl Comparator {
     }
 }
 
-/// What the bottleneck carries in a round trip, and what its queue holds, in bytes.
+/// Bytes per round trip of the bottleneck, and the size of its queue.
 fn holds(network: &Network) -> (u64, u64) {
     const MOST: u64 = 1 << 30;
     let paths = || {

@@ -1,4 +1,4 @@
-//! The one place that makes elements from their descriptions.
+//! The one place that builds elements from their descriptions.
 //!
 //! | description | element |
 //! |---|---|
@@ -15,8 +15,8 @@
 //! | `udp over path:10M,rtt=69ms` | a network of packets, for engines of datagrams |
 //! | `imp:hops=1` | the ARPANET's subnet, for the protocol `ncp`, see [`crate::imp`] |
 //!
-//! A new kind of element is one more arm of [`part`]. The machines at both ends are put around what
-//! all elements make together; TCP has them inside, because its packets cost them time.
+//! A new kind of element is one more arm of [`part`]. The hosts at both ends are put around all elements
+//! together; TCP has them inside, because its packets cost them time.
 
 use super::flip::Flipped;
 use crate::chain::Chain;
@@ -35,30 +35,29 @@ use crate::terminal::{Ibm7171, Ibm7171Model, TelnetModel, TelnetPath};
 use std::fmt;
 use wetstring_proto::LineFacts;
 
-/// One element with what is known of it from outside.
+/// One element and its external properties.
 pub struct Part {
     /// The element.
     pub element: Box<dyn Element>,
     /// What a port at each end knows of the line.
     pub ports: [LineFacts; 2],
-    /// What the direction from A to B can carry, in characters per 1000 s; `None` if it takes no
-    /// time.
+    /// The rate from A to B, in characters per 1000 s; `None` if it takes no time.
     pub limit_millicps: Option<u64>,
-    /// What takes the bytes over from the port.
+    /// What carries the bytes of the port.
     pub carrier: Carrier,
-    /// Something in it is left to chance, so that another seed gives another run.
+    /// It has randomness, so that another seed gives another run.
     pub has_chance: bool,
 }
 
-/// What takes bytes over from the port, and whether the time that it takes for them is even.
+/// What carries the bytes of the port, and whether bytes take constant time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Carrier {
-    /// A line: each byte takes the same.
+    /// A line: constant time per byte.
     #[default]
     Even,
-    /// Modems that put bytes into frames of their own, repeat those, and may compress.
+    /// Modems with frames of their own, retransmissions, possibly compression.
     Frames,
-    /// A network: its packets wait for each other, for those of others, for acknowledgements.
+    /// A network: packets wait for each other, for cross traffic, for acknowledgements.
     Network,
 }
 
@@ -73,7 +72,7 @@ impl Carrier {
     }
 }
 
-/// All that lies between two ports, as one element.
+/// Everything between two ports, as one element.
 pub struct Stretch {
     /// The element.
     pub element: Box<dyn Element>,
@@ -113,7 +112,7 @@ impl fmt::Debug for Stretch {
     }
 }
 
-/// A description that makes no element, or elements that do not fit together.
+/// An invalid description, or elements that do not fit together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadElement {
     /// The description.
@@ -133,9 +132,9 @@ impl std::error::Error for BadElement {}
 /// The machines at both ends, where they cost anything.
 pub type Hosts = [Option<HostModel>; 2];
 
-/// Makes one element. `name` keeps the random streams of two elements of one kind apart; `seed` is
-/// for elements whose description names none. `hosts` are for an element that has the machines
-/// inside; it takes them out.
+/// Builds one element. `name` keeps the random streams of two elements of one kind apart; `seed` is for
+/// elements whose description has none. `hosts` are for an element that has the hosts inside; it takes them
+/// out.
 pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part, BadElement> {
     let bad = |message: String| BadElement { spec: spec.to_owned(), message };
     let text = spec.trim();
@@ -239,10 +238,9 @@ fn network(spec: &str, network: &Network, seed: u64, hosts: &mut Hosts) -> Resul
     Ok(Part { element, ports, limit_millicps, carrier: Carrier::Network, has_chance: true })
 }
 
-/// What TCP carries over these links at most, in characters per 1000 s: full segments one after
-/// the other over the slowest of them, with the headers of TCP and IP and what the link puts around
-/// a packet. The traffic of others, and acknowledgements on a shared cable, are not taken off.
-/// `None` if none of them takes any time.
+/// Maximum rate of TCP over these links, in characters per 1000 s: full segments back to back over the slowest
+/// of them, with the headers of TCP and IP and the link's overhead. Cross traffic, and acknowledgements on a
+/// shared cable, are not subtracted. `None` if none of them takes any time.
 fn tcp_millicps(links: &[Link], tcp: &TcpModel) -> Option<u64> {
     /// Headers of TCP and IP [RFC 793, RFC 791].
     const HEADERS: u64 = 40;
@@ -330,10 +328,10 @@ fn serial(spec: &str, model: &LineModel, name: &str, seed: u64) -> Part {
     }
 }
 
-/// Makes all that these descriptions say, in a row from A to B, between these machines.
+/// Builds all these descriptions in series from A to B, between these hosts.
 ///
-/// `unit` is what has to come out of it. An element that carries datagrams stands alone: several of
-/// them in a row are one network.
+/// `unit` is the required kind. An element that carries datagrams stands alone: several of them in series are
+/// one network.
 pub fn stretch(
     specs: &[String],
     seed: u64,

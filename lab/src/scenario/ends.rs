@@ -1,4 +1,4 @@
-//! The two engines of a scenario, and their configurations by the names of the settings.
+//! The two engines of a scenario, and their configurations by setting name.
 
 use crate::element::End;
 use crate::imp::{Messages, Processes};
@@ -9,10 +9,10 @@ use wetstring_protocols::{self as protocols, Protocol};
 /// The configurations of the two ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
-    /// What stands in front of the names of the settings.
+    /// Prefix of the settings' names.
     prefix: &'static str,
     configs: [Config; 2],
-    /// No engine runs, but this: there is nothing to set.
+    /// No engine runs, but this comparator: there are no settings.
     idle: Option<&'static str>,
 }
 
@@ -31,8 +31,8 @@ pub(super) const NCP: &str = "ncp";
 /// The name of bare messages between them.
 pub(super) const MESSAGES: &str = "messages";
 
-/// The sender opens for WRITE, and the receiver waits at the port that it calls. Ports and identity
-/// are the usual ones: in the laboratory nobody has to guess them.
+/// The sender opens for WRITE, and the receiver listens at the port that it calls. Ports and identity are
+/// fixed: in the laboratory they need not be unpredictable.
 fn netblt_config(end: End) -> netblt::Config {
     let usual = netblt::Config::default();
     match end {
@@ -44,7 +44,7 @@ fn netblt_config(end: End) -> netblt::Config {
 }
 
 impl Ends {
-    /// The defaults at ports of which this is known.
+    /// The defaults at ports with these properties.
     pub(crate) fn new(protocol: Protocol, ports: [LineFacts; 2]) -> Self {
         let configs = ports.map(|line| {
             let mut config = protocol.config();
@@ -102,7 +102,7 @@ impl Ends {
         Self { idle: Some(name), ..Self::new(Protocol::default(), ports) }
     }
 
-    /// Sets one of the settings of an end, by its name without the protocol in front.
+    /// Sets a setting of an end, by its name without the protocol.
     pub(crate) fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
         if let Some(name) = self.idle {
             return Err(format!("unknown setting, expected host: {name} has no others"));

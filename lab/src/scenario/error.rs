@@ -1,4 +1,4 @@
-//! What is wrong with a scenario or a table, and where.
+//! An error in a scenario or a table, and its place.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A place in a file that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadScenario {
-    /// The file, or what stands for it (`--set both.window=5`).
+    /// The file, or its substitute (`--set both.window=5`).
     pub file: String,
     /// Line in the file, counted from 1, where one is to blame.
     pub line: Option<usize>,
@@ -47,7 +47,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count()
 }
 
-/// The key that a span is, or whose value it is, with the table it stands in.
+/// The key of a span, or of its value, with its table.
 fn key_at(text: &str, span: &Range<usize>) -> String {
     let part_of_key = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let start = text[..span.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);

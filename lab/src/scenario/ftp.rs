@@ -18,7 +18,7 @@ impl Scenario {
         self.bulk_outcome(report, |end| element.usage(end), recorder)
     }
 
-    /// What is to be said of bytes that went without an engine.
+    /// The statistics of bytes transferred without an engine.
     pub(super) fn bulk_outcome(
         &self,
         report: BulkReport,

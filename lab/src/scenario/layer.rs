@@ -1,4 +1,4 @@
-//! One part of a scenario as it stands in a file: any of the keys, each with its place.
+//! One part of a scenario as in a file: any of the keys, each with its place.
 
 use super::ends::Ends;
 use super::error::BadScenario;
@@ -62,7 +62,7 @@ pub(crate) struct Limits {
     pub(crate) events: Option<u64>,
 }
 
-/// Somebody types meanwhile, see [`crate::slip::typing`].
+/// Interactive traffic, see [`crate::slip::typing`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Typing {
@@ -78,9 +78,9 @@ pub(crate) struct Measure {
     pub(crate) from_rtts: u32,
     pub(crate) ms: u64,
     pub(crate) rtts: u32,
-    /// As long as the path takes for so many bytes.
+    /// The time that the path takes for this many bytes.
     pub(crate) bytes: u64,
-    /// While the sender sends what it has not sent before.
+    /// While the sender sends new data.
     pub(crate) sending: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Reads the text of a file of this name.
+    /// Parses the text of a file of this name.
     pub fn parse(name: &str, text: &str) -> Result<Self, BadScenario> {
         let partial =
             toml::from_str(text).map_err(|error| BadScenario::of_toml(name, text, &error))?;
@@ -150,7 +150,7 @@ impl Layer {
         }
     }
 
-    /// What this part says of the ends: key with its section, value, and for which ends.
+    /// The settings of the ends in this part: key with its section, value, and for which ends.
     fn of_ends(&self) -> impl Iterator<Item = (String, &str, &Spanned<Value>, &'static [End])> {
         let of = [
             ("both", &self.partial.both, &End::BOTH[..]),
@@ -165,7 +165,7 @@ impl Layer {
         })
     }
 
-    /// Puts the settings of the ends into their configurations.
+    /// Applies the settings of the ends to their configurations.
     pub(crate) fn apply_ends(&self, ends: &mut Ends) -> Result<(), BadScenario> {
         for (full, key, value, which) in self.of_ends().filter(|(_, key, ..)| *key != HOST) {
             let say = |message| self.bad(value, &full, message);
@@ -178,7 +178,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Finds out which machines stand at the ends.
+    /// Determines the hosts at the ends.
     pub(crate) fn find_hosts(&self, hosts: &mut [Option<HostModel>; 2]) -> Result<(), BadScenario> {
         for (full, _, value, which) in self.of_ends().filter(|(_, key, ..)| *key == HOST) {
             let say = |message| self.bad(value, &full, message);

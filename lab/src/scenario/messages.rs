@@ -9,7 +9,7 @@ use wetstring_proto::Stats;
 use wetstring_proto::engine::Outcome as EngineOutcome;
 
 impl Scenario {
-    /// As many messages as the file's octets fill. What is in them nobody looks at.
+    /// As many messages as the file's octets fill. Their content does not matter.
     pub(super) fn run_messages(
         &self,
         messages: Messages,

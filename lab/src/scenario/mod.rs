@@ -15,7 +15,7 @@
 //! host = "write=13ms"
 //! ```
 //!
-//! | key | meaning | unless given |
+//! | key | meaning | default |
 //! |---|---|---|
 //! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` and bare `messages` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
@@ -27,14 +27,13 @@
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
-//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before (of `ncp`, from when a file's connection is there to when the file is), and the run goes on to its end | the whole transfer |
-//! | `typing.every`, `typing.from` | somebody types at this end (`sender`, `receiver`) while the file moves, a character so often, and each is echoed: of `ftp` over `slip:` and of `ncp`, see [`crate::slip::typing`] | nobody types; `1s`, `sender` |
+//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for this many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before (of `ncp`, from when a file's connection is there to when the file is), and the run continues to its end | the whole transfer |
+//! | `typing.every`, `typing.from` | interactive traffic from this end (`sender`, `receiver`) while the file is transferred, one character per interval, each echoed: of `ftp` over `slip:` and of `ncp`, see [`crate::slip::typing`] | none; `1s`, `sender` |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
-//! What a file says can be overridden piece by piece: a [`Layer`] is any part of the above, and a
-//! scenario is resolved from a row of layers of which the later ones win. That is how `--set` and
-//! the published tables work. Everything is checked before anything runs, and an error names the
-//! file, the line and the key.
+//! Values in a file can be overridden piece by piece: a [`Layer`] is any part of the above, and a scenario is
+//! resolved from layers of which later ones take precedence. `--set` and the published tables use this.
+//! Everything is checked before anything runs, and an error names the file, the line and the key.
 
 mod built_in;
 mod comparator;
@@ -73,10 +72,10 @@ use wetstring_proto::Duration;
 use wetstring_proto::file::FileKind;
 use wetstring_proto::kermit;
 
-/// Gives the content of a file by the path that a scenario names, or says why not.
+/// Returns the content of a file by the path in a scenario, or an error.
 pub type Load<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
-/// A [`Load`] for where there are no files.
+/// A [`Load`] without files.
 pub fn no_files(path: &str) -> Result<Vec<u8>, String> {
     Err(format!("expected a corpus or made content here, got the path {path}"))
 }
@@ -85,18 +84,18 @@ pub fn no_files(path: &str) -> Result<Vec<u8>, String> {
 #[derive(Clone, Debug)]
 pub struct Scenario {
     protocol: Protocol,
-    /// Something else than a protocol of bytes moves the file.
+    /// The file is transferred by something other than a byte protocol.
     other: Option<Other>,
     /// When throughput is measured.
     window: Option<Window>,
     /// A SLIP line with TCP over it, which `ftp` runs as a whole.
     slip: Option<Box<Network>>,
-    /// Who types meanwhile.
+    /// Interactive traffic.
     typing: Option<TypingModel>,
-    /// Throughput is that of the sender, while it sends what it has not sent before.
+    /// Throughput is that of the sender, while it sends new data.
     sending: bool,
     file: MemoryFile,
-    /// The file is this long, and its content follows from the place: it is kept nowhere.
+    /// The file has this length, and its content is a function of the offset.
     pattern: Option<u64>,
     line: Vec<String>,
     ends: Ends,
@@ -107,7 +106,7 @@ pub struct Scenario {
     event_limit: u64,
     /// What the direction of the data can carry, in characters per 1000 s.
     limit_millicps: Option<u64>,
-    /// What takes the bytes over from the ports.
+    /// What carries the bytes of the ports.
     carrier: Carrier,
     /// Another seed gives another run.
     has_chance: bool,
@@ -115,11 +114,11 @@ pub struct Scenario {
 
 /// A line of a scenario without its file.
 pub struct Stage {
-    /// What lies between.
+    /// The elements.
     pub element: Box<dyn Element>,
     /// Kermit at end A and at end B.
     pub configs: [kermit::Config; 2],
-    /// Bytes that a port takes or gives at a time.
+    /// Bytes that a port accepts or delivers at a time.
     pub port_bytes: usize,
 }
 
@@ -129,7 +128,7 @@ impl std::fmt::Debug for Stage {
     }
 }
 
-/// What moves files besides the protocols of bytes.
+/// Transports besides the byte protocols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Other {
     /// NETBLT, over a network of packets.
@@ -165,12 +164,12 @@ impl Other {
         }
     }
 
-    /// Whether bytes go without an engine, see [`crate::tcp::Bulk`].
+    /// Whether bytes are transferred without an engine, see [`crate::tcp::Bulk`].
     fn is_bare(self) -> bool {
         !matches!(self, Self::Netblt | Self::Ncp | Self::Messages)
     }
 
-    /// What has to lie between the two ends.
+    /// The required kind of element.
     fn unit(self) -> Unit {
         if self.is_bare() { Unit::Bytes } else { Unit::Datagrams }
     }
@@ -178,15 +177,15 @@ impl Other {
 
 /// What `protocol` says for the data connection of FTP as comparator.
 const FTP: &str = "ftp";
-/// Content that follows from the place, see [`crate::pattern`].
+/// Content that is a function of the offset, see [`crate::pattern`].
 const PATTERN: &str = "pattern";
-/// Length of made content unless the scenario says so.
+/// Default length of generated content.
 const MADE_BYTES: u64 = 128 * 1024;
 /// The longest file: it is kept in memory.
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Scenario {
-    /// Reads a scenario from the text of a file of this name.
+    /// Parses a scenario from the text of a file of this name.
     pub fn parse(name: &str, text: &str, load: Load<'_>) -> Result<Self, BadScenario> {
         Self::parse_with(name, text, &[], load)
     }
@@ -206,7 +205,7 @@ impl Scenario {
         Self::resolve(&layers.iter().collect::<Vec<_>>(), load)
     }
 
-    /// Makes a scenario from layers, of which the later ones win.
+    /// Resolves layers, of which later ones take precedence.
     pub fn resolve(layers: &[&Layer], load: Load<'_>) -> Result<Self, BadScenario> {
         let find = Finder(layers);
         let (protocol, other) = find.protocol()?;
@@ -285,8 +284,7 @@ impl Scenario {
         self
     }
 
-    /// Sets one of the settings of an end, by its name without the protocol in front, or says why
-    /// not.
+    /// Sets a setting of an end, by its name without the protocol, or returns an error.
     pub fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
         self.ends.set(end, key, value)
     }
@@ -331,7 +329,7 @@ impl Scenario {
         self.limit_millicps
     }
 
-    /// What takes the bytes over from the ports.
+    /// What carries the bytes of the ports.
     pub fn carrier(&self) -> Carrier {
         self.carrier
     }
@@ -362,7 +360,7 @@ impl Scenario {
     }
 }
 
-/// Looks for values in layers, the last one first.
+/// Looks up values in layers, the last one first.
 struct Finder<'a>(&'a [&'a Layer]);
 
 impl<'a> Finder<'a> {
@@ -431,13 +429,13 @@ impl<'a> Finder<'a> {
         Ok(Some(Window { from, to: from + len }))
     }
 
-    /// Who types, on a line where that can be.
+    /// Interactive traffic, on a line that supports it.
     fn typing(&self, possible: bool) -> Result<Option<TypingModel>, BadScenario> {
         let Some((layer, value)) = self.last(|part| part.typing.as_ref()) else { return Ok(None) };
         let bad = |say: String| layer.bad(value, "typing", say);
         if !possible {
             let say = "expected protocol = \"ftp\" over a line such as \
-                       \"tcp:mss=256 over slip:vj over 9600\", or \"ncp\" over imp:, for somebody to type on";
+                       \"tcp:mss=256 over slip:vj over 9600\", or \"ncp\" over imp:, for interactive traffic";
             return Err(bad(say.to_owned()));
         }
         let word = |pick: fn(&layer::Typing) -> Option<&String>, usual: &'static str| {
@@ -449,8 +447,7 @@ impl<'a> Finder<'a> {
         TypingModel::of(&every, &from).map(Some).map_err(bad)
     }
 
-    /// The file, and its length if it has a pattern for content. Bytes that go without an engine
-    /// are a pattern always.
+    /// The file, and its length if its content is a pattern. Without an engine the content is always a pattern.
     fn file(&self, load: Load<'_>, bare: bool) -> Result<(MemoryFile, Option<u64>), BadScenario> {
         let made = self.last(|part| part.file.as_ref()?.made.as_ref());
         let bytes = self.last(|part| part.file.as_ref()?.bytes.as_ref());

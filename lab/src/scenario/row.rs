@@ -1,11 +1,11 @@
-//! Which elements can stand in a row at all.
+//! Which elements can be in series.
 //!
-//! A protocol converter and a terminal server have a computer on one side and a line on the other:
-//! nothing can follow on the computer's side. A network of packets has a computer at both ends, with
-//! TCP or a program in it, and stands alone.
+//! A protocol converter and a terminal server have a computer on one side and a line on the other: nothing can
+//! follow on the computer's side. A network of packets has a computer at both ends, with TCP or a program in
+//! it, and stands alone.
 
-/// Why these elements, from the sender to the receiver, cannot be in a row: the one that does not
-/// fit, and what is wrong with it. Descriptions that cannot be read are none of its business.
+/// Why these elements, from the sender to the receiver, cannot be in series: the one that does not fit, and the
+/// reason. Invalid descriptions are not checked here.
 pub(super) fn misfit(specs: &[String]) -> Option<(&str, &'static str)> {
     let last = specs.len().checked_sub(1)?;
     specs.iter().enumerate().find_map(|(index, spec)| {

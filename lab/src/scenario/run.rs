@@ -1,4 +1,4 @@
-//! A run of a scenario, and what became of it.
+//! A run of a scenario, and its result.
 
 use super::{Other, Scenario, elements};
 use crate::element::{End, Unit};
@@ -16,15 +16,15 @@ use wetstring_proto::file::FileKind;
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// Both ends are done, and the receiver has what the sender had.
+    /// Both ends are done, and the receiver has the sender's file.
     Done,
-    /// What was to be measured is; the transfer was still going on.
+    /// The measurement is complete; the transfer was still running.
     Measured,
     /// An end failed: the first to do so, and why.
     Failed(End, Failure),
     /// The run was stopped.
     Stopped(Stop),
-    /// Both ends say that they are done, but the receiver's file is another one.
+    /// Both ends report success, but the receiver's file differs.
     Wrong,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// How it ended.
@@ -51,11 +51,11 @@ pub struct Outcome {
     pub bytes: u64,
     /// From the start to when both ends knew the outcome; or how long the window is.
     pub elapsed: Duration,
-    /// What the line can carry, as [`Scenario::limit_millicps`] has it.
+    /// The line's limit, as in [`Scenario::limit_millicps`].
     pub limit_millicps: Option<u64>,
     /// Everything else.
     pub report: PairReport,
-    /// How long the echoes of who typed took.
+    /// Echo delays of the interactive traffic.
     pub echoes: Option<EchoTimes>,
     /// What the bytes of a SLIP line were, from A and from B.
     pub ledgers: Option<[Ledger; 2]>,
@@ -66,7 +66,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the file arrived as it was, or what was to be measured is.
+    /// Whether the file arrived unchanged, or the measurement is complete.
     pub fn is_done(&self) -> bool {
         matches!(self.ending, Ending::Done | Ending::Measured)
     }
@@ -93,8 +93,7 @@ impl Outcome {
         per(self.millicps(), 100_000, u128::from(limit_millicps))
     }
 
-    /// Bits per second that the line carried from the sender, framing included. What was sent again
-    /// counts once.
+    /// Bits per second on the line from the sender, including framing. Retransmissions count once.
     pub fn line_bps(&self) -> u64 {
         let side = &self.report.sides[End::A.index()];
         let (all, again) = (side.stats.wire_out_bytes, side.stats.repeated_bytes);
@@ -103,7 +102,7 @@ impl Outcome {
         per(u64::try_from(bits).unwrap_or(u64::MAX), 1_000_000_000, self.elapsed.as_nanos())
     }
 
-    /// Packets that were sent again, by both ends.
+    /// Packets retransmitted by both ends.
     pub fn retransmissions(&self) -> u64 {
         self.report.sides.iter().map(|side| side.stats.retransmissions).sum()
     }
@@ -114,7 +113,7 @@ fn per(amount: u64, unit: u128, by: u128) -> u64 {
 }
 
 impl Scenario {
-    /// Runs it. The same scenario gives the same outcome and the same trace, whenever and wherever.
+    /// Runs it. The same scenario always gives the same outcome and the same trace.
     pub fn run(&self, recorder: &mut Recorder) -> Outcome {
         if let Some(network) = &self.slip {
             return self.run_session(network, recorder);
@@ -186,7 +185,7 @@ impl Scenario {
         (report, ending)
     }
 
-    /// What has to lie between the two ends.
+    /// The required kind of element.
     fn unit(&self) -> Unit {
         self.other.map_or(Unit::Bytes, Other::unit)
     }

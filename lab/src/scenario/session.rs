@@ -1,4 +1,4 @@
-//! `ftp` over a SLIP line: a file, and somebody who types meanwhile.
+//! `ftp` over a SLIP line: a file, with interactive traffic.
 
 use super::{Outcome, Scenario};
 use crate::element::End;
@@ -8,7 +8,7 @@ use crate::slip::session::Session;
 use crate::trace::Recorder;
 
 impl Scenario {
-    /// The file and the person over this line, which has TCP over SLIP.
+    /// The file and the user over this line, which has TCP over SLIP.
     pub(super) fn run_session(&self, network: &Network, recorder: &mut Recorder) -> Outcome {
         let seeded = network.seeded(self.seed);
         let (Some(tcp), Some(slip)) = (&seeded.tcp, seeded.slip()) else {

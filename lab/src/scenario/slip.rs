@@ -25,7 +25,7 @@ impl SlipModel {
         self.build_over(|line| line)
     }
 
-    /// The same over what is made of what carries the bytes.
+    /// The same over the element that carries the bytes.
     pub(crate) fn build_over(
         &self,
         around: impl FnOnce(Box<dyn Element>) -> Box<dyn Element>,

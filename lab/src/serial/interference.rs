@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
-/// What is to be known of the noise.
+/// Description of the noise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InterferenceModel {
     /// Characters of a burst.
@@ -101,7 +101,7 @@ pub struct Interference {
     place: Option<u64>,
     /// Where in its burst that is.
     index: u64,
-    /// The burst that goes on, or the last one, ends here.
+    /// The burst that continues, or the last one, ends here.
     loud_until: u64,
     /// When the last character of the harmed direction came.
     last: Option<u64>,

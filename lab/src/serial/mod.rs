@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A line is described by a text, the same that `wst line` takes: `9600,delay=250ms,burst=8@2s`.
-//! The first word is the rate in bit/s (0: no time at all; `1200/75`: another rate from B to A).
-//! The others, in any order:
+//! The first parameter is the rate in bit/s (0: no time at all; `1200/75`: another rate from B to A). The
+//! others, in any order:
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `delay=250ms` | from left to arrived | 0 |
 //! | `bits=10` | line bits per character, 9 to 12 | 10 |
@@ -24,7 +24,7 @@
 //! | `half=80ms` | half duplex; time to turn the line around | full duplex |
 //! | `echo` | end B sends back what arrives there | no |
 //! | `buffer=64` | characters that the sending side takes ahead | 64 |
-//! | `seed=7` | where all chance comes from | 1 |
+//! | `seed=7` | random seed | 1 |
 //!
 //! Times are `s`, `ms`, `us` or `ns`. A bit error in a start or stop bit is a framing error: the
 //! character arrives as a zero, as terminal drivers have it [termios(3)].
@@ -32,8 +32,8 @@
 //! Half duplex: the line turns around when the last character of one direction has arrived and the
 //! other has something waiting. A direction that never pauses keeps the line.
 //!
-//! Not here: flow control (RTS/CTS, XON/XOFF; see [`flow`]), modems (see [`crate::modem`]), and
-//! noise that makes characters out of nothing (see [`interference`]).
+//! Not modelled here: flow control (RTS/CTS, XON/XOFF; see [`flow`]), modems (see [`crate::modem`]), and noise
+//! that produces characters (see [`interference`]).
 
 pub mod flow;
 pub mod interference;
@@ -61,19 +61,19 @@ const UNDER_WAY_MAX: usize = 1 << 20;
 pub struct Serial {
     model: LineModel,
     /// By the end at which they begin.
-    ways: [Way; 2],
-    /// Who has the wire of a half duplex line.
+    ways: [DirectionState; 2],
+    /// Which end has the wire of a half duplex line.
     owner: Option<End>,
-    /// The latest time that was told.
+    /// The latest time seen.
     now: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Way {
+struct DirectionState {
     time: CharTime,
     leaving: Timeline,
     arriving: Timeline,
-    /// What is under way.
+    /// Characters in transit.
     bytes: VecDeque<u8>,
     /// Index of the first of them since the line was made.
     first: u64,
@@ -82,7 +82,7 @@ struct Way {
     marks: VecDeque<(u64, Fate)>,
     /// A duplicate that did not fit into the taker's buffer.
     again: Option<u8>,
-    /// Characters taken, but the wire is not ours yet; and since when they wait.
+    /// Characters accepted, but the wire is not ours yet; and since when they wait.
     waiting: u64,
     waiting_since: u64,
     /// The last offer was cut short by the buffer.
@@ -90,7 +90,7 @@ struct Way {
     usage: Usage,
 }
 
-impl Way {
+impl DirectionState {
     fn new(model: &LineModel, name: &str, end: End) -> Self {
         let rate_bps = model.rate_from(end);
         let time = CharTime::new(rate_bps, model.bits);
@@ -238,7 +238,7 @@ impl Serial {
     pub fn named(model: &LineModel, name: &str) -> Self {
         Self {
             model: model.clone(),
-            ways: End::BOTH.map(|end| Way::new(model, name, end)),
+            ways: End::BOTH.map(|end| DirectionState::new(model, name, end)),
             owner: None,
             now: 0,
         }
@@ -291,7 +291,7 @@ impl Serial {
             let other = &self.ways[end.other().index()];
             let ours = match self.owner {
                 None => true,
-                // One that has fallen silent while the other waits has given the wire away.
+                // One that has fallen silent while the other waits has released the wire.
                 Some(owner) => {
                     let talking = self.ways[end.index()].leaving.free_at() >= self.now;
                     owner == end && (other.waiting == 0 || talking)

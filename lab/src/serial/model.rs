@@ -1,4 +1,4 @@
-//! What is to be known of a serial line.
+//! Description of a serial line.
 
 use crate::element::End;
 use wetstring_proto::Duration;
@@ -82,7 +82,7 @@ impl Parity {
     }
 }
 
-/// Noise bursts: `len` characters in a row are damaged, again and again.
+/// Noise bursts: `len` characters in a row are damaged, periodically.
 ///
 /// The distance between two bursts is counted in characters that the line carries, one direction
 /// at a time; the time in between, when the line is idle, does not count. So the same characters
@@ -124,7 +124,7 @@ impl Direction {
     }
 }
 
-/// A serial line, described. Reads and writes itself as text; see the [module](super).
+/// Description of a serial line. Has a text form; see the [module](super).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineModel {
     /// Bit/s; 0 for a line that takes no time.
@@ -139,7 +139,7 @@ pub struct LineModel {
     pub buffer_bytes: usize,
     /// The eighth bit does not get through.
     pub seven_bit: bool,
-    /// What stands in the eighth bit instead. Anything but `None` implies seven data bits.
+    /// The eighth bit, if it is no data. Anything but `None` implies seven data bits.
     pub parity: Parity,
     /// Chance that a line bit is inverted.
     pub bit_errors: Probability,
@@ -155,7 +155,7 @@ pub struct LineModel {
     pub half_duplex: Option<Duration>,
     /// End B sends back what arrives there, as a host with echo does.
     pub echo: bool,
-    /// All chance comes from it.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -199,7 +199,7 @@ impl LineModel {
         }
     }
 
-    /// The time that so many characters from `end` take on the line, delay not included; the
+    /// The time that this many characters from `end` take on the line, delay not included; the
     /// limit against which a transfer is measured.
     pub fn time_of(&self, end: End, characters: u64) -> Duration {
         let rate = u128::from(self.rate_from(end));
@@ -208,12 +208,12 @@ impl LineModel {
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// Whether the eighth bit of a character can be seen at the other end, as data or as parity.
+    /// Whether the eighth bit of a character can be seen at the peer, as data or as parity.
     pub const fn shows_bit_8(&self) -> bool {
         !self.seven_bit || !matches!(self.parity, Parity::None | Parity::Space)
     }
 
-    /// A character as the line's sending side puts it on the line.
+    /// A character as the sender's end puts it on the line.
     pub(crate) const fn dress(&self, byte: u8) -> u8 {
         let seven = byte & 0x7f;
         let odd = seven.count_ones() % 2 == 1;

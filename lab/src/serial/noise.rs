@@ -1,7 +1,7 @@
-//! What a bad line does to characters.
+//! Faults of a noisy line.
 //!
-//! Every fault is a distance to the next one, counted in line bits or in characters, from the
-//! direction's own random streams. So the same characters suffer whatever the writes were.
+//! Every fault is a distance to the next one, counted in line bits or in characters, from the direction's own
+//! random streams. So the same characters are hit whatever the writes were.
 
 use super::model::{Burst, LineModel, Period, Probability};
 use crate::random::Random;
@@ -57,7 +57,7 @@ impl Distance {
     }
 }
 
-/// Bursts: so many characters in a row, again and again.
+/// Bursts: this many characters in a row, periodically.
 #[derive(Clone, Debug)]
 struct Bursts {
     len: u64,
@@ -123,7 +123,7 @@ impl Bursts {
     }
 }
 
-/// What happened to a character, for the trace and the counters.
+/// What happened to a character, for the trace and the statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     BitError,

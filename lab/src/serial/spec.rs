@@ -12,7 +12,7 @@ pub struct BadLine {
     pub key: String,
     /// What it takes.
     pub expected: &'static str,
-    /// What came instead.
+    /// The given text.
     pub got: String,
 }
 
@@ -70,7 +70,7 @@ fn set(model: &mut LineModel, key: &str, value: &str, word: &str) -> Result<(), 
         "bits" => {
             model.bits = number(key, value, "9 to 12 line bits per character", 9, 12)? as u32;
         }
-        "7bit" => model.seven_bit = flag("the word alone")?,
+        "7bit" => model.seven_bit = flag("a flag without a value")?,
         "parity" => {
             model.parity = match value {
                 "none" => Parity::None,
@@ -95,7 +95,7 @@ fn set(model: &mut LineModel, key: &str, value: &str, word: &str) -> Result<(), 
             };
         }
         "half" => model.half_duplex = Some(time(key, value)?),
-        "echo" => model.echo = flag("the word alone")?,
+        "echo" => model.echo = flag("a flag without a value")?,
         "buffer" => {
             let len = number(key, value, "1 to 1048576 characters", 1, 1 << 20)?;
             model.buffer_bytes = len as usize;
@@ -171,7 +171,7 @@ pub(crate) fn decimal(text: &str) -> Option<(u64, u32)> {
     Some((value, fraction.len() as u32))
 }
 
-/// Reads a time such as `250ms`, for the word of this key.
+/// Parses a time such as `250ms`, for this key.
 pub(crate) fn time(key: &str, value: &str) -> Result<Duration, BadLine> {
     let units = [("ms", 1_000_000u64), ("us", 1_000), ("ns", 1), ("s", 1_000_000_000)];
     let split = units.iter().find_map(|(name, unit)| Some((value.strip_suffix(name)?, *unit)));

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub(crate) struct CharTime {
     /// Whole nanoseconds.
     whole: u64,
-    /// And so many `rate`-ths of a nanosecond.
+    /// And this many `rate`-ths of a nanosecond.
     part: u64,
     /// Bits per second; 0 means no time at all.
     rate: u64,

@@ -1,8 +1,8 @@
-//! What the bytes of a SLIP line were: data of a file, headers, acknowledgements, typing.
+//! The composition of a SLIP line's bytes: file data, headers, acknowledgements, interactive traffic.
 //!
-//! Each packet that comes out is written down with the bytes of the line that it took, its ENDs and
-//! escapes with it. At the end of a run the numbers are told to the trace as `slip`, with `_fwd` for the
-//! direction from A and `_rev` for the other; an account of the time is made from them:
+//! Each delivered packet is recorded with the line bytes that it took, including ENDs and escapes. At the end
+//! of a run the numbers are written to the trace as `slip`, with `_fwd` for the direction from A and `_rev` for
+//! the other; an account of the time is made from them:
 //!
 //! | counter | bytes of the line |
 //! |---|---|
@@ -20,7 +20,7 @@
 
 use wetstring_proto::slip::packet::protocol;
 
-/// The port of TELNET: what a person types, and its echo.
+/// The port of TELNET: interactive traffic and its echo.
 pub const TELNET: u16 = 23;
 
 /// The names of one direction's counters, in the order of [`Ledger::counters`].
@@ -36,17 +36,17 @@ pub const REV: Names =
 /// The bytes of one direction of a line. Counters only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
-    /// All that the line took; what never came out as a packet is in no other counter.
+    /// All bytes that the line accepted; those that never formed a packet are in no other counter.
     pub line_bytes: u64,
     /// Data of TCP, without typing.
     pub data_bytes: u64,
-    /// What was around that data: headers, frames, escapes.
+    /// Overhead of that data: headers, frames, escapes.
     pub head_bytes: u64,
     /// Packets of TCP without data, without those of typing.
     pub ack_bytes: u64,
     /// How many there were.
     pub acks: u64,
-    /// Typing: packets with it, and acknowledgements of it.
+    /// Interactive traffic: its packets and their acknowledgements.
     pub typed_bytes: u64,
     /// Packets that are no TCP.
     pub other_bytes: u64,
@@ -62,13 +62,13 @@ fn tcp(packet: &[u8]) -> Option<([u16; 2], usize)> {
     Some(([port(0), port(2)], body.len().saturating_sub(usize::from(body[12] >> 4) * 4)))
 }
 
-/// Whether this packet belongs to what a person types.
+/// Whether this packet is interactive traffic.
 pub(super) fn is_typing(packet: &[u8]) -> bool {
     tcp(packet).is_some_and(|(ports, _)| ports.contains(&TELNET))
 }
 
 impl Ledger {
-    /// A packet came out, which took so many bytes of the line.
+    /// A packet came out, which took this many bytes of the line.
     pub(super) fn add(&mut self, packet: &[u8], line_bytes: usize) {
         let line = line_bytes as u64;
         match tcp(packet) {

@@ -13,20 +13,21 @@
 //! udp over slip:plain over 9600,delay=30ms then modem:line=9600
 //! ```
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `plain`, `vj`, `eleven` | headers as they are [RFC 1055], compressed [RFC 1144], or by the scheme of eleven bytes ([`wetstring_proto::slip::differential`]) | `vj` |
 //! | `mtu=296` | bytes of the longest packet; longer ones are dropped, 68 to 1500 | 296 |
-//! | `priority`, `fifo` | what is urgent goes first, or all in the order in which it comes | `priority` |
+//! | `priority`, `fifo` | interactive traffic is prioritized, or all in order of arrival | `priority` |
 //! | `queue=9472` | bytes of packets that may wait at each end | 32 of the longest |
 //! | `slots=16` | connections whose headers are kept, 3 to 16 (of `vj` 256) | 16 |
 //! | `rate=19200` | bit/s by which the end keeps the port's buffer short; `off`: it gives the port all that it takes | that of the port |
 //! | `seed=1` | chance of the line, where it names none of its own | the scenario's |
 //!
-//! The hosts number their packets one after the other, as BSD and KA9Q did (smoltcp, which makes them,
-//! leaves the identification 0, and that would cost three bytes in each compressed header).
+//! The hosts number their packets consecutively, as BSD and KA9Q did (smoltcp, which builds them, leaves the
+//! identification 0, and that would cost three bytes in each compressed header).
 //!
-//! [`session`] runs a file and a person who types over one such line; [`ledger`] has what the line's bytes
+//! [`session`] runs a file and interactive traffic over one such line; [`ledger`] has the composition of the
+//! line's bytes. docs/decisions/063 lists the assumptions.
 //! were. docs/decisions/063 says what is assumed.
 
 pub mod ledger;
@@ -57,11 +58,11 @@ struct Side {
     refused: bool,
     /// The number of the next packet.
     number: u16,
-    /// Packets that have come and that nobody has taken, and when.
+    /// Packets received that were not taken yet, and when.
     came: VecDeque<(Instant, Vec<u8>)>,
     /// Bytes of the line since the last packet.
     since_packet: usize,
-    /// What came from the other end.
+    /// Output of the peer.
     ledger: Ledger,
     taken_bytes: u64,
     given_bytes: u64,
@@ -106,13 +107,13 @@ impl SlipLine {
         Self { line, sides: rates_bps.map(side) }
     }
 
-    /// What the bytes of the line from this end were, as far as they have come out at the other.
+    /// The composition of the bytes from this end, as far as they have arrived at the other.
     pub fn ledger(&self, from: End) -> Ledger {
         let all = self.sides[from.index()].link.stats().line_bytes;
         Ledger { line_bytes: all, ..self.sides[from.other().index()].ledger }
     }
 
-    /// What the engine at this end has counted.
+    /// Statistics of the engine at this end.
     pub fn link_stats(&self, end: End) -> LinkStats {
         *self.sides[end.index()].link.stats()
     }
@@ -137,7 +138,7 @@ impl SlipLine {
         }
     }
 
-    /// Takes what has come out of the line.
+    /// Takes what has arrived out of the line.
     fn receive(&mut self, cx: &mut Cx<'_>, end: End) -> bool {
         let side = &mut self.sides[end.index()];
         let mut piece = [0; PIECE];
@@ -210,7 +211,7 @@ fn number(packet: &mut [u8], number: u16) {
 }
 
 impl Element for SlipLine {
-    /// Takes every packet; one that is too long, or that finds no room in the queue, is dropped.
+    /// Accepts every packet; one that is too long, or that finds the queue full, is dropped.
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
         self.advance(cx);
         let side = &mut self.sides[end.index()];

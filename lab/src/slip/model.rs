@@ -1,13 +1,13 @@
 //! A SLIP line, described.
 
 use crate::element::End;
-use crate::net::words::{BadNet, Word, words};
+use crate::net::parse::{BadNet, Param, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::slip::mtu::{CUSTOMARY_MTU, SHORTEST_MTU};
 use wetstring_proto::slip::{Compression, Config, QueueConfig, Rate, differential, table};
 
-/// What is done with headers.
+/// Header compression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Headers {
     /// Nothing: 40 bytes of TCP and IP [RFC 1055].
@@ -44,7 +44,7 @@ impl Headers {
     pub const fn least_bytes(self) -> u64 {
         match self {
             Self::Plain => 41,
-            // Mask, checksum; what follows from the packet before is not said.
+            // Mask, checksum; values predicted from the previous packet are not sent.
             Self::Vj => 4,
             // Slot and mask; numbers of packet and sequence, checksum.
             Self::Eleven => 11,
@@ -66,7 +66,7 @@ enum Pace {
 /// A SLIP line and what carries its bytes. Reads and writes itself as text; see the [module](super).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlipModel {
-    /// What is done with headers.
+    /// Header compression.
     pub headers: Headers,
     /// Bytes of the longest packet.
     pub mtu: u16,
@@ -103,7 +103,7 @@ impl SlipModel {
         }
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         if let Some(headers) = Headers::ALL.into_iter().find(|of| of.as_str() == word.key) {
             word.flag()?;
             self.headers = headers;
@@ -125,7 +125,7 @@ impl SlipModel {
         Ok(())
     }
 
-    /// What the engines are told, at a port of this rate.
+    /// The engines' configuration, at a port of this rate.
     pub(super) fn config(&self, port_bps: u64) -> Config {
         let usual = Config::new(self.mtu);
         let bps = match self.pace {
@@ -202,7 +202,7 @@ impl fmt::Display for SlipModel {
     }
 }
 
-/// Which end a word such as `sender` names.
+/// The end named by a word such as `sender`.
 pub(super) fn end_of(word: &str) -> Option<End> {
     match word {
         "sender" => Some(End::A),

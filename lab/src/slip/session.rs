@@ -1,4 +1,4 @@
-//! A file over TCP over a SLIP line, and a person who types over the same line meanwhile.
+//! A file over TCP over a SLIP line, with interactive traffic over the same line.
 //!
 //! The file goes from A to B on a connection of its own (FTP's data connection, port 20); keys and echoes go
 //! on another (TELNET, port 23) between the same hosts. Each connection pays the hosts' costs with a
@@ -14,7 +14,7 @@ use crate::trace::Recorder;
 use crate::window::{Meter, Window};
 use wetstring_proto::{Cx, Duration, Instant, Trace, TraceEvent};
 
-/// A file, a line, and perhaps somebody who types.
+/// A file, a line, and optional interactive traffic.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The line.
@@ -31,16 +31,16 @@ pub struct Session {
     pub time_limit: Duration,
     /// When to measure; the run ends with it.
     pub window: Option<Window>,
-    /// Chance of the person.
+    /// Chance of the user.
     pub seed: u64,
 }
 
-/// What came of a session.
+/// The result of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionReport {
     /// The file.
     pub bulk: BulkReport,
-    /// The person, if there was one.
+    /// The user, if there was one.
     pub echoes: Option<EchoTimes>,
     /// What the bytes of the line were, from A and from B.
     pub ledgers: [Ledger; 2],
@@ -52,7 +52,7 @@ pub struct SessionReport {
 const CHUNK: usize = 1 << 12;
 /// FTP's data connection.
 const FTP_DATA: u16 = 20;
-/// So many turns at one moment without the time going on are too many.
+/// Livelock limit: turns at one time.
 const TURNS_AT_ONE_TIME: u32 = 100_000;
 
 struct Run<'a> {
@@ -66,7 +66,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// All that happens at one time; false if a wrong byte came or the time does not go on.
+    /// Everything that happens at one time; false if a wrong byte was received or virtual time does not
+    /// advance.
     fn turn(&mut self, now: Instant, recorder: &mut Recorder) -> bool {
         for _ in 0..TURNS_AT_ONE_TIME {
             let Some(mut moved) = self.exchange(&mut Cx { now, trace: &mut recorder.of("line") })
@@ -76,7 +77,7 @@ impl Run<'_> {
             if let Some((connection, typist)) = &mut self.typed {
                 let mut heard = Vec::new();
                 let cx = &mut Cx { now, trace: &mut recorder.of("line") };
-                // What the file's connection did to the line may have changed when it gives what.
+                // The file's connection may have changed the line when it delivers data.
                 connection.look_again();
                 moved |= typist.turn(cx, connection, |ns| heard.push(ns));
                 for ns in heard {
@@ -115,7 +116,7 @@ impl Run<'_> {
 }
 
 impl Session {
-    /// Runs it. What the line's bytes were is told to the trace at the end.
+    /// Runs it. The composition of the line's bytes is written to the trace at the end.
     pub fn run(&self, recorder: &mut Recorder) -> SessionReport {
         let [file, typed] = Wire::both(self.slip.build());
         let line = file.again();

@@ -1,28 +1,28 @@
-//! A person who types while a file moves, and how long each character's echo takes.
+//! A user who types while a file is transferred, and the echo delay of each character.
 //!
 //! ```text
-//! person -> key -> [TCP, port 23] -> line -> far host, which says it again
-//! person <- echo <- [TCP, port 23] <- line <-
+//! user -> key -> [TCP, port 23] -> line -> far host, which echoes it
+//! user <- echo <- [TCP, port 23] <- line <-
 //! ```
 //!
-//! One character at a time, `every` so long on average: each gap is between half and one and a half of it,
-//! by chance, so that keys fall on every moment of what else goes on. The person does not wait for the
-//! echo. The far host echoes at once what it reads; its `read` and `write` cost what its machine says.
+//! One character at a time, with mean interval `every`: each interval is between half and one and a half of it,
+//! randomly, so that keys are not in step with other traffic. The user does not wait for the echo. The far host
+//! echoes at once; its `read` and `write` have the costs of its host.
 
 use super::model::end_of;
 use crate::element::{Element, End};
-use crate::net::words;
+use crate::net::parse;
 use crate::random::Random;
 use crate::tcp::Tcp;
 use std::collections::VecDeque;
 use wetstring_proto::{Cx, Duration, Instant};
 
-/// How somebody types.
+/// Parameters of the typing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TypingModel {
     /// Mean time from key to key.
     pub every: Duration,
-    /// At which end the person sits.
+    /// The end of the user.
     pub from: End,
 }
 
@@ -31,9 +31,9 @@ impl TypingModel {
     ///
     /// # Errors
     ///
-    /// What was expected, and what came.
+    /// What was expected, and what was given.
     pub fn of(every: &str, from: &str) -> Result<Self, String> {
-        let time = words::time(every).filter(|time| *time >= Duration::from_millis(10));
+        let time = parse::time(every).filter(|time| *time >= Duration::from_millis(10));
         let every = time.ok_or_else(|| {
             format!("expected every = a time from 10ms such as \"1s\", got {every}")
         })?;
@@ -48,17 +48,17 @@ impl TypingModel {
 pub struct EchoTimes {
     /// Keys.
     pub keys: u64,
-    /// Of these, those whose echo came before the end.
+    /// Of these, those echoed before the end.
     pub echoed: u64,
-    /// Half of the echoes were as fast, in nanoseconds.
+    /// Median, in nanoseconds.
     pub median_ns: u64,
-    /// Nine of ten were.
+    /// 90th percentile.
     pub p90_ns: u64,
-    /// The slowest.
+    /// Maximum.
     pub longest_ns: u64,
 }
 
-/// The person, and the program at the far end.
+/// The user, and the program at the far end.
 pub(super) struct Typist {
     model: TypingModel,
     random: Random,
@@ -72,7 +72,7 @@ pub(super) struct Typist {
     times: Vec<u64>,
 }
 
-/// What is typed.
+/// The typed characters.
 const KEY: u8 = b'x';
 
 impl Typist {
@@ -91,12 +91,12 @@ impl Typist {
         }
     }
 
-    /// When the next key is hit.
+    /// When the next key is pressed.
     pub(super) fn next(&self) -> Instant {
         self.next_key
     }
 
-    /// Keys and echoes of this time; whether anything moved. `heard` is told how long each echo took.
+    /// Processes keys and echoes at this time; returns whether anything moved. `heard` gets each echo delay.
     pub(super) fn turn(
         &mut self,
         cx: &mut Cx<'_>,
@@ -135,14 +135,14 @@ impl Typist {
         }
     }
 
-    /// What came of it.
+    /// The result.
     pub(super) fn times(&self) -> EchoTimes {
         EchoTimes::of(self.keys, self.times.clone())
     }
 }
 
 impl EchoTimes {
-    /// Of so many keys, of which the echoes that came took so many nanoseconds.
+    /// From the number of keys and the echo delays in nanoseconds.
     pub(crate) fn of(keys: u64, mut times: Vec<u64>) -> Self {
         times.sort_unstable();
         let at = |percent: usize| {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use wetstring_proto::{Cx, Instant};
 
-/// The line, and what came out of it for each connection and has not been taken.
+/// The line, and its output per connection that was not taken yet.
 struct Shared {
     line: SlipLine,
     /// By connection (0: the file, 1: typing), then by end.
@@ -17,7 +17,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Sorts what comes out of the line by now, by its ports.
+    /// Distributes the line's output up to now, by its ports.
     fn sort(&mut self, cx: &mut Cx<'_>, end: End) {
         loop {
             let len = self.line.emit(cx, end, &mut self.into);

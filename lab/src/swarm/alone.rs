@@ -1,10 +1,10 @@
-//! What a check lets through by itself: the measure of a protocol that compares no digest of whole files.
+//! Undetected errors of a check alone: the measure for a protocol that compares no digest of whole files.
 //!
 //! A swarm of a million noisy transfers must find damaged files that XMODEM's 8-bit sum, UUCP's sum or a CRC of
-//! 16 bits did not see; how many is a matter of the check and of the noise, not of our engines. Here the blocks of
-//! the very files of a seed go over the very line of that seed with nothing but their check, each again until it
-//! passes. How many of these seeds end with a wrong file is what the check alone lets through, and the engines may be
-//! fooled no more often ([`most`]).
+//! 16 bits did not detect; how many depends on the check and on the noise, not on our engines. Here the blocks
+//! of a seed's files go over that seed's line with nothing but their check, each repeated until it passes. The
+//! number of seeds that end with a wrong file is the check's own rate, and the engines may be fooled no more
+//! often ([`most`]).
 
 use crate::element::{Element as _, End};
 use crate::random::Random;
@@ -13,10 +13,10 @@ use crate::store::MemoryFile;
 use wetstring_proto::registry::WeakCheck;
 use wetstring_proto::{Cx, Duration, Instant, NoTrace, xymodem};
 
-/// How often a block is sent before it is given up.
+/// Maximum transmissions of a block.
 const TRIES: usize = 10;
 
-/// Whether a file of this seed would be taken whole and wrong, if there were only this check.
+/// Whether a file of this seed would be accepted wrong, if there were only this check.
 pub fn is_fooled(check: &WeakCheck, seed: u64, line: &LineModel, files: &[MemoryFile]) -> bool {
     let line =
         LineModel { delay: Duration::ZERO, half_duplex: None, buffer_bytes: 4096, ..line.clone() };
@@ -74,8 +74,9 @@ impl Wire {
     }
 }
 
-/// How many fooled seeds are compatible with so many that the check alone lets through in as many seeds: beyond it,
-/// that the engines are no worse than their check has less than 2.5 % (the upper end of a range of 95 %).
+/// How many fooled seeds are consistent with `alone` of as many seeds for the check alone: above it, the
+/// probability that the engines are no worse than their check is below 2.5 % (the upper end of a 95 %
+/// interval).
 ///
 /// Both are counts of rare events at one rate, so that each of the `alone + n` is the engines' with a chance of a half.
 pub fn most(alone: u64) -> u64 {

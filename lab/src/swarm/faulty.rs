@@ -1,21 +1,21 @@
-//! Faults of a network of datagrams that the network itself does not have: damage, silence and death.
+//! Faults of a datagram network that the network model does not have: damage, outage and death.
 
 use crate::element::{Element, End};
 use crate::random::Random;
 use wetstring_proto::{Cx, Duration, Instant};
 
-/// What is done to the datagrams of an element.
+/// Faults of an element's datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Faults {
     /// Datagrams in 10,000 that have a wrong byte.
     pub(super) damage: u64,
-    /// From when to when nothing comes through, in either direction.
+    /// When nothing passes, in either direction: from, to.
     pub(super) silence: Option<(Duration, Duration)>,
-    /// From when on nothing ever comes through again.
+    /// When everything ends permanently.
     pub(super) death: Option<Duration>,
 }
 
-/// An element whose datagrams suffer so.
+/// An element whose datagrams have these faults.
 pub(super) struct Faulty<'a> {
     inner: &'a mut dyn Element,
     faults: Faults,
@@ -55,7 +55,7 @@ impl Element for Faulty<'_> {
     crate::forward_element!(inner);
 
     fn calm(&mut self) {
-        // Who is dead stays dead.
+        // Dead permanently.
         self.faults = Faults { death: self.faults.death, ..Faults::default() };
         self.inner.calm();
     }

@@ -1,5 +1,5 @@
-//! Everything that the swarm tries: the protocols of serial lines, and those of datagrams and of the
-//! ARPANET's hosts, each with a run of its own.
+//! Everything that the swarm tests: the protocols of serial lines, and those of datagrams and of the ARPANET's
+//! hosts, each with its own kind of run.
 
 use super::alone::{is_fooled, most};
 use super::{Failed, Fault, Run, Swarm, ncp, netblt, slip};
@@ -7,7 +7,7 @@ use crate::scenario::Protocol;
 use crate::trace::Recorder;
 use wetstring_proto::registry::WeakCheck;
 
-/// What a seed is tried on.
+/// What a seed tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A protocol of serial lines.
@@ -54,8 +54,8 @@ impl Kind {
         }
     }
 
-    /// The normalised digest of one seed (see [`crate::digest`]): what went over the wire and when, how each
-    /// end came out, and what the swarm says of the run.
+    /// The normalised digest of one seed (see [`crate::digest`]): the bytes on the wire and their times, the
+    /// outcome of each end, and the result of the run.
     pub fn digest(self, seed: u64) -> u64 {
         let mut recorder = Recorder::off();
         let ran = self.one(seed, &mut recorder);
@@ -96,7 +96,7 @@ impl Kind {
         is_fooled(&check, seed, &line, &files)
     }
 
-    /// How many of so many seeds may be fooled, if `alone` of them are where there is nothing but the check.
+    /// The maximum of fooled seeds, if `alone` of them are fooled by the check alone.
     pub fn may_be_fooled(self, seeds: u64, alone: u64) -> u64 {
         match (self, self.weak_check()) {
             (_, Some(_)) => most(alone),

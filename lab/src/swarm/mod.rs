@@ -1,15 +1,14 @@
-//! The swarm: many runs, each made by a seed, that try to break a protocol.
+//! The swarm: many runs, each from a seed, that try to break a protocol.
 //!
 //! A seed picks the files, the line and its faults here, and the engines and their settings in a
 //! closure of the protocol; those of our protocols are in [`protocols`]. Then two things are checked.
 //!
-//! * **Safety**, whatever happens: nobody reports success unless the receiver's files equal the
-//!   source, the store is written in order, no engine panics, none keeps the time from going on,
-//!   and the number of events is bounded.
-//! * **Liveness**: at some moment the faults stop; from then on the run must come to an end, well
-//!   or with a clear failure.
+//! * **Safety**, in any case: no end reports success unless the receiver's files equal the source, the store is
+//!   written in order, no engine panics, virtual time advances, and the number of events is bounded.
+//! * **Liveness**: at some time the faults stop; from then on the run must come to an end, successfully or with
+//!   a clear failure.
 //!
-//! A seed that fails is shown with all it picked and with the command that runs it again.
+//! A seed that fails is reported with everything it picked and with the command that replays it.
 
 pub mod alone;
 mod faulty;
@@ -41,7 +40,7 @@ pub struct Ends {
     pub sender: Box<dyn Engine>,
     /// At end B.
     pub receiver: Box<dyn Engine>,
-    /// The settings that were picked, in words.
+    /// Text description of the picked settings.
     pub description: String,
 }
 
@@ -78,7 +77,7 @@ impl fmt::Debug for Swarm<'_> {
     }
 }
 
-/// What a run did that it must not do.
+/// A violation in a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// A success was reported, but the receiver's files are not those of the sender.
@@ -88,8 +87,8 @@ pub enum Fault {
     Fooled(String),
     /// The receiver wrote its file backwards or with a hole.
     BrokenStore,
-    /// On a line that damages nothing a file is missing that nobody refused or gave up, and both
-    /// ends call it a success.
+    /// On a line without damage a file is missing that was neither refused nor cancelled, and both ends report
+    /// success.
     Lost(String),
     /// An engine panicked, and said this.
     Panic(String),
@@ -103,7 +102,7 @@ impl fmt::Display for Fault {
             Self::FalseSuccess(what) => write!(f, "false success: {what}"),
             Self::Fooled(what) => write!(f, "fooled, and no digest was compared: {what}"),
             Self::BrokenStore => f.write_str("the receiver wrote its file out of order"),
-            Self::Lost(what) => write!(f, "lost without a word: {what}"),
+            Self::Lost(what) => write!(f, "lost silently: {what}"),
             Self::Panic(what) => write!(f, "panic: {what}"),
             Self::NoEnd(stop) => write!(f, "no end: {stop}"),
         }
@@ -133,25 +132,25 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// What became of a swarm in which no seed failed.
+/// The result of a swarm without failures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Runs.
     pub runs: u64,
-    /// Of those, how many ended in good order on both sides.
+    /// Of those, how many ended well on both sides.
     pub done: u64,
     /// Of those, how many ended with a clear failure on either side.
     pub failed: u64,
     /// Damaged, lost and duplicated bytes of all runs.
     pub hits: u64,
-    /// Packets that were sent again, in all runs.
+    /// Packets retransmitted, in all runs.
     pub retransmissions: u64,
     /// Events of all runs.
     pub events: u64,
 }
 
 impl Tally {
-    /// Counts a run in which nothing was wrong.
+    /// Counts a run without a violation.
     pub fn add(&mut self, run: &Run) {
         self.runs += 1;
         self.done += u64::from(run.done);
@@ -162,7 +161,7 @@ impl Tally {
     }
 }
 
-/// A run in which nothing was wrong.
+/// A run without a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Run {
     /// It ended in good order on both sides.
@@ -195,7 +194,7 @@ impl From<&PairReport> for Run {
 }
 
 impl<'a> Swarm<'a> {
-    /// A swarm of what `build` makes of a seed's random stream and of the line that was picked.
+    /// A swarm of the engines that `build` makes from a seed's random stream and the picked line.
     ///
     /// `replay` is the command that runs one seed again, with `{seed}` in the place of the seed.
     pub fn new(build: &'a dyn Fn(&mut Random, &LineModel) -> Ends, replay: &'a str) -> Self {
@@ -248,14 +247,14 @@ impl<'a> Swarm<'a> {
         self
     }
 
-    /// Picks what the persons do, and when, in this way.
+    /// Picks what the users do, and when, in this way.
     #[must_use]
     pub fn acts(mut self, acts: &'a dyn Fn(&mut Random) -> Vec<(Duration, Act)>) -> Self {
         self.acts = acts;
         self
     }
 
-    /// Picks among ports that hold so many bytes.
+    /// Picks among ports that hold this many bytes.
     #[must_use]
     pub fn ports(mut self, bytes: &'a [usize]) -> Self {
         self.ports = bytes;
@@ -292,7 +291,7 @@ impl<'a> Swarm<'a> {
         self
     }
 
-    /// A run must end within so many events.
+    /// Limit of a run's events.
     #[must_use]
     pub fn event_limit(mut self, limit: u64) -> Self {
         self.event_limit = limit;
@@ -366,8 +365,8 @@ impl<'a> Swarm<'a> {
         }
     }
 
-    /// Puts the blame on the protocol where the line has shown that it is, and else on the engines: a check can miss
-    /// only damage, and a sender is fooled by an answer only if it heard one that the receiver has not given.
+    /// Blames the protocol where the run has shown that, else the engines: only damage can pass a check, and a
+    /// sender is fooled by an answer only if it received one that the receiver has not sent.
     fn blamed(&self, fault: Fault, seed: u64, report: &PairReport, sink: &MemorySink) -> Fault {
         match fault {
             Fault::Fooled(what) if Run::from(report).hits == 0 => Fault::FalseSuccess(what),
@@ -521,7 +520,7 @@ fn is_of_the_sender(report: &PairReport, sink: &MemorySink) -> bool {
     receiver.outcome != Some(Outcome::Done) && receiver.files_done <= sink.complete().count() as u64
 }
 
-/// Somebody wants no more files: those that are left are never spoken of.
+/// A user wants no more files: the remaining ones are never mentioned.
 fn ends_batch(acts: &[(Duration, Act)]) -> bool {
     acts.iter().any(|(_, act)| matches!(act, Act::Command(_, Command::CancelBatch)))
 }

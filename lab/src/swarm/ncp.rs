@@ -1,9 +1,9 @@
-//! The ARPANET's hosts in the swarm: files by FTP between two NCPs, over IMPs that do what IMPs may do.
+//! The ARPANET's hosts in the swarm: files by FTP between two NCPs, over misbehaving IMPs.
 //!
-//! The subnet is that of [`crate::imp`], with damage on its lines. Before it stands an IMP that does not take
-//! every message (it says so: incomplete), says that the destination is dead, loses a RFNM or says it twice.
-//! Without the last three every file must arrive; with them a transfer may fail, clearly, for the hosts'
-//! protocol has no second try for what was lost without a word.
+//! The subnet is that of [`crate::imp`], with damage on its lines. Before it is an IMP that refuses some
+//! messages (incomplete), reports the destination dead, loses a RFNM or duplicates it. Without the last three
+//! every file must arrive; with them a transfer may fail, clearly, because the hosts' protocol does not
+//! retransmit what was lost silently.
 
 use super::{Failed, Fault, Run, words};
 use crate::digest::Tap;
@@ -28,21 +28,21 @@ const REPLAY: &str = "wst lab swarm --protocol ncp --seed {seed} --trace FILE";
 const FAULTS_LAST: Duration = Duration::from_secs(120);
 const TIME_LIMIT: Duration = Duration::from_secs(20_000);
 
-/// What an IMP does to messages, each with so many in 10,000.
+/// Faults of an IMP, per 10,000 messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Manners {
-    /// It does not take it, and says why.
+struct Faults {
+    /// It refuses the message: incomplete.
     incomplete: u64,
-    /// It says that the destination is dead.
+    /// It reports the destination dead.
     dead: u64,
     /// The RFNM is lost.
     lost: u64,
-    /// The RFNM comes twice.
+    /// The RFNM is duplicated.
     twice: u64,
 }
 
-impl Manners {
-    /// Whether hosts can make good all that it does.
+impl Faults {
+    /// Whether hosts can recover from all of it.
     fn is_mild(self) -> bool {
         self.dead + self.lost + self.twice == 0
     }
@@ -51,9 +51,9 @@ impl Manners {
 /// A subnet with such IMPs.
 struct Unruly {
     subnet: Subnet,
-    manners: Manners,
+    faults: Faults,
     random: Random,
-    /// What the IMP says to the host at each end.
+    /// The IMP's messages to the host at each end.
     says: [VecDeque<Vec<u8>>; 2],
     /// The message that the host at each end offers was spared: it may be offered many times until it is taken.
     spared: [bool; 2],
@@ -76,10 +76,10 @@ impl Element for Unruly {
             self.spared[end.index()] &= taken == 0;
             return taken;
         };
-        let answer = if self.falls(self.manners.incomplete) {
+        let answer = if self.falls(self.faults.incomplete) {
             let why = [Incomplete::Slow, Incomplete::Lost, Incomplete::Resources];
             (Kind::Incomplete, self.random.pick(&why).subtype())
-        } else if self.falls(self.manners.dead) {
+        } else if self.falls(self.faults.dead) {
             (Kind::Dead, self.random.pick(&[Dead::Imp, Dead::Host]).subtype())
         } else {
             let taken = self.subnet.offer(cx, end, bytes);
@@ -108,10 +108,10 @@ impl Element for Unruly {
             if len == 0 || !came.is_ok_and(|leader| leader.kind == Kind::Rfnm) {
                 return len;
             }
-            if self.falls(self.manners.twice) {
+            if self.falls(self.faults.twice) {
                 self.says[end.index()].push_back(into[..len].to_vec());
             }
-            if !self.falls(self.manners.lost) {
+            if !self.falls(self.faults.lost) {
                 return len;
             }
         }
@@ -130,12 +130,12 @@ impl Element for Unruly {
     }
 
     fn calm(&mut self) {
-        self.manners = Manners::default();
+        self.faults = Faults::default();
         self.subnet.calm();
     }
 }
 
-/// The faults stop when the time has come, whoever asks.
+/// The faults stop at this time.
 struct Until<'a>(&'a mut Unruly);
 
 impl Until<'_> {
@@ -174,10 +174,10 @@ impl Element for Until<'_> {
     }
 }
 
-/// What a seed picks.
+/// Picked by a seed.
 struct Plan {
     subnet: SubnetModel,
-    manners: Manners,
+    faults: Faults,
     hosts: [Processes; 2],
     settings: String,
     transfers: u8,
@@ -199,11 +199,11 @@ fn plan(seed: u64) -> Plan {
         seed: random.bits(),
         ..SubnetModel::default()
     };
-    let mut manners = Manners { incomplete: random.pick(&[0, 0, 50, 500]), ..Manners::default() };
+    let mut faults = Faults { incomplete: random.pick(&[0, 0, 50, 500]), ..Faults::default() };
     if random.one_in(3) {
-        manners.dead = random.pick(&[0, 0, 30]);
-        manners.lost = random.pick(&[0, 30, 200]);
-        manners.twice = random.pick(&[0, 30, 500]);
+        faults.dead = random.pick(&[0, 0, 30]);
+        faults.lost = random.pick(&[0, 30, 200]);
+        faults.twice = random.pick(&[0, 30, 500]);
     }
     let mut settings = String::new();
     let hosts = [(), ()].map(|()| {
@@ -211,10 +211,7 @@ fn plan(seed: u64) -> Plan {
         let picks = [
             ("ncp.buffers", random.pick(&["both", "small", "large"])),
             // Of several under way none can be sent again: the order would be lost.
-            (
-                "ncp.window",
-                if manners.incomplete > 0 { "1" } else { random.pick(&["1", "2", "4"]) },
-            ),
+            ("ncp.window", if faults.incomplete > 0 { "1" } else { random.pick(&["1", "2", "4"]) }),
             ("ncp.buffer", random.pick(&["2048", "8192", "32768"])),
             ("ncp.mode", "stream"),
             ("ncp.byte", random.pick(&["8", "8", "36"])),
@@ -230,7 +227,7 @@ fn plan(seed: u64) -> Plan {
     let transfers = random.pick(&[1, 1, 2, 4]);
     let len = random.pick(&[0, 1, 100, 5000, 20_000]);
     let file = MemoryFile::made("file", Made::Random(random.bits()), len);
-    Plan { subnet, manners, hosts, settings, transfers, file }
+    Plan { subnet, faults, hosts, settings, transfers, file }
 }
 
 fn run(plan: &Plan, recorder: &mut Recorder) -> (Report, u64) {
@@ -248,7 +245,7 @@ fn run(plan: &Plan, recorder: &mut Recorder) -> (Report, u64) {
     };
     let mut unruly = Unruly {
         subnet: Subnet::new(&plan.subnet),
-        manners: plan.manners,
+        faults: plan.faults,
         random: Random::stream(plan.subnet.seed, "swarm", "imp"),
         says: Default::default(),
         spared: [false; 2],
@@ -277,13 +274,13 @@ fn check(plan: &Plan, report: &Report) -> Result<(), Fault> {
             "{count} users are done with {bytes} octets each, {written} came"
         )));
     }
-    // Every user knows how it ended; a server may wait for one who is gone.
+    // Every user knows its outcome; a server may wait for one that is gone.
     if report.outcomes.iter().any(Option::is_none) || report.stop == Stop::Storm {
         return Err(Fault::NoEnd(report.stop));
     }
-    if plan.manners.is_mild() && !(all_done && report.stop == Stop::Over) {
+    if plan.faults.is_mild() && !(all_done && report.stop == Stop::Over) {
         let outcomes = &report.outcomes;
-        return Err(Fault::Lost(format!("nothing that hosts cannot make good: {outcomes:?}")));
+        return Err(Fault::Lost(format!("only faults that hosts can recover from: {outcomes:?}")));
     }
     Ok(())
 }
@@ -292,10 +289,10 @@ fn check(plan: &Plan, report: &Report) -> Result<(), Fault> {
 pub fn one(seed: u64, recorder: &mut Recorder) -> Result<Run, Box<Failed>> {
     let plan = plan(seed);
     let fail = |fault| {
-        let Plan { subnet, manners, settings, transfers, file, .. } = &plan;
+        let Plan { subnet, faults, settings, transfers, file, .. } = &plan;
         let len = file.bytes.len();
         let description =
-            format!("{subnet}; {manners:?}; {transfers} files of {len} octets; {settings}");
+            format!("{subnet}; {faults:?}; {transfers} files of {len} octets; {settings}");
         let replay = REPLAY.replace("{seed}", &seed.to_string());
         Box::new(Failed { seed, fault, description, replay })
     };

@@ -1,8 +1,8 @@
-//! NETBLT in the swarm: a path of datagrams with all its faults, and what both ends may be told.
+//! NETBLT in the swarm: a path of datagrams with all its faults, and all settings of both ends.
 //!
-//! The path is that of [`crate::net::Path`]; damage, silence and death are put before it. On a path that is
-//! mild (it loses little, and is silent for less than half of what the ends wait) every file must arrive,
-//! however short its queue is; on any other the run must end, and nobody may call a success what is none.
+//! The path is that of [`crate::net::Path`]; damage, outage and death are put before it. On a mild path (it
+//! loses little, and its outages are shorter than half of the ends' timeouts) every file must arrive, however
+//! short its queue is; on any other the run must end, and no end may report a false success.
 
 use super::faulty::{Faults, Faulty};
 use super::{Failed, Fault, Run, check_ends, check_files, list, words};
@@ -23,7 +23,7 @@ const FAULTS_LAST: Duration = Duration::from_secs(30);
 const TIME_LIMIT: Duration = Duration::from_secs(20_000);
 const EVENT_LIMIT: u64 = 20_000_000;
 
-/// Everything that a seed picks.
+/// Picked by a seed.
 #[derive(Clone, Debug)]
 struct Plan {
     ours: Config,
@@ -168,7 +168,7 @@ fn check(plan: &Plan, report: &PairReport, sink: &MemorySink) -> Result<(), Faul
     let same = |source: &[u8], here: &[u8]| source == here;
     check_files(&plan.files, sink, same)?;
     check_ends(plan.files.len(), report, sink)?;
-    // An end that waits to be opened waits for ever if nothing of the other ever comes.
+    // An end that listens waits indefinitely if nothing is received.
     let unopened = |config: &Config, side: usize| {
         let stats = &report.sides[side].stats;
         config.role == Role::Passive && stats.packets_in == 0

@@ -68,7 +68,7 @@ pub fn ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
     }
 }
 
-/// The defaults, but for some settings that take a word.
+/// The defaults, except for some enumerated settings.
 fn any_ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
     let mut picked = String::new();
     let configs = [(), ()].map(|()| {
@@ -108,7 +108,7 @@ impl Picked {
     }
 }
 
-/// The rate that an end is told: sometimes none.
+/// The rate given to an end: sometimes none.
 fn facts(random: &mut Random, line: &LineModel) -> LineFacts {
     let rate = u32::try_from(line.rate_bps).unwrap_or(0);
     LineFacts {
@@ -175,7 +175,7 @@ fn xymodem_ends(variant: &str, random: &mut Random, line: &LineModel) -> Ends {
         ..xymodem::Config::default()
     });
     picked.set(&mut configs, "xymodem.variant", variant);
-    // Only the 1K variants know 1024; to insist on it is no business of the others.
+    // Only the 1K variants support 1024; the others cannot insist on it.
     let blocks: &[_] = match variant {
         "xmodem" | "xmodem-crc" => &["auto", "128", "128"],
         _ => &["auto", "128", "128", "1024"],

@@ -1,9 +1,9 @@
 //! SLIP in the swarm: several TCP connections, both ways, over one line with its noise.
 //!
-//! Each connection carries bytes of its own from A, and B's answer to them; other packets come between:
-//! datagrams, fragments, what no compression may touch. Whatever the line does, what a connection gives
-//! must be what was put into it, byte by byte, but for what TCP's checksum misses; on a line that damages
-//! nothing, so must be the other packets. When the faults have stopped, everything must arrive.
+//! Each connection carries its own bytes from A, and B's answer to them; other packets come between: datagrams,
+//! fragments, packets that must not be compressed. Whatever the line does, a connection's output must equal its
+//! input, byte by byte, except for what TCP's checksum misses; on a line without damage, so must the other
+//! packets. When the faults have stopped, everything must arrive.
 
 use super::{Failed, Fault, Run, any_line, words};
 use crate::digest::Tap;
@@ -34,7 +34,7 @@ const TURNS: u32 = 100_000;
 /// The port at B of the first connection.
 const PORT: u16 = 2000;
 
-/// What a seed picks.
+/// Picked by a seed.
 #[derive(Clone, Debug)]
 struct Plan {
     slip: SlipModel,
@@ -112,7 +112,7 @@ fn plan(seed: u64) -> Plan {
     Plan { slip, line, connections, others }
 }
 
-/// The line, and what came out of it for each connection; behind them, what is for nobody.
+/// The line, and its output per connection; after those, the output of no connection.
 struct Shared {
     line: SlipLine,
     came: Vec<[VecDeque<Vec<u8>>; 2]>,
@@ -133,9 +133,9 @@ impl Shared {
                 return;
             }
             let packet = self.into[..len].to_vec();
-            let nobody = self.came.len() - 1;
-            let flow = flow(&packet, nobody);
-            self.came[flow.unwrap_or(nobody)][end.index()].push_back(packet);
+            let stray = self.came.len() - 1;
+            let flow = flow(&packet, stray);
+            self.came[flow.unwrap_or(stray)][end.index()].push_back(packet);
         }
     }
 }
@@ -210,7 +210,7 @@ impl Session<'_> {
         (flow as u64 * 2 + end.index() as u64) * 7919
     }
 
-    /// All that happens at one time.
+    /// Everything that happens at one time.
     fn turn(&mut self, now: Instant, recorder: &mut Recorder) -> Result<(), Fault> {
         for _ in 0..TURNS {
             let mut moved = self.send_others(now, recorder);
@@ -228,7 +228,7 @@ impl Session<'_> {
         Err(Fault::NoEnd(Stop::Storm))
     }
 
-    /// A connection takes bytes at this end, and gives what came at the other.
+    /// A connection takes bytes at this end, and returns those delivered at the other.
     fn exchange(
         &mut self,
         now: Instant,
@@ -290,11 +290,11 @@ impl Session<'_> {
         let mut trace = recorder.of("line");
         let cx = &mut Cx { now, trace: &mut trace };
         let mut shared = self.shared.borrow_mut();
-        let nobody = shared.came.len() - 1;
+        let stray = shared.came.len() - 1;
         let mut moved = false;
         for end in End::BOTH {
             shared.sort(cx, end);
-            while let Some(packet) = shared.came[nobody][end.index()].pop_front() {
+            while let Some(packet) = shared.came[stray][end.index()].pop_front() {
                 moved = true;
                 let known = self.plan.others[..self.sent].iter().any(|(_, from, sent)| {
                     // The line numbers its packets: two bytes, and the check.

@@ -1,4 +1,4 @@
-//! A sweep as it stands in its file, and the values that its ranges make.
+//! A sweep's file, and the values of its ranges.
 
 use crate::scenario::{BadScenario, Partial};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub(super) struct SweepFile {
     pub(super) scenario: Option<Spanned<String>>,
     /// A line with `{name}` where the values of ranges over `line` are put.
     pub(super) line: Option<Spanned<String>>,
-    /// What stands on top of it.
+    /// Overrides on top of it.
     pub(super) base: Option<Partial>,
     #[serde(default)]
     pub(super) range: Vec<Spanned<RangeFile>>,
@@ -53,7 +53,7 @@ pub(super) struct Range {
     pub(super) values: Vec<RangeValue>,
     /// Every value is a number.
     pub(super) numbers: bool,
-    /// Where its key stands in the file.
+    /// Place of its key in the file.
     pub(super) key_at: std::ops::Range<usize>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Range {
 pub(super) struct RangeValue {
     /// As it is shown in the results.
     pub(super) text: String,
-    /// Where it stands in the file.
+    /// Its place in the file.
     pub(super) at: std::ops::Range<usize>,
 }
 

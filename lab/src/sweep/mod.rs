@@ -1,4 +1,4 @@
-//! A sweep: one scenario, run with every combination of some values of its keys.
+//! A sweep: one scenario, run with every combination of values of some keys.
 //!
 //! ```toml
 //! title = "Kermit over half a second: throughput against window and packet length"
@@ -39,11 +39,10 @@
 //!
 //! Files that the sweep or its scenario names are relative to the sweep's own file.
 //!
-//! A point is one combination; points are numbered from 0, the last range turning fastest. Shard I
-//! of N has every Nth point from point I - 1 on. Each point is a scenario of its own, so any of them
-//! can be run on any machine in any order and gives the same [`Row`]. A row carries the digest of
-//! the sweep it belongs to: results of another sweep, or of this one before somebody changed it,
-//! are told apart. Comments and the title do not count.
+//! A point is one combination; points are numbered from 0, the last range varying fastest. Shard I of N has
+//! every Nth point from point I - 1 on. Each point is a scenario of its own, so any of them can be run on any
+//! machine in any order and gives the same [`Row`]. A row carries the digest of its sweep: results of another
+//! sweep, or of an edited one, are recognised. Comments and the title do not count.
 
 mod file;
 mod row;
@@ -96,7 +95,7 @@ impl Sweep {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// Those of them that take seconds, not hours: what a report has unless it is told otherwise.
+    /// Those of them that take seconds, not hours: the default of a report.
     pub fn quick_names() -> impl Iterator<Item = &'static str> {
         Self::names().filter(|name| !LONG.contains(name))
     }
@@ -175,7 +174,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// The scenario with these values, and with what stands on top of them.
+    /// The scenario with these values, and with the overrides on top of them.
     fn resolve(
         &self,
         indices: &[usize],
@@ -283,7 +282,7 @@ impl Sweep {
         self.resolve(&self.indices(point), &[], load)
     }
 
-    /// What is written of a point when it was run.
+    /// The result row of a point.
     pub fn row(&self, point: usize, outcome: &Outcome) -> Row {
         row::row(self.digest, point, &self.values(point), outcome)
     }

@@ -1,4 +1,4 @@
-//! What is written of one point of a sweep.
+//! The result row of a point.
 
 use crate::element::End;
 use crate::scenario::Outcome;
@@ -24,10 +24,10 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// What stands before the ranges: the digest of the sweep and the number of the point.
+/// Columns before the ranges: the digest of the sweep and the number of the point.
 pub(super) const BEFORE: [(&str, Kind); 2] = [("sweep", Kind::Text), ("point", Kind::Number)];
 
-/// What stands behind the ranges.
+/// Columns after the ranges.
 ///
 /// | column | meaning |
 /// |---|---|
@@ -47,7 +47,7 @@ pub(super) const BEFORE: [(&str, Kind); 2] = [("sweep", Kind::Text), ("point", K
 /// | `wire_bytes_back` | what it took from the receiver |
 /// | `busy` | share of the time in which the sender's direction carried bits, in percent |
 /// | `events` | moments of the run |
-/// | `echo_ms`, `echo_p90_ms` | half of what was typed was echoed within this time, and nine of ten; empty where nobody types |
+/// | `echo_ms`, `echo_p90_ms` | half of what was typed was echoed within this time, and nine of ten; empty without interactive traffic |
 /// | `ack_bytes` | bytes of a SLIP line for an acknowledgement; empty elsewhere |
 pub(super) const BEHIND: [(&str, Kind); 19] = [
     ("done", Kind::Flag),

@@ -1,8 +1,8 @@
 //! Results of sweeps as CSV (RFC 4180, with a header) and as NDJSON (an object a line).
 //!
-//! Both carry the same texts: a number is written with the same digits, what is not there is an
-//! empty field in the one and `null` in the other. Results are appended line by line, so the last
-//! line of a file may have been cut short when a machine stopped; it is left out when read.
+//! Both have the same texts: a number is written with the same digits, a missing value is an empty field in the
+//! one and `null` in the other. Results are appended line by line, so the last line of a file may be truncated
+//! if a machine stopped; it is skipped when read.
 
 use super::row::{Column, Kind, Row};
 use serde_json::{Map, Number, Value};
@@ -42,7 +42,7 @@ fn bad(line: Option<usize>, message: impl Into<String>) -> BadRows {
     BadRows { line, message: message.into() }
 }
 
-/// What was read from a file of results.
+/// The contents of a results file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Records {
     /// The names of the columns.
@@ -64,7 +64,7 @@ impl Format {
         }
     }
 
-    /// What stands before the first row: the names of the columns, or nothing.
+    /// The text before the first row: the names of the columns, or nothing.
     pub fn header(self, columns: &[Column]) -> String {
         match self {
             Self::Csv => csv_line(columns.iter().map(|column| column.name.as_str())),
@@ -93,7 +93,7 @@ impl Format {
         page
     }
 
-    /// Reads results. What stands behind the last end of a line is left out.
+    /// Parses results. Text after the last line end is ignored.
     pub fn read(self, text: &str) -> Result<Records, BadRows> {
         let whole_bytes = text.rfind('\n').map_or(0, |at| at + 1);
         let whole = &text[..whole_bytes];

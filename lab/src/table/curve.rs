@@ -1,9 +1,9 @@
-//! A curve: what a transfer comes to when one of its keys goes up.
+//! A curve: a result of a transfer as a function of one key.
 //!
 //! ```toml
 //! [[curve]]
 //! title = "A message, and its RFNM, by its length"
-//! key = "sender.bits"                       # what takes the values
+//! The varied key.
 //! values = [1008, 2016]
 //! x = "bits of a message"
 //! y = "ms"
@@ -50,9 +50,9 @@ pub(super) struct Planned {
 pub struct Curve {
     /// What it is, in a sentence.
     pub title: String,
-    /// What stands at the axes.
+    /// Axis labels.
     pub axes: [String; 2],
-    /// Its lines by name: points from left to right, their heights in thousandths; one that failed is not there.
+    /// Its lines by name: points from left to right, their values in thousandths; failed ones are omitted.
     pub lines: Vec<(String, Vec<(u64, u64)>)>,
 }
 
@@ -81,7 +81,7 @@ impl Planned {
         Ok(Self { file, jobs: ranges })
     }
 
-    /// What became of it.
+    /// The results.
     pub(super) fn curve(&self, outcomes: &[Outcome]) -> Curve {
         let CurveFile { title, values, x, y, lines, .. } = &self.file;
         let lines = lines.iter().zip(&self.jobs).map(|(line, jobs)| {

@@ -1,4 +1,4 @@
-//! A table as it stands in its file.
+//! A table's file.
 
 use super::measure::Measure;
 use crate::scenario::{BadScenario, Partial};
@@ -6,12 +6,12 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// How near to the published value ours has to be, besides half a unit of its last printed digit
-/// and half a second of a clock that shows whole ones.
+/// Tolerance of ours against the published value, in addition to half a unit of its last printed digit and half
+/// a second of a clock with whole seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Nothing but the line decides: 3 %.
+    /// Only the line matters: 3 %.
     Physics,
     /// One parameter of a machine or line was fitted: 10 %.
     Host,
@@ -39,7 +39,7 @@ impl Class {
 pub struct Calibrated {
     /// The line and the machines.
     pub condition: String,
-    /// What was fitted, as it stands in a scenario.
+    /// The fitted value, in a scenario's notation.
     pub parameter: String,
     /// The cell that decided its value.
     pub cell: String,
@@ -54,12 +54,12 @@ pub(super) struct Source {
     /// Number of the seed document, and the line in it.
     seed: Option<String>,
     line: Option<u32>,
-    /// What was published, if it is no seed document.
+    /// The publication, if it is no seed document.
     text: Option<String>,
 }
 
 impl Source {
-    /// The source in words.
+    /// A statement of the source in words.
     pub(super) fn words(&self) -> String {
         match (&self.seed, self.line, &self.text) {
             (_, _, Some(text)) => text.clone(),
@@ -88,7 +88,7 @@ pub(super) struct TableFile {
     pub(super) inconsistent: Vec<String>,
     #[serde(default)]
     pub(super) calibrated: Vec<Calibrated>,
-    /// Why our defaults are slower, for all cells in which they are and that do not say it.
+    /// Why our defaults are slower, for all cells in which they are and that do not state it.
     pub(super) defaults_reason: Option<String>,
     pub(super) common: Option<Partial>,
     #[serde(default)]
@@ -166,23 +166,23 @@ pub(super) struct CellFile {
     us_bit: Option<Spanned<Number>>,
     echo: Option<Spanned<Number>>,
     ack: Option<Spanned<Number>>,
-    /// Values of ours that nobody published.
+    /// Our values that were not published.
     #[serde(default)]
     also: Vec<Measure>,
-    /// What the source says in words: the transfer is better than that with `without` on top.
+    /// A statement of the source in words: the transfer is better than that with `without` on top.
     better: Option<Spanned<String>>,
     /// In which value it is better.
     of: Option<Measure>,
-    /// By more than so many hundredths; 1 unless given.
+    /// By more than this many hundredths; default 1.
     by: Option<u64>,
     /// Thousands of bytes of the transfer that counts are of; ours are scaled to it.
     kbytes: Option<u64>,
     outcome: Option<Result>,
     /// Least and greatest percentage of the time that is saved.
     saved: Option<Spanned<[u64; 2]>>,
-    /// What is set for the transfer that takes longer.
+    /// Settings of the slower transfer.
     pub(super) without: Option<Partial>,
-    /// What is set for the transfer that shows the reason: with it ours is as published.
+    /// Settings that show the reason: with them ours is as published.
     pub(super) shown_by: Option<Partial>,
     /// Each of these files in turn, and the mean of all.
     #[serde(default)]
@@ -236,7 +236,7 @@ impl CellFile {
         }
     }
 
-    /// What was published of it, by measure.
+    /// The published values, by measure.
     fn numbers(&self) -> [(Measure, &Option<Spanned<Number>>); 18] {
         [
             (Measure::Secs, &self.secs),
@@ -261,13 +261,13 @@ impl CellFile {
     }
 }
 
-/// What a source says in words: better than another transfer.
+/// A statement of the source in words: better than another transfer.
 #[derive(Clone, Debug)]
 pub(super) struct Better {
     pub(super) words: String,
     /// In which value.
     pub(super) of: Measure,
-    /// By more than so many hundredths.
+    /// By more than this many hundredths.
     pub(super) by: u64,
 }
 
@@ -292,7 +292,7 @@ impl Better {
     }
 }
 
-/// What the source printed of a transfer.
+/// The source's value of a transfer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Published {
     /// Values in thousandths, and half a unit of the last printed digit.
@@ -303,9 +303,9 @@ pub(super) struct Published {
     pub(super) outcome: Option<Result>,
     /// Percentage of the time that is saved, from and to.
     pub(super) saved: Option<(u64, u64)>,
-    /// What the source says in words.
+    /// A statement of the source in words.
     pub(super) better: Option<Better>,
-    /// Values of ours that nobody published.
+    /// Our values that were not published.
     pub(super) also: Vec<Measure>,
     pub(super) class: Option<Class>,
     pub(super) reason: Option<String>,

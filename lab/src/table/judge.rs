@@ -1,4 +1,4 @@
-//! Published beside ours: the ratio, and the verdict.
+//! Published values and ours: the ratio, and the verdict.
 
 use super::file::{Better, Published, Result, Source};
 use super::measure::{Measure, exact, tenths};
@@ -8,21 +8,21 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 
-/// What is to be said of a cell.
+/// Verdict of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Ours is as published, within the tolerance.
     Reproduced,
-    /// A count of what chance does is not, but lies between the least and the most of our runs: two
-    /// runs of one setting differ as much.
+    /// A random count is not, but lies between the minimum and the maximum of our runs: two runs of one setting
+    /// differ as much.
     Chance,
-    /// It is not, and the table says why.
+    /// It is not, and the table states why.
     Differs,
-    /// It is not, and nobody says why.
+    /// It is not, and no reason is given.
     Unexplained,
     /// A reason is given although nothing differs, or our defaults are not slower.
     Needless,
-    /// Our defaults are slower than the settings of the source, and nobody says why.
+    /// Our defaults are slower than the settings of the source, and no reason is given.
     Slower,
     /// Nothing was published.
     Own,
@@ -49,7 +49,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// One value that was published, with ours.
+/// One published value, with ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cell {
     /// Name of the table.
@@ -62,13 +62,13 @@ pub struct Cell {
     pub published: String,
     /// Ours, in the same notation.
     pub ours: String,
-    /// The least and the most of our runs, where chance decides: `2 to 11`; else empty.
+    /// Minimum and maximum of our runs, where they are random: `2 to 11`; else empty.
     pub range: String,
     /// Unit of both.
     pub unit: &'static str,
     /// Ours divided by published, in thousandths.
     pub ratio_per_mille: Option<u64>,
-    /// What is to be said of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Why it differs.
     pub reason: String,
@@ -92,7 +92,7 @@ pub struct Report {
     pub source: String,
     /// Its cells, row by row.
     pub cells: Vec<Cell>,
-    /// What was fitted, what was assumed, and where the source contradicts itself.
+    /// The fitted and assumed values, and contradictions in the source.
     pub notes: Vec<String>,
     /// The names of the columns.
     pub columns: Vec<String>,
@@ -104,13 +104,13 @@ pub struct Report {
     pub curves: Vec<Curve>,
 }
 
-/// Whether our defaults are slower than what was set as in the source, and what is said of it.
+/// Whether our defaults are slower than the source's settings, and the given reason.
 pub(super) enum Slower {
-    /// They are not, and nothing is said.
+    /// They are not, and no reason is given.
     No,
     /// They are, for this reason.
     For(String),
-    /// The one without the other.
+    /// Only one of the two.
     Wrong(Verdict),
 }
 
@@ -125,7 +125,7 @@ impl Slower {
         }
     }
 
-    /// Says so of the cells of the transfer. What was bad about them already stays.
+    /// Marks the cells of the transfer. Earlier failures stay.
     pub(super) fn mark<'a>(&self, cells: impl IntoIterator<Item = &'a mut Cell>) {
         for cell in cells {
             match self {

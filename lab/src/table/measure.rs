@@ -1,9 +1,9 @@
-//! What of a transfer a table measures.
+//! The measures of a table.
 
 use crate::scenario::Outcome;
 use serde::Deserialize;
 
-/// What of a transfer is measured.
+/// A measure of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Measure {
@@ -23,9 +23,9 @@ pub(super) enum Measure {
     Bps,
     /// Packets of data that were lost.
     Lost,
-    /// Packets that the sender sent again.
+    /// Packets retransmitted by the sender.
     Rexmit,
-    /// Data timers that ran out at the receiver: each asks for something again.
+    /// Data timers that expired at the receiver: each requests a retransmission.
     Timeouts,
     /// From a key to its echo, the median, in milliseconds.
     Echo,
@@ -48,7 +48,7 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    /// Whether it counts what chance does.
+    /// Whether it is a random count.
     pub(super) const fn is_count(self) -> bool {
         matches!(self, Self::Lost | Self::Rexmit | Self::Timeouts)
     }
@@ -93,7 +93,7 @@ impl Measure {
         }
     }
 
-    /// Whether less of it is better.
+    /// Whether less is better.
     pub(super) const fn less_is_better(self) -> bool {
         !matches!(
             self,

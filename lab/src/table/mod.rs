@@ -1,4 +1,4 @@
-//! Published tables, run again cell by cell.
+//! Published tables, reproduced cell by cell.
 //!
 //! A table is a TOML file. Its rows and columns are parts of scenarios ([`crate::scenario`]); a
 //! transfer of the table is what `common`, the row, the column, the column's `era` and the cell
@@ -40,7 +40,7 @@
 //!
 //! A cell has any of `secs`, `cps`, `eff`, `line-bps` (bits per second on the line), `line-eff` (the
 //! same as a percentage), `mbps` and `bps` (millions of file bits per second, and file bits per second) and the counts `lost`, `rexmit`
-//! and `timeouts` (of a transfer of so many `kbytes`), or an `outcome` of `fail` or `impossible`. Further keys are
+//! and `timeouts` (of a transfer of this many `kbytes`), or an `outcome` of `fail` or `impossible`. Further keys are
 //! `scenario`, `class`, `reason` (for all of its values that differ) and `reasons` (for one of
 //! them); `defaults-reason` says why our defaults take more than a hundredth longer than the
 //! settings of the source, and has to stand where they do and nowhere else (as a top key, it is for
@@ -53,7 +53,7 @@
 //! transfer is better in that value than one with `without` on top, and that holds if it is by more than
 //! `by` hundredths (1 unless given). `echo` is the median time from a key to its echo in ms, and `ack` the bytes of an acknowledgement
 //! on a SLIP line; `transit`, `round-trip`, `per-s`, `under-way`, `cpu-bps` and `us-bit` are of bare messages between hosts of the ARPANET,
-//! see [`crate::imp::MessageTimes`]; `also = ["echo"]` shows values of ours that nobody published. A table with `own = true` has no published values: every column of every row is run, and
+//! see [`crate::imp::MessageTimes`]; `also = ["echo"]` shows our values that were not published. A table with `own = true` has no published values: every column of every row is run, and
 //! its efficiency is shown.
 //!
 //! Other top keys: `order = true` also compares the order of the columns by time in each row;
@@ -338,12 +338,12 @@ impl Table {
         &self.jobs
     }
 
-    /// What was fitted to the source, and on which of its cells.
+    /// The parameters fitted to the source, and the cells used.
     pub fn calibrated(&self) -> &[Calibrated] {
         &self.file.calibrated
     }
 
-    /// Compares what became of the [`Table::jobs`] with what was published.
+    /// Compares the results of the [`Table::jobs`] with the published values.
     ///
     /// # Panics
     ///

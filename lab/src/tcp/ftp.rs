@@ -1,17 +1,17 @@
 //! FTP as comparator: the data connection of a transfer, between the same hosts over the same
 //! network as everything else.
 //!
-//! FTP in image mode is a stream of bytes on a connection of its own, which the sender closes at
-//! the end [RFC 959 §3.4.1]; a program reads a block of the file and writes it. The costs of both
-//! are those of the hosts (`block`, `disk`, `write`, `read`). The dialogue on the control
-//! connection is not part of it, nor of the rates that FTP programs report.
+//! FTP in image mode is a stream of bytes on a connection of its own, which the sender closes at the end [RFC
+//! 959 §3.4.1]; a program reads a block of the file and writes it. The costs of both are those of the hosts
+//! (`block`, `disk`, `write`, `read`). The control connection is not included, nor is it in the rates that FTP
+//! programs report.
 
 use crate::element::{Element, End};
 use crate::pattern::Pattern;
 use crate::window::{Meter, Window};
 use wetstring_proto::{Cx, Duration, Instant, Trace};
 
-/// Bytes in one direction, as many and as fast as they go.
+/// Bytes in one direction, as many and as fast as possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bulk {
     /// The end that sends.
@@ -27,19 +27,19 @@ pub struct Bulk {
 /// Why a bulk transfer ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StopBulk {
-    /// All bytes have come.
+    /// All bytes have arrived.
     Done,
     /// Nothing is under way and bytes are missing.
     Stalled,
-    /// The time is over.
+    /// The time limit was reached.
     TimeLimit,
-    /// What was to be measured is.
+    /// The measurement is complete.
     Measured,
-    /// Other bytes have come than were sent.
+    /// Wrong bytes were received.
     Damaged,
 }
 
-/// What came of a bulk transfer.
+/// The result of a bulk transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BulkReport {
     /// Why it ended.
@@ -62,7 +62,7 @@ impl BulkReport {
         rate.and_then(|rate| u64::try_from(rate).ok()).unwrap_or(0)
     }
 
-    /// Bytes per second as a program of the time would say it: by whole seconds.
+    /// Bytes per second as a program of the time would report it: by whole seconds.
     pub fn cps(&self) -> u64 {
         self.bytes.checked_div(self.elapsed.as_secs()).unwrap_or(self.bytes)
     }
@@ -72,7 +72,7 @@ impl BulkReport {
 const CHUNK: usize = 1 << 15;
 
 impl Bulk {
-    /// A transfer from A to B of so many bytes, of a day at most.
+    /// A transfer from A to B of this many bytes, of a day at most.
     pub fn new(bytes: u64) -> Self {
         Self { from: End::A, bytes, time_limit: Duration::from_secs(86_400), window: None }
     }

@@ -1,4 +1,4 @@
-//! TCP in the laboratory: two real stacks over a network, together one element that carries bytes.
+//! TCP in the laboratory: two real stacks over a network, forming one element that carries bytes.
 //!
 //! ```text
 //!  engine | process -> send buffer -> [smoltcp] -> processor -> network -> processor -> [smoltcp]
@@ -9,26 +9,25 @@
 //! [`crate::host`]) pay for packets and for calls with one processor each. Words, after `tcp:`
 //! (a pair `x/y` is for end A and end B):
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `mss=1460` | most bytes of data in a segment; a packet has 40 more | 1460 |
 //! | `window=32K` | receive buffer, and so the greatest window | 32K |
 //! | `sendbuf=32K` | send buffer | 32K |
 //! | `nagle`, `nodelay` | a small segment waits while data is under way [RFC 896], or not | `nagle` |
-//! | `delack=200ms` | how long an acknowledgement may wait for company; `off` | off |
+//! | `delack=200ms` | maximum delay of an acknowledgement; `off` | off |
 //! | `cc=reno` | `none`, `reno`, `cubic` | `reno` |
 //! | `handshake` | the connection is made at the first offer; else it stands from the beginning | no |
 //! | `queue=50` | packets that wait for the network in each host | 50 |
 //! | `port=1649` | the port at B; over SLIP it says what is urgent | 1649; 20 for `ftp` over SLIP |
-//! | `checks` | checksums are computed and looked at | only over SLIP, which has no check of its own |
+//! | `checks` | checksums are computed and verified | only over SLIP, which has no check of its own |
 //! | `seed=7` | initial sequence numbers, the calling port and the phase of ticks | 1 |
 //!
 //! A host's `tick` is the clock that its stack sees: with `host:tick=200ms` and `delack=200ms`
 //! an acknowledgement goes with the next beat of a clock that beats all the time, as in BSD, where
 //! the wait is between nothing and 200 ms.
 //!
-//! What smoltcp does that other stacks do not, and the reverse, is in
-//! `docs/decisions/041-tcp-in-the-laboratory.md`.
+//! How smoltcp differs from other stacks is in `docs/decisions/041-tcp-in-the-laboratory.md`.
 
 mod ftp;
 mod model;
@@ -50,7 +49,7 @@ pub struct Tcp {
     network: Box<dyn Element>,
     sides: [Side; 2],
     buffer: Vec<u8>,
-    /// When something happens inside next.
+    /// When the next internal event is due.
     next_inside: u64,
     opened: bool,
     usage: [Usage; 2],
@@ -65,14 +64,14 @@ struct Side {
     stack: Stack,
     outlet: Outlet,
     inlet: Inlet,
-    /// Packets in the hands of the processor, and when it is through with them.
+    /// Packets being processed, and when that ends.
     coming: VecDeque<(u64, Vec<u8>)>,
     going: VecDeque<(u64, Vec<u8>)>,
-    /// The network did not take the first of them.
+    /// The network did not accept the first of them.
     refused: bool,
     /// The stack found no place for a packet.
     full: bool,
-    /// When a timer of the stack runs out, in ns.
+    /// When a timer of the stack expires, in ns.
     timer: u64,
     /// Length and phase of a tick, in ns.
     tick: (u64, u64),
@@ -126,11 +125,11 @@ impl Side {
         }
     }
 
-    /// When something happens in this host next.
+    /// When the next event of this host is due.
     fn next(&self) -> u64 {
         let coming = self.coming.front().map(|(at, _)| *at);
         let going = self.going.front().filter(|_| !self.refused).map(|(at, _)| *at);
-        // A full send buffer takes more when an acknowledgement has come, not before.
+        // A full send buffer takes more when an acknowledgement has arrived, not before.
         let writes = self.outlet.next().filter(|_| !self.cut_short);
         let reads = self.inlet.next(&self.host).filter(|_| self.inlet.ready().is_none());
         let all = [coming, going, writes, reads, Some(self.timer)];
@@ -152,7 +151,7 @@ impl Side {
     }
 
     /// How many of these bytes the process takes into its hands. A program whose packets have marks
-    /// writes one of them, and before the next it looks whether something has come.
+    /// writes one of them, and before the next it looks whether something has arrived.
     fn one_call(&self, bytes: &[u8], room: usize) -> usize {
         let most = bytes.len().min(room);
         let Some(mark) = self.host.model.mark else { return most };
@@ -166,7 +165,7 @@ impl Side {
         }
     }
 
-    /// Does what this host does at `now`; whether there was anything.
+    /// Does the host's work at `now`; returns whether there was any.
     fn turn(&mut self, now: u64) -> bool {
         let mut touched = self.timer <= now;
         let clock = self.clock(now);
@@ -259,7 +258,7 @@ impl Tcp {
         self.look_ahead();
     }
 
-    /// Finds out when something happens inside next.
+    /// Computes when the next internal event is due.
     fn look_ahead(&mut self) {
         let mut next = u64::MAX;
         for end in End::BOTH {
@@ -273,7 +272,7 @@ impl Tcp {
         self.next_inside = next;
     }
 
-    /// Lets everything happen inside that happens by now.
+    /// Processes all internal events due by now.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         let now = cx.now.as_nanos();
         if !self.opened {
@@ -285,7 +284,7 @@ impl Tcp {
             let at = self.next_inside.max(last);
             let moved = self.settle(&mut Cx { now: Instant(at), trace: &mut *cx.trace });
             self.look_ahead();
-            // Nothing moves and the time stands still: a refusal that lasts.
+            // Nothing moves at this time: a lasting refusal.
             idle = if moved || at > last { 0 } else { idle + 1 };
             last = at;
             if idle > 2 {

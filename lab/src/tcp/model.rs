@@ -1,12 +1,12 @@
-//! A TCP connection, described.
+//! Description of a TCP connection.
 
 use crate::element::End;
-use crate::net::words::{BadNet, Shown, ShownSize, Word, size, time, words};
+use crate::net::parse::{BadNet, Param, Shown, ShownSize, size, time, words};
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
 
-/// How the sender guards the network against too much.
+/// Congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Congestion {
     /// Not at all: the receiver's window is the only limit.
@@ -18,7 +18,7 @@ pub enum Congestion {
     Cubic,
 }
 
-/// A TCP connection, described. See the [module](super). Pairs are (end A, end B).
+/// Description of a TCP connection. See the [module](super). Pairs are (end A, end B).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TcpModel {
     /// Most bytes of data in a segment.
@@ -39,7 +39,7 @@ pub struct TcpModel {
     pub queue: usize,
     /// The port at B, by which a line can tell what is urgent.
     pub port: u16,
-    /// Checksums are computed and looked at.
+    /// Checksums are computed and verified.
     pub checks: bool,
     /// Initial sequence numbers, ports and the phase of ticks come from it.
     pub seed: u64,
@@ -64,7 +64,7 @@ impl Default for TcpModel {
 }
 
 pub(super) const NAME: &str = "tcp";
-/// The laboratory's own port, which is nobody's.
+/// The laboratory's own port.
 const LAB_PORT: u16 = 1649;
 const KEYS: &str = "one of mss, window, sendbuf, nagle, nodelay, delack, cc, handshake, queue, port, \
                     checks, seed";
@@ -94,7 +94,7 @@ fn pair<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[T; 2]>
 }
 
 impl TcpModel {
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadNet> {
         const SIZES: &str = "64 bytes to 1024M such as 32K, or 32K/8K (at A and at B)";
         const TIMES: &str = "a time such as 200ms, off, or 200ms/50ms (at A and at B)";
         let sizes = || {
@@ -108,7 +108,7 @@ impl TcpModel {
             "mss" => self.mss_bytes = word.size(1, 65_000)? as usize,
             "window" => self.window_bytes = sizes()?,
             "sendbuf" => self.send_bytes = sizes()?,
-            // As usual; `nodelay` may stand before it.
+            // The default; `nodelay` may precede it.
             "nagle" => drop(word.flag()?),
             "nodelay" => self.nagle = !word.flag()?,
             "delack" => {

@@ -1,4 +1,4 @@
-//! One end of a connection: smoltcp, with a clock that the laboratory turns.
+//! One end of a connection: smoltcp, with the laboratory's clock.
 
 use super::model::{Congestion, TcpModel};
 use crate::element::End;
@@ -195,12 +195,12 @@ impl Stack {
         self.port.recycle(packet);
     }
 
-    /// How many more packets may wait, so many waiting elsewhere already.
+    /// How many more packets may wait, this many waiting elsewhere already.
     pub(super) fn limit(&mut self, limit: usize) {
         self.port.limit = limit;
     }
 
-    /// When a timer runs out, in microseconds; none is in the past.
+    /// When a timer expires, in microseconds; never in the past.
     pub(super) fn timer(&mut self, time: u64) -> Option<u64> {
         let at = self.interface.poll_at(micros(time), &self.sockets)?;
         let at = u64::try_from(at.total_micros()).unwrap_or(0);
@@ -232,7 +232,7 @@ impl Stack {
         self.socket().recv_queue()
     }
 
-    /// Reads at most so many bytes, in pieces.
+    /// Reads at most this many bytes, in pieces.
     pub(super) fn receive(&mut self, most: usize, mut take: impl FnMut(&[u8])) {
         let socket = self.socket_mut();
         let mut left = most;

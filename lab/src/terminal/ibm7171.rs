@@ -19,7 +19,7 @@
 //!
 //! The description as text, [`Ibm7171Model`]; an empty one is the usual:
 //!
-//! | word | meaning | unless given | source |
+//! | parameter | meaning | default | source |
 //! |---|---|---|---|
 //! | `rate=19200` | bit/s | 19200 | Kermit News 5 (1993), table 6 |
 //! | `parity=even` | of the line | even | Kermit News 5 (1993); 7E1 is 10 bits |
@@ -31,11 +31,11 @@
 //! | `reaction=1ms` | from XOFF to its effect at A | 1 ms | assumed |
 //! | `buffer=2048` | characters of output that the host may be ahead | 2048 | more than a packet of 1920 |
 //!
-//! Not here: the 3270 screen that the 7171 keeps, and its own prefixes and padding.
+//! Not modelled: the 3270 screen that the 7171 keeps, and its own prefixes and padding.
 
 use crate::element::{Element, End, Usage};
 use crate::modem::BadWord;
-use crate::modem::words::Word;
+use crate::modem::parse::Param;
 use crate::serial::Parity;
 use crate::serial::flow::{FlowControl, FlowModel, Link, nanos};
 use crate::serial::spec::{Spec, time};
@@ -51,7 +51,7 @@ const SOH: u8 = 0x01;
 /// The prompt.
 const XON: u8 = 0x11;
 
-/// A 7171 and its host, described. Reads and writes itself as text; see the [module](self).
+/// Description of a 7171 and its host. Has a text form; see the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ibm7171Model {
     /// Bit/s.
@@ -64,7 +64,7 @@ pub struct Ibm7171Model {
     pub post: Duration,
     /// Characters of type-ahead.
     pub ahead_bytes: usize,
-    /// What comes when no read is posted is lost.
+    /// Input without a posted read is lost.
     pub lose_early: bool,
     /// XON when a read is posted, instead of flow control.
     pub prompt: bool,
@@ -98,7 +98,7 @@ impl FromStr for Ibm7171Model {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        for word in Word::split(WHAT, text)? {
+        for word in Param::split(WHAT, text)? {
             match word.key {
                 "rate" => model.rate_bps = word.number("bit/s from 50 to 921600", 50, 921_600)?,
                 "parity" => {
@@ -257,7 +257,7 @@ impl Ibm7171 {
         if let Some((_, line)) = self.turning.take_if(|(due, _)| *due <= at) {
             self.delivered.extend(line);
             self.turns[0] += 1;
-            // If the host has nothing to say to that, it reads on.
+            // If the host has no answer to that, it reads on.
             self.post_at = Some(at.saturating_add(nanos(self.model.post)));
         }
         self.put_out(at);
@@ -285,7 +285,7 @@ impl Ibm7171 {
         }
     }
 
-    /// Gives what has arrived to the read, or to nobody.
+    /// Gives received characters to the read, or drops them.
     fn read(&mut self, at: u64) {
         let mut byte = [0];
         while (self.posted || self.model.lose_early) && self.link.take(at, 0, &mut byte) == 1 {
@@ -307,7 +307,7 @@ impl Ibm7171 {
         }
     }
 
-    /// Works out when something happens next.
+    /// Computes the next event.
     fn plan(&mut self) {
         let [from_a, to_a] = &self.link.ways;
         let listens = self.posted || self.model.lose_early;

@@ -1,5 +1,5 @@
-//! What stands between a terminal line and a host: a protocol converter that thinks in turns, and
-//! a terminal server that has its own ideas of characters.
+//! Devices between a terminal line and a host: a protocol converter with half duplex turns, and a terminal
+//! server that interprets characters.
 
 pub mod ibm7171;
 pub mod telnet;

@@ -1,4 +1,4 @@
-//! A terminal server and its Telnet connection to a host: a path that looks at the characters.
+//! A terminal server and its Telnet connection to a host: a path that interprets characters.
 //!
 //! ```text
 //! end A: a terminal line      terminal server          network        end B: a host
@@ -24,7 +24,7 @@
 //!
 //! The description as text, [`TelnetModel`]; an empty one is the usual:
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `escape=1e` | in hex; `none` for none | 1e |
 //! | `eat=11+13` | characters that the server keeps for itself, from the line | none |
@@ -35,11 +35,11 @@
 //! | `delay=2ms` | each way | 2 ms (Kermit streaming (1998): a local network) |
 //! | `buffer=2048` | octets under way each way, at most | 2048, assumed |
 //!
-//! Not here: TCP with its acknowledgements, and options; the connection is established.
+//! Not modelled: TCP with its acknowledgements, and options; the connection is established.
 
 use crate::element::{Element, End, Usage};
 use crate::modem::BadWord;
-use crate::modem::words::Word;
+use crate::modem::parse::Param;
 use crate::serial::flow::nanos;
 use crate::serial::spec::{Spec, time};
 use std::collections::VecDeque;
@@ -58,7 +58,7 @@ const COMMANDS: &[u8] = b"bchotux?";
 /// The command that leads back to the server's prompt.
 const SUSPEND: u8 = b'x';
 
-/// Who of the two ends treats a character as Telnet wants it.
+/// Which ends apply Telnet's escaping to a character.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Who {
     /// Both: it arrives as it was.
@@ -93,8 +93,7 @@ impl Who {
     }
 }
 
-/// A terminal server and its connection, described. Reads and writes itself as text; see the
-/// [module](self).
+/// Description of a terminal server and its connection. Has a text form; see the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TelnetModel {
     /// The escape character of the server.
@@ -143,7 +142,7 @@ impl FromStr for TelnetModel {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        for word in Word::split(WHAT, text)? {
+        for word in Param::split(WHAT, text)? {
             let who = || {
                 let all = Who::ALL.into_iter().find(|who| who.name() == word.value);
                 all.ok_or_else(|| word.bad("both, none, sender or receiver"))
@@ -227,8 +226,8 @@ enum Heard {
 
 /// One direction.
 #[derive(Clone, Debug)]
-struct Way {
-    /// What is collected, and since when.
+struct Direction {
+    /// The segment being collected, and since when.
     gathered: Vec<u8>,
     since: u64,
     /// Segments on the network, with their arrivals.
@@ -240,7 +239,7 @@ struct Way {
     usage: Usage,
 }
 
-impl Way {
+impl Direction {
     fn new() -> Self {
         Self {
             gathered: Vec::new(),
@@ -322,7 +321,7 @@ impl Way {
 #[derive(Clone, Debug)]
 pub struct TelnetPath {
     model: TelnetModel,
-    ways: [Way; 2],
+    ways: [Direction; 2],
     /// The last character from the line was the escape.
     escaped: bool,
     suspended: bool,
@@ -334,7 +333,7 @@ impl TelnetPath {
     pub fn new(model: &TelnetModel) -> Self {
         Self {
             model: model.clone(),
-            ways: [Way::new(), Way::new()],
+            ways: [Direction::new(), Direction::new()],
             escaped: false,
             suspended: false,
             now: 0,
@@ -369,7 +368,7 @@ impl TelnetPath {
         }
     }
 
-    /// What the server lets through of a character from the line.
+    /// The server's output for a character from the line.
     fn admit(&mut self, byte: u8) -> bool {
         if self.suspended {
             return false;
@@ -426,7 +425,7 @@ impl Element for TelnetPath {
     }
 
     fn room(&self, _end: End) -> Option<Instant> {
-        // Room comes when something is taken at the other end.
+        // Room comes when something is taken at the peer.
         None
     }
 

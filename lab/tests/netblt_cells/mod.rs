@@ -1,5 +1,5 @@
 //! The paths on which NETBLT is held against TCP with CUBIC and QUIC with BBR: a grid of short queues, policers,
-//! and 1,000 paths by chance. A cell is a path and a file that lasts so many of its round trips.
+//! and 1,000 paths by chance. A cell is a path and a file that lasts this many of its round trips.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -25,7 +25,7 @@ pub(crate) struct Cell {
 const DATA: u64 = 1448;
 
 impl Cell {
-    /// A file that lasts so many round trips, and has so many packets, whichever is more.
+    /// A file that lasts this many round trips or packets, whichever is more.
     pub(crate) fn new(line: String, rate_bps: u64, rtt_us: u64, trips: u64, packets: u64) -> Self {
         let in_trips = u128::from(rate_bps) * u128::from(rtt_us * trips) / 8_000_000 / 1500;
         let packets = packets.max(u64::try_from(in_trips).expect("packets"));
@@ -141,7 +141,7 @@ fn log_uniform(random: &mut Random, low: f64, high: f64) -> f64 {
     low * (high / low).powf(part)
 }
 
-/// So many paths by chance, always the same: 9.6 kbit/s to 1 Gbit/s, round trips of 0.1 to 800 ms, up to 5 % lost,
+/// This many paths by chance, always the same: 9.6 kbit/s to 1 Gbit/s, round trips of 0.1 to 800 ms, up to 5 % lost,
 /// queues from one packet to the larger of four times what the path holds and eight packets.
 pub(crate) fn random(count: usize) -> Vec<Cell> {
     let mut random = Random::stream(17, "paths", "by chance");

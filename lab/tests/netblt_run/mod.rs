@@ -86,7 +86,7 @@ impl Trace for Shown {
 }
 
 /// A direction of the path.
-struct Way {
+struct Direction {
     path: Path,
     random: Random,
     /// The bottleneck is busy until then, in nanoseconds.
@@ -101,7 +101,7 @@ struct Way {
     back: bool,
 }
 
-impl Way {
+impl Direction {
     fn new(path: &Path, name: &str, from_a: bool) -> Self {
         Self {
             random: Random::stream(path.seed, name, "path"),
@@ -172,7 +172,7 @@ fn shown() -> bool {
     std::env::var_os("WETSTRING_TRACE").is_some()
 }
 
-/// What became of a side.
+/// The result of a side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) outcome: Option<Outcome>,
@@ -189,13 +189,13 @@ pub(crate) struct Seen {
     pub(crate) messages: Vec<Vec<u8>>,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) a: Seen,
     pub(crate) b: Seen,
     pub(crate) elapsed: Duration,
-    /// When so many file bytes had come: (time, bytes), about a hundred points in all.
+    /// When this many file bytes had come: (time, bytes), about a hundred points in all.
     pub(crate) curve: Vec<(Duration, u64)>,
     pub(crate) waited_max: Duration,
     pub(crate) waited_mean: Duration,
@@ -241,11 +241,17 @@ pub(crate) struct Plan {
     pub(crate) calm: Option<Duration>,
     /// Write down datagrams: from A, bytes, time.
     pub(crate) record: bool,
-    /// Take the curve every so long.
+    /// Sampling interval of the curve.
     pub(crate) every: Option<Duration>,
 }
 
-fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Way, storm: &mut u64) {
+fn settle(
+    side: &mut Side<'_>,
+    seen: &mut Seen,
+    now: Instant,
+    way: &mut Direction,
+    storm: &mut u64,
+) {
     let mut trace = Shown(shown(), usize::from(way.back));
     loop {
         let mut moved = false;
@@ -295,7 +301,7 @@ fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Way, sto
     }
 }
 
-/// Calls at one moment beyond which the time does not go on.
+/// Calls at one moment beyond which the time does not continue.
 const STORM: u64 = 2_000_000;
 
 /// A run.
@@ -303,7 +309,7 @@ struct Run<'a, 'p> {
     plan: &'p Plan,
     sides: [Side<'a>; 2],
     seen: [Seen; 2],
-    ways: [Way; 2],
+    ways: [Direction; 2],
     acts: Vec<Act>,
     forged: Vec<Forged>,
     now: u64,
@@ -366,7 +372,7 @@ impl Run<'_, '_> {
         let timers = self.sides.iter().filter_map(|side| side.engine.deadline());
         timers
             .map(|time| time.as_nanos().max(self.now + 1))
-            .chain(self.ways.iter().filter_map(Way::next))
+            .chain(self.ways.iter().filter_map(Direction::next))
             .chain(self.acts.iter().map(|act| nanos(act.0)))
             .chain(self.forged.iter().map(|act| nanos(act.0)))
             .min()
@@ -379,7 +385,7 @@ pub(crate) fn run<'a>(path: &Path, plan: &Plan, a: Side<'a>, b: Side<'a>) -> Rep
         plan,
         sides: [a, b],
         seen: [Seen::default(), Seen::default()],
-        ways: [Way::new(path, "forward", true), Way::new(path, "back", false)],
+        ways: [Direction::new(path, "forward", true), Direction::new(path, "back", false)],
         acts: plan.acts.clone(),
         forged: plan.forged.clone(),
         now: 0,

@@ -46,7 +46,7 @@ pub(crate) fn turn(swarm: impl Fn() -> Swarm<'static> + Sync, runs: u64) -> Opti
     Some(tallies.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
 }
 
-/// Whatever the line does, nobody reports a success that is none, and nine of ten come through.
+/// Whatever the line does, no end reports a false success, and nine of ten succeed.
 pub(crate) fn nobody_lies(swarm: impl Fn() -> Swarm<'static> + Sync) {
     let runs = runs(2000);
     let Some(tallies) = turn(swarm, runs) else { return };
@@ -59,7 +59,7 @@ pub(crate) fn nobody_lies(swarm: impl Fn() -> Swarm<'static> + Sync) {
 }
 
 /// Lines of bit errors up to one in 1,000: nobody hangs or panics, this many of a hundred come through, and
-/// what is wrong where both ends are content is less than one run of so many, for checks of 16 bits; 0 is none
+/// what is wrong where both ends are content is less than one run of this many, for checks of 16 bits; 0 is none
 /// at all.
 pub(crate) fn noisy(protocol: Protocol, done_percent: u64, fooled_one_in: u64) {
     let swarm = || Swarm::noisy(protocol);

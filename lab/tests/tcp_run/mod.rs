@@ -77,7 +77,7 @@ pub(crate) fn tapped(text: &str, lose: Lose) -> (Tcp, Log) {
     (Tcp::new(&tcp, Box::new(tap), &network.hosts), log)
 }
 
-/// Something to do at a time: offer so many bytes at an end.
+/// Something to do at a time: offer this many bytes at an end.
 pub(crate) type Offer = (u64, End, usize);
 
 /// Offers all (refused bytes again and again, at most `chunk` at a time) and takes everything at
@@ -131,7 +131,7 @@ pub(crate) fn talk(
     came
 }
 
-/// Rounds of a dialogue: A sends so many bytes, B answers when it has all of them, A goes on when it
+/// Rounds of a dialogue: A sends this many bytes, B answers when it has all of them, A continues when it
 /// has the whole answer. Gives the time of each round.
 pub(crate) fn rounds(element: &mut dyn Element, ask: usize, answer: usize, n: usize) -> Vec<u64> {
     let mut times = Vec::new();

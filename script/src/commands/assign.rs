@@ -1,4 +1,4 @@
-//! DEFINE, ASSIGN, EVALUATE, INCREMENT, LOCAL, DECLARE, ARRAY, SHIFT and their like.
+//! DEFINE, ASSIGN, EVALUATE, INCREMENT, LOCAL, DECLARE, ARRAY, SHIFT and the like.
 
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
@@ -8,7 +8,7 @@ use crate::trouble::{Flow, Trouble};
 use crate::variables::Key;
 use crate::words::Words;
 
-/// Elements of one array, at most.
+/// Maximum elements of one array.
 const MOST_ELEMENTS: i64 = 10_000_000;
 
 impl Interp<'_> {
@@ -200,7 +200,7 @@ impl Interp<'_> {
     pub(crate) fn array(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let all =
             ["clear", "copy", "declare", "resize", "set", "show", "sort", "swap", "undeclare"];
-        let missing = || Trouble::new("expected what to do with an array, got nothing");
+        let missing = || Trouble::new("expected an array command, got nothing");
         let word = words.word().ok_or_else(missing)?.text;
         match word_of(&all, word) {
             Found::One("clear") => self.array_set(words, false),
@@ -365,7 +365,7 @@ impl Interp<'_> {
     }
 }
 
-/// Where `=`, `:=` or `::=` begins in a word such as `x::=3`.
+/// Position of `=`, `:=` or `::=` in a word such as `x::=3`.
 fn split_operator(word: &[u8]) -> Option<usize> {
     if word.starts_with(b"\\&") {
         let close = closing(word, 3)?;

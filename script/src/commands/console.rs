@@ -20,7 +20,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// Switches in front of a question: a default, a time, and whether what is typed is seen.
+    /// Switches before a question: a default, a timeout, and whether the answer is echoed.
     fn question(
         &mut self,
         words: &mut Words<'_>,
@@ -76,7 +76,7 @@ impl Interp<'_> {
         if question.prompt.is_empty() {
             question.prompt = b"Yes or no? ".to_vec();
         }
-        // Who never answers yes or no is asked a bounded number of times.
+        // A user who answers neither yes nor no is asked a bounded number of times.
         for _ in 0..10 {
             let Some(answer) = self.world.ask(&question) else { break };
             let answer = if trim(&answer).is_empty() { default.clone() } else { answer };
@@ -106,7 +106,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// RUN, `!`, `@`: a command of the system.
+    /// RUN, `!`, `@`: a system command.
     pub(crate) fn run_shell(&mut self, text: &[u8]) -> Result<Flow, Trouble> {
         let command = self.expand(trim(text))?;
         let ran = self.world.run(&command, false)?;
@@ -126,7 +126,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// ALARM, and SET ALARM: after so many seconds, or at a time of the day.
+    /// ALARM, and SET ALARM: after a number of seconds, or at a time of day.
     pub(crate) fn alarm(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let text = words.word().map(|word| word.text).unwrap_or_default();
         let text = self.expand(text)?;
@@ -142,7 +142,7 @@ impl Interp<'_> {
             }
         };
         let at = now.saturating_add(seconds.saturating_mul(1_000_000_000));
-        self.manners.alarm_ns = (seconds > 0).then_some(at);
+        self.settings.alarm_ns = (seconds > 0).then_some(at);
         self.status = 0;
         Ok(Flow::Next)
     }

@@ -9,9 +9,9 @@ use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::{Kind, Mode, Screen};
 
-/// Directories inside each other that a recursive search goes into.
+/// Maximum depth of a recursive search.
 const DEPTH: usize = 64;
-/// Names that one pattern may have.
+/// Maximum names of one pattern.
 const MOST_NAMES: usize = 1_000_000;
 
 impl Interp<'_> {
@@ -23,7 +23,7 @@ impl Interp<'_> {
     }
 
     pub(crate) fn open(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let missing = || Trouble::new("expected how to open a file, got nothing");
+        let missing = || Trouble::new("expected READ, WRITE or APPEND, got nothing");
         let how = words.word().ok_or_else(missing)?.text;
         let all = ["!read", "!write", "append", "host", "line", "port", "read", "write"];
         let Found::One(how) = word_of(&all, how) else {
@@ -38,7 +38,7 @@ impl Interp<'_> {
         let reads = how.ends_with("read");
         let other = if reads { &self.channels.reading } else { &self.channels.writing };
         if let Some(other) = other {
-            let say = format!("{} is open already; CLOSE it first", lossy(&other.name));
+            let say = format!("{} is already open; CLOSE it first", lossy(&other.name));
             return Err(Trouble::new(say));
         }
         let mode = Mode { read: reads, write: how == "write", append: how == "append" };
@@ -63,7 +63,7 @@ impl Interp<'_> {
         let word = words.word().ok_or_else(missing)?.text;
         let key = self.key(word)?;
         let most = self.limits.value;
-        let closed = || Trouble::new("no file is open to be read");
+        let closed = || Trouble::new("no file is open for reading");
         let line = self.channels.reading.as_mut().ok_or_else(closed)?.line(most)?;
         self.status = i64::from(line.is_none());
         self.assign(&key, line.as_deref())?;
@@ -80,7 +80,7 @@ impl Interp<'_> {
         words: &mut Words<'_>,
         ends_line: bool,
     ) -> Result<Flow, Trouble> {
-        let missing = || Trouble::new("expected where to write, got nothing");
+        let missing = || Trouble::new("expected a destination, got nothing");
         let to = words.word().ok_or_else(missing)?.text;
         let all = [
             "debug-log",
@@ -100,7 +100,7 @@ impl Interp<'_> {
         self.status = 0;
         match word_of(&all, to) {
             Found::One("file") => {
-                let closed = || Trouble::new("no file is open to be written");
+                let closed = || Trouble::new("no file is open for writing");
                 self.channels.writing.as_mut().ok_or_else(closed)?.write(&text)?;
             }
             Found::One("screen" | "sys$output") => self.world.say(Screen::Output, &text),
@@ -162,7 +162,7 @@ impl Interp<'_> {
     pub(crate) fn change_directory(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let to = self.expand(ungroup(words.rest()))?;
         let to = if to.is_empty() { b"~".to_vec() } else { to };
-        let say = |fault| Trouble::new(format!("could not go to {}: {fault}", lossy(&to)));
+        let say = |fault| Trouble::new(format!("could not change to {}: {fault}", lossy(&to)));
         self.world.files().change_directory(&to).map_err(say)?;
         self.status = 0;
         Ok(Flow::Next)
@@ -176,11 +176,11 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// Switches of file commands, which say how much they tell; they tell only what is wrong.
+    /// Switches of file commands, for verbosity; only errors are reported here.
     fn skip_switches(words: &mut Words<'_>) {
         while words.peek().is_some_and(|w| !w.grouped && w.text.len() > 1 && w.text[0] == b'/') {
             let word = words.peek().map(|w| w.text).unwrap_or_default();
-            // An absolute name begins with a slash too, but has another behind it or is no word.
+            // An absolute name begins with a slash too, but contains another or is no switch.
             if word[1..].contains(&b'/') || !word[1..].iter().all(u8::is_ascii_alphabetic) {
                 break;
             }
@@ -230,7 +230,7 @@ impl Interp<'_> {
             }
         }
         if count == 0 {
-            return Err(Trouble::new(format!("there is no file {}", lossy(&patterns[0]))));
+            return Err(Trouble::new(format!("no such file: {}", lossy(&patterns[0]))));
         }
         self.status = 0;
         Ok(Flow::Next)
@@ -278,7 +278,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// The files that a name or a pattern means, sorted; `recursive` looks below too.
+    /// The files of a name or a pattern, sorted; `recursive` searches subdirectories too.
     pub(crate) fn matching(
         &mut self,
         pattern: &[u8],
@@ -292,7 +292,7 @@ impl Interp<'_> {
         Ok(names)
     }
 
-    /// The directories that a name or a pattern means.
+    /// The directories of a name or a pattern.
     pub(crate) fn matching_directories(
         &mut self,
         pattern: &[u8],
@@ -306,7 +306,7 @@ impl Interp<'_> {
         Ok(names)
     }
 
-    /// All that a pattern means, in order. Patterns may stand in every part of a path.
+    /// All matches of a pattern, sorted. Patterns may be in every component of a path.
     pub(crate) fn everything(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
         if self.world.files().facts(pattern, false).is_some() {
             return Ok(vec![pattern.to_vec()]);
@@ -338,7 +338,7 @@ impl Interp<'_> {
                     }
                 }
                 if next.len() > MOST_NAMES {
-                    return Err(Trouble::new(format!("more than {MOST_NAMES} files fit")));
+                    return Err(Trouble::new(format!("more than {MOST_NAMES} files match")));
                 }
             }
             found = next;
@@ -348,8 +348,8 @@ impl Interp<'_> {
         Ok(found)
     }
 
-    /// All whose last part fits the last part of the pattern, in the pattern's directory and below; all
-    /// that is below where the pattern is a directory.
+    /// All files whose last component matches that of the pattern, in the pattern's directory and below;
+    /// everything below it where the pattern is a directory.
     pub(crate) fn below(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
         let facts = self.world.files().facts(pattern, true);
         let whole = facts.is_some_and(|facts| facts.kind == Kind::Directory);
@@ -378,7 +378,7 @@ impl Interp<'_> {
                 }
             }
             if found.len() > MOST_NAMES || open.len() > MOST_NAMES {
-                return Err(Trouble::new(format!("more than {MOST_NAMES} files fit")));
+                return Err(Trouble::new(format!("more than {MOST_NAMES} files match")));
             }
         }
         found.sort();
@@ -405,7 +405,7 @@ impl Interp<'_> {
             self.received = crate::received::Received::default();
         }
         if matches!(what, "both" | "device-and-input" | "device-buffer") {
-            // What is there already, and no more than a megabyte of it.
+            // Pending input, at most a megabyte.
             for _ in 0..1_000_000 {
                 let heard = self.world.hear(std::time::Duration::ZERO);
                 if !matches!(heard, crate::world::Heard::Byte(_)) {
@@ -414,7 +414,7 @@ impl Interp<'_> {
             }
         }
         match what {
-            "alarm" => self.manners.alarm_ns = None,
+            "alarm" => self.settings.alarm_ns = None,
             "screen" => self.world.say(Screen::Output, b"\x1b[H\x1b[2J"),
             _ => {}
         }
@@ -423,13 +423,13 @@ impl Interp<'_> {
     }
 }
 
-/// What stands after the last slash.
+/// The part after the last slash.
 pub(crate) fn last_part(name: &[u8]) -> &[u8] {
     let slash = name.iter().rposition(|b| *b == b'/');
     &name[slash.map_or(0, |at| at + 1)..]
 }
 
-/// As `ls -l` writes them.
+/// In the format of `ls -l`.
 pub(crate) fn permissions(kind: Kind, mode: u32) -> String {
     let mut text = String::from(match kind {
         Kind::Directory => "d",

@@ -1,4 +1,4 @@
-//! FOPEN, FREAD, FWRITE, FSEEK, FCLOSE and the other commands of channels; FILE OPEN is FOPEN.
+//! FOPEN, FREAD, FWRITE, FSEEK, FCLOSE and the other channel commands; FILE OPEN is FOPEN.
 
 use crate::channels::{EOF, NOT_FOR_THIS, NOT_OPEN, error_text};
 use crate::interp::Interp;
@@ -48,7 +48,7 @@ impl Interp<'_> {
                 Found::One(name) => {
                     let mut value = word.text.get(at + 1..).unwrap_or_default();
                     if value.starts_with(b"{") {
-                        // It may have blanks in it.
+                        // It may contain blanks.
                         words.skip(at + 1);
                         value = words.word().map(|word| word.text).unwrap_or_default();
                     } else {
@@ -95,7 +95,7 @@ impl Interp<'_> {
         }
     }
 
-    /// The number of a channel.
+    /// A channel number.
     fn channel(&mut self, words: &mut Words<'_>) -> Result<i64, Trouble> {
         let missing = || Trouble::new("expected a channel, got nothing");
         let word = words.word().ok_or_else(missing)?.text;
@@ -210,7 +210,7 @@ impl Interp<'_> {
         let most = self.limits.value;
         let signed = target.starts_with(b"+") || target.starts_with(b"-");
         let relative = is("/relative") || (signed && !is("/absolute"));
-        // From the current line on, or from one behind it.
+        // From the current line, or from one after it.
         let by_line = is("/line") || (find.is_some() && signed && !is("/byte"));
         let last = target.eq_ignore_ascii_case(b"last");
         let to_end = last || target.eq_ignore_ascii_case(b"eof");
@@ -223,7 +223,7 @@ impl Interp<'_> {
             return Err(self.channel_failed(number, NOT_OPEN));
         };
         match (by_line, to_end) {
-            // Before the last byte, or behind it.
+            // Before the last byte, or after it.
             (false, true) => stream.seek(len.saturating_sub(u64::from(last)))?,
             (false, false) => {
                 let base = if relative { stream.offset } else { 0 };
@@ -244,9 +244,9 @@ impl Interp<'_> {
         find.map_or(Ok(Flow::Next), |pattern| self.find_line(number, pattern))
     }
 
-    /// Goes to the next line in which the pattern fits anywhere.
+    /// Seeks to the next line that contains a match of the pattern.
     fn find_line(&mut self, number: i64, pattern: &[u8]) -> Result<Flow, Trouble> {
-        let (most, case) = (self.limits.value, self.manners.case);
+        let (most, case) = (self.limits.value, self.settings.case);
         loop {
             let Some(stream) = self.channels.numbered(number) else {
                 return Err(self.channel_failed(number, NOT_OPEN));
@@ -286,7 +286,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// FCOUNT: how many bytes or lines a file has.
+    /// FCOUNT: the number of bytes or lines of a file.
     pub(crate) fn fcount(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let switches = self.switches(words, &["/byte", "/line", "/list", "/nolist", "/quiet"])?;
         let is = |name: &str| switches.iter().any(|(switch, _)| *switch == name);

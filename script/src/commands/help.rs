@@ -1,4 +1,4 @@
-//! HELP: what each command takes, and what it does.
+//! HELP: the syntax and purpose of each command.
 
 use super::settings::{ANY, ENTRIES, Effect, Entry};
 use crate::interp::Interp;
@@ -8,10 +8,10 @@ use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::Screen;
 
-/// A command, what follows it, and what it does. Sorted by name.
+/// A command, its syntax, and its description. Sorted by name.
 type Row = (&'static str, &'static str, &'static str);
 
-/// Every command of [`crate::keywords::VERBS`] that is there.
+/// Every supported command of [`crate::keywords::VERBS`].
 const COMMANDS: &[Row] = &[
     (
         "_assign",
@@ -33,12 +33,8 @@ const COMMANDS: &[Row] = &[
         "{ CLEAR, COPY, EQUATE, LINK, RESIZE, SET, SHOW, SORT } &name ...",
         "Works on arrays.",
     ),
-    (
-        "ask",
-        "[ /TIMEOUT:n ] name prompt",
-        "Asks the person for a line, and puts it into a variable.",
-    ),
-    ("askq", "[ /TIMEOUT:n ] name prompt", "As ASK, without showing what is typed."),
+    ("ask", "[ /TIMEOUT:n ] name prompt", "Asks the user for a line, and stores it in a variable."),
+    ("askq", "[ /TIMEOUT:n ] name prompt", "As ASK, without echo."),
     ("assign", "name text", "Defines a macro or variable as the text, evaluated."),
     ("beep", "", "Sounds the bell, unless SET BELL OFF."),
     ("break", "", "Leaves a loop or SWITCH."),
@@ -62,7 +58,7 @@ const COMMANDS: &[Row] = &[
         "",
         "Makes this terminal one of the connection; the escape character and C lead back.",
     ),
-    ("continue", "", "Goes on with the next turn of a loop."),
+    ("continue", "", "Continues with the next iteration of a loop."),
     ("copy", "source destination", "Copies a file."),
     ("cwd", "[ directory ]", "As CD."),
     ("date", "[ date ]", "Shows the date and time."),
@@ -90,13 +86,9 @@ const COMMANDS: &[Row] = &[
         "[ name ] expression",
         "Computes with whole numbers, and shows it or puts it into a variable.",
     ),
-    (
-        "exit",
-        "[ code [ text ] ]",
-        "Ends the program; without a code with the sum of what has failed.",
-    ),
+    ("exit", "[ code [ text ] ]", "Ends the program; the default code is the sum of all failures."),
     ("fclose", "{ channel, ALL }", "Closes a channel of FOPEN."),
-    ("fcount", "[ { /BYTES, /LINES } ] channel", "Counts what a file has."),
+    ("fcount", "[ { /BYTES, /LINES } ] channel", "Counts the bytes or lines of a file."),
     ("fflush", "channel", "Writes what is buffered."),
     (
         "file",
@@ -131,9 +123,9 @@ const COMMANDS: &[Row] = &[
         "Writes to a channel.",
     ),
     ("get", "[ switches ] names", "Asks the server on the connection for files."),
-    ("getc", "name prompt", "Asks the person for one key."),
-    ("getok", "prompt", "Asks the person for yes or no."),
-    ("goto", "label", "Goes on at the line :label."),
+    ("getc", "name prompt", "Asks the user for one key."),
+    ("getok", "prompt", "Asks the user for yes or no."),
+    ("goto", "label", "Continues at the line :label."),
     ("hangup", "", "Closes the connection."),
     ("help", "[ command, or SET setting ]", "Shows this."),
     (
@@ -147,19 +139,19 @@ const COMMANDS: &[Row] = &[
         "[ /CLEAR /COUNT:n /NOMATCH /NOWRAP ] seconds text",
         "Waits for a text from the connection.",
     ),
-    ("lcd", "[ directory ]", "As CD: here, never at the server."),
-    ("ldirectory", "[ switches ] [ files ]", "As DIRECTORY: here, never at the server."),
+    ("lcd", "[ directory ]", "As CD, always on this machine."),
+    ("ldirectory", "[ switches ] [ files ]", "As DIRECTORY, always on this machine."),
     ("lineout", "text", "As OUTPUT, and ends the line."),
     ("local", "names", "Variables that are this macro's own."),
     ("log", "{ DEBUG, PACKETS, SESSION, TRANSACTIONS } file [ { APPEND, NEW } ]", "Opens a log."),
     ("logout", "", "Logs out from the server on the connection."),
-    ("lpwd", "", "As PWD: here, never at the server."),
-    ("message", "text", "Shows a text, if a variable says so: see SET DEBUG."),
-    ("mget", "[ switches ] names", "As GET, of several names."),
+    ("lpwd", "", "As PWD, always on this machine."),
+    ("message", "text", "Shows a text, if SET DEBUG MESSAGE is ON."),
+    ("mget", "[ switches ] names", "As GET, for several names."),
     (
         "minput",
         "[ /CLEAR ... ] seconds texts",
-        "Waits for one of several texts; \\v(minput) says which came.",
+        "Waits for one of several texts; \\v(minput) says which was received.",
     ),
     ("mkdir", "directory", "Makes a directory."),
     ("mmove", "[ switches ] files", "As MSEND, and deletes what has arrived."),
@@ -176,8 +168,8 @@ const COMMANDS: &[Row] = &[
     ("quit", "[ code [ text ] ]", "As EXIT."),
     ("read", "name", "Reads a line of the file of OPEN READ."),
     ("receive", "[ switches ] [ as-name ]", "Waits for files."),
-    ("reget", "name", "As GET, of what is not there yet of a file."),
-    ("reinput", "seconds text", "As INPUT, in what has come already."),
+    ("reget", "name", "As GET, resuming a partial file."),
+    ("reinput", "seconds text", "As INPUT, in text already received."),
     (
         "remote",
         "{ CD, COPY, DELETE, DIRECTORY, EXIT, HELP, HOST, LOGIN, MKDIR, PWD, RENAME, RMDIR, SET, SPACE, TYPE, WHO, ... } ...",
@@ -185,7 +177,7 @@ const COMMANDS: &[Row] = &[
     ),
     ("remove", "[ switches ] files", "As DELETE."),
     ("rename", "[ switches ] old new", "Renames a file."),
-    ("resend", "file", "As SEND, of what is not there yet of a file."),
+    ("resend", "file", "As SEND, resuming a partial file."),
     ("return", "[ text ]", "Ends a macro; the text is its value."),
     ("rmdir", "directory", "Removes a directory."),
     ("run", "command", "Runs a command of the system."),
@@ -200,7 +192,7 @@ const COMMANDS: &[Row] = &[
     ("shift", "[ number ]", "Moves the arguments of a macro to the left."),
     ("show", "[ topic ]", "Shows settings, variables, macros and other things."),
     ("sleep", "[ seconds ]", "Waits; no key ends it."),
-    ("statistics", "", "Shows what the last transfer came to."),
+    ("statistics", "", "Shows statistics of the last transfer."),
     ("status", "", "Shows whether the last command succeeded."),
     ("stop", "[ status [ text ] ]", "Ends all files and macros."),
     ("switch", "value { :case, commands, ... }", "Runs the commands of a case."),
@@ -227,21 +219,21 @@ const COMMANDS: &[Row] = &[
     ("xmessage", "text", "As MESSAGE, without ending the line."),
 ];
 
-/// What SET takes that is not in the table of settings.
+/// SET options that are not in the table of settings.
 const OWN: &[Row] = &[
     ("alarm", "[ seconds or hh:mm:ss ]", "As ALARM."),
     ("case", "{ ON, OFF }", "Whether comparisons tell capitals from small letters."),
     ("command quoting", "{ ON, OFF }", "Whether backslashes are special in commands."),
     ("command variable-evaluation", "{ RECURSIVE, SIMPLE }", "How far \\%a is evaluated."),
-    ("compatibility", "{ 9, 10, 11, DEFAULT }", "What holds at first in that version of C-Kermit."),
+    ("compatibility", "{ 9, 10, 11, DEFAULT }", "Use the defaults of that version of C-Kermit."),
     (
         "control-character",
         "{ PREFIXED, UNPREFIXED } { codes, ALL }",
         "Which control characters are prefixed.",
     ),
     ("count", "number", "The counter of IF COUNT."),
-    ("exit status", "number", "What EXIT says without a number."),
-    ("flag", "{ ON, OFF }", "What IF FLAG looks at."),
+    ("exit status", "number", "The default code of EXIT."),
+    ("flag", "{ ON, OFF }", "The flag tested by IF FLAG."),
     ("function diagnostics", "{ ON, OFF }", "Whether errors of functions are shown."),
     ("function error", "{ ON, OFF }", "Whether errors of functions are those of the command."),
     (
@@ -249,9 +241,9 @@ const OWN: &[Row] = &[
         "[ switches ] name [ port ]",
         "Connects to a host; without a name closes the connection.",
     ),
-    ("input buffer-length", "number", "How much INPUT remembers."),
+    ("input buffer-length", "number", "Size of the INPUT buffer."),
     ("input case", "{ IGNORE, OBSERVE }", "Whether INPUT tells capitals from small letters."),
-    ("input echo", "{ ON, OFF }", "Whether INPUT shows what comes."),
+    ("input echo", "{ ON, OFF }", "Whether INPUT shows received text."),
     ("input silence", "seconds", "Silence that ends INPUT."),
     (
         "input timeout-action",
@@ -299,7 +291,7 @@ fn overview() -> String {
         }
         text = text.trim_end().to_owned() + "\n";
     }
-    text + "HELP command shows what it takes; HELP SET lists the settings, SHOW their values.\n"
+    text + "HELP command shows its syntax; HELP SET lists the settings, SHOW their values.\n"
 }
 
 fn of_command(name: &str, rest: &[String]) -> Result<String, Trouble> {
@@ -316,7 +308,7 @@ fn of_command(name: &str, rest: &[String]) -> Result<String, Trouble> {
                 .find(|row| row.0 == name)
                 .map_or(String::new(), |r| shown("", *r))
         })),
-        Found::None => Err(Trouble::new(format!("there is no command called {name}"))),
+        Found::None => Err(Trouble::new(format!("no such command: {name}"))),
     }
 }
 
@@ -328,12 +320,12 @@ fn shown(before: &str, (name, syntax, what): Row) -> String {
 fn of_setting(begin: &str) -> Result<String, Trouble> {
     let text = settings(begin);
     if text.is_empty() {
-        return Err(Trouble::new(format!("there is no setting called {begin}")));
+        return Err(Trouble::new(format!("no such setting: {begin}")));
     }
     Ok(text)
 }
 
-/// The settings whose words begin so, each with what it takes.
+/// The settings with these words, and their syntax.
 fn settings(begin: &str) -> String {
     let fits = |name: &str| {
         let given: Vec<&str> = begin.split_whitespace().collect();

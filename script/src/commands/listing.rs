@@ -38,7 +38,7 @@ const SWITCHES: &[&str] = &[
     "/verbose",
 ];
 
-/// What the switches said.
+/// The values of the switches.
 #[derive(Default)]
 struct Wanted {
     array: Option<u8>,
@@ -98,14 +98,14 @@ impl Interp<'_> {
                     };
                     wanted.sort = Some(key);
                 }
-                // What is done anyway.
+                // The default.
                 _ => {}
             }
         }
         Ok(wanted)
     }
 
-    /// The names that a pattern and the switches mean, with what is known of each, in order.
+    /// The names selected by a pattern and the switches, with their attributes, sorted.
     fn listed(
         &mut self,
         pattern: &[u8],
@@ -159,7 +159,7 @@ impl Interp<'_> {
         let pattern = if glued { [&pattern[..], b"/*"].concat() } else { pattern };
         let all = self.listed(&pattern, &wanted)?;
         if all.is_empty() && !inside && pattern != b"*" {
-            return Err(Trouble::new(format!("there is no file {}", lossy(&pattern))));
+            return Err(Trouble::new(format!("no such file: {}", lossy(&pattern))));
         }
         self.status = 0;
         if let Some(letter) = wanted.array {
@@ -192,7 +192,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// What stands before a name.
+    /// The columns before a name.
     fn row(&mut self, facts: &Facts) -> String {
         let offset = self.world.offset_at(facts.modified_s);
         let stamp = crate::calendar::Stamp::of_local(facts.modified_s + i64::from(offset));

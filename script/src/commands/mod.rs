@@ -1,4 +1,4 @@
-//! The commands, each from its fields to what it does.
+//! The commands, from their fields to their action.
 
 mod assign;
 mod console;
@@ -20,9 +20,9 @@ use crate::words::Words;
 use crate::world::Task;
 
 impl Interp<'_> {
-    /// Does one command.
+    /// Executes one command.
     pub(crate) fn command(&mut self, item: &Item, line: usize) -> Result<Flow, Trouble> {
-        if self.manners.take_echo && self.level().name.is_none() {
+        if self.settings.take_echo && self.level().name.is_none() {
             let shown = [&item.text[..], b"\n"].concat();
             self.world.say(crate::world::Screen::Output, &shown);
         }
@@ -32,7 +32,7 @@ impl Interp<'_> {
             Head::Name => self.named(&item.text[..item.rest], rest),
             Head::Several => {
                 let word = lossy(&item.text[..item.rest]);
-                Err(Trouble::new(format!("{word} begins several commands; DO calls a macro")))
+                Err(Trouble::new(format!("ambiguous command: {word}; DO calls a macro")))
             }
             Head::Evaluated => {
                 let words = Words::new(&item.text);
@@ -57,7 +57,7 @@ impl Interp<'_> {
         }
     }
 
-    /// A word that is no command: a macro by its name, or by the beginning of it.
+    /// A word that is no command: a macro, by its name or an abbreviation.
     fn named(&mut self, word: &[u8], rest: &[u8]) -> Result<Flow, Trouble> {
         let small = lower(word);
         let name = if self.variables.text(&small).is_some() {
@@ -149,7 +149,7 @@ impl Interp<'_> {
         }
     }
 
-    /// Commands after which it goes on with the next.
+    /// Commands after which execution continues with the next.
     fn simple_verb(&mut self, verb: Verb, rest: &[u8]) -> Result<Flow, Trouble> {
         let mut words = Words::new(rest);
         match verb {
@@ -242,7 +242,7 @@ impl Interp<'_> {
             Verb::Enable => self.allow(words, true),
             Verb::Disable => self.allow(words, false),
             Verb::Statistics => self.statistics(),
-            _ => Err(Trouble::new("this command of C-Kermit is not there in this program")),
+            _ => Err(Trouble::new("this command of C-Kermit is not supported")),
         }
     }
 
@@ -253,7 +253,7 @@ impl Interp<'_> {
     }
 }
 
-/// Words that may follow these.
+/// The keywords that may follow these words.
 pub(crate) fn words_after(before: &str) -> Vec<&'static str> {
     let words: Vec<&str> = before.split_whitespace().collect();
     let first = words.first().map_or(Found::None, |word| verb(word.as_bytes()));

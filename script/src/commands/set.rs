@@ -1,4 +1,4 @@
-//! SET: what changes the language, what is a row of the program's table, what opens a connection.
+//! SET: settings of the language, rows of the program's table, connections.
 
 use super::settings::{ENTRIES, Effect, Entry, Takes, holds};
 use crate::interp::Interp;
@@ -8,7 +8,7 @@ use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::{Connection, Speaks, Task};
 
-/// First words behind SET that are of the language itself, or make a connection.
+/// First words after SET that belong to the language itself, or open a connection.
 pub(super) const OWN: &[&str] = &[
     "alarm",
     "case",
@@ -70,7 +70,7 @@ impl Interp<'_> {
         let word = self.keyword_field(words, &format!("one of {}", all.join(", ")))?;
         match word_of(all, &word) {
             Found::One(found) => Ok(found),
-            Found::Several => Err(Trouble::new(format!("{} begins several words", lossy(&word)))),
+            Found::Several => Err(Trouble::new(format!("ambiguous keyword: {}", lossy(&word)))),
             Found::None => {
                 let say = format!("expected one of {}, got {}", all.join(", "), lossy(&word));
                 Err(Trouble::new(say))
@@ -78,7 +78,7 @@ impl Interp<'_> {
         }
     }
 
-    /// ON or OFF, and ON if nothing is said.
+    /// ON or OFF; default ON.
     fn on_off(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
         if words.is_over() {
             return Ok(true);
@@ -94,8 +94,8 @@ impl Interp<'_> {
     }
 
     pub(crate) fn set(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let word = self.keyword_field(words, "what to set")?;
-        // As older versions of C-Kermit write it.
+        let word = self.keyword_field(words, "a setting")?;
+        // The syntax of older versions of C-Kermit.
         let old = word.eq_ignore_ascii_case(b"clearchannel");
         let word = if old { b"clear-channel".to_vec() } else { word };
         let mut first: Vec<&str> = OWN.to_vec();
@@ -105,10 +105,10 @@ impl Interp<'_> {
         let found = match word_of(&first, &word) {
             Found::One(found) => found,
             Found::Several => {
-                return Err(Trouble::new(format!("{} begins several settings", lossy(&word))));
+                return Err(Trouble::new(format!("ambiguous setting: {}", lossy(&word))));
             }
             Found::None => {
-                return Err(Trouble::new(format!("there is no setting called {}", lossy(&word))));
+                return Err(Trouble::new(format!("no such setting: {}", lossy(&word))));
             }
         };
         self.status = 0;
@@ -118,13 +118,13 @@ impl Interp<'_> {
             "control-character" => return self.set_control(words),
             "alarm" => return self.alarm(words),
             "compatibility" => return self.compatible(words),
-            "case" => self.manners.case = self.on_off(words)?,
-            "quiet" => self.manners.quiet = self.on_off(words)?,
+            "case" => self.settings.case = self.on_off(words)?,
+            "quiet" => self.settings.quiet = self.on_off(words)?,
             "variable-evaluation" => {
-                self.manners.recursive =
+                self.settings.recursive =
                     self.choice(words, &["recursive", "simple"])? == "recursive";
             }
-            "flag" => self.manners.flag = self.on_off(words)?,
+            "flag" => self.settings.flag = self.on_off(words)?,
             "count" => {
                 let count = self.whole(words, 0)?;
                 self.level().count = count;
@@ -139,7 +139,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// What other versions of C-Kermit begin with.
+    /// The initial settings of other versions of C-Kermit.
     fn compatible(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let version = self.choice(words, &["10", "11", "9", "default"])?;
         let older = matches!(version, "9" | "10");
@@ -196,37 +196,37 @@ impl Interp<'_> {
         };
         let second = self.choice(words, all)?;
         match (first, second) {
-            ("function", "error") => self.manners.function_error = self.on_off(words)?,
-            ("function", _) => self.manners.diagnostics = self.on_off(words)?,
-            ("macro", "error") => self.manners.macro_error = self.on_off(words)?,
-            ("macro", _) => self.manners.macro_echo = self.on_off(words)?,
-            ("take", "error") => self.manners.take_error = self.on_off(words)?,
-            ("take", _) => self.manners.take_echo = self.on_off(words)?,
+            ("function", "error") => self.settings.function_error = self.on_off(words)?,
+            ("function", _) => self.settings.diagnostics = self.on_off(words)?,
+            ("macro", "error") => self.settings.macro_error = self.on_off(words)?,
+            ("macro", _) => self.settings.macro_echo = self.on_off(words)?,
+            ("take", "error") => self.settings.take_error = self.on_off(words)?,
+            ("take", _) => self.settings.take_echo = self.on_off(words)?,
             ("output", "pacing") => {
                 let pacing = self.whole(words, 0)?;
-                self.manners.output_pacing_ms = u64::try_from(pacing).unwrap_or(0);
+                self.settings.output_pacing_ms = u64::try_from(pacing).unwrap_or(0);
             }
-            ("output", _) => self.manners.special_escapes = self.on_off(words)?,
+            ("output", _) => self.settings.special_escapes = self.on_off(words)?,
             ("input", "case") => {
-                self.manners.input_case = self.choice(words, &["ignore", "observe"])? == "observe";
+                self.settings.input_case = self.choice(words, &["ignore", "observe"])? == "observe";
             }
-            ("input", "echo") => self.manners.input_echo = self.on_off(words)?,
+            ("input", "echo") => self.settings.input_echo = self.on_off(words)?,
             ("input", "silence") => {
                 let silence = self.whole(words, 0)?;
-                self.manners.input_silence = u64::try_from(silence).unwrap_or(0);
+                self.settings.input_silence = u64::try_from(silence).unwrap_or(0);
             }
             ("input", "timeout-action") => {
-                self.manners.input_quit = self.choice(words, &["proceed", "quit"])? == "quit";
+                self.settings.input_quit = self.choice(words, &["proceed", "quit"])? == "quit";
             }
             ("input", "buffer-length") => {
                 let len = self.whole(words, 4096)?;
                 let len = usize::try_from(len).unwrap_or(1).clamp(1, self.limits.value);
-                self.manners.input_buffer = len;
+                self.settings.input_buffer = len;
             }
-            ("command", "quoting") => self.manners.quoting = self.on_off(words)?,
+            ("command", "quoting") => self.settings.quoting = self.on_off(words)?,
             ("command", "variable-evaluation") => {
                 let way = self.choice(words, &["recursive", "simple"])?;
-                self.manners.recursive = way == "recursive";
+                self.settings.recursive = way == "recursive";
             }
             _ => return self.set_named(&[first, second], words),
         }
@@ -244,8 +244,8 @@ impl Interp<'_> {
         self.set_named(&["exit", second], words)
     }
 
-    /// `SET TELOPT [/CLIENT] [/SERVER] option REFUSED ...`: which options are offered is not chosen here,
-    /// but none is required of the peer, so nothing has to be done for those that may be missing.
+    /// `SET TELOPT [/CLIENT] [/SERVER] option REFUSED ...`: the offered options are not chosen here, but none
+    /// is required of the peer, so nothing has to be done for those that may be missing.
     fn set_telopt(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         while words.peek().is_some_and(|word| is_switch(word.text)) {
             self.choice(words, &["/client", "/server"])?;
@@ -313,12 +313,12 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// What the language itself acts on, and reads from what is kept.
+    /// Settings that the language itself acts on, read from the stored values.
     fn check_language(&mut self, name: &str, value: &str) -> Result<(), Trouble> {
         if name == "input scale-factor" {
             let factor = value.parse::<f64>().ok().filter(|factor| (0.0..=1000.0).contains(factor));
             let say = || Trouble::new(format!("expected a factor from 0 to 1000, got {value}"));
-            self.manners.input_scale = factor.ok_or_else(say)?;
+            self.settings.input_scale = factor.ok_or_else(say)?;
         }
         Ok(())
     }
@@ -328,7 +328,7 @@ impl Interp<'_> {
         self.kept.get(name).map_or(usual, |value| value == b"on")
     }
 
-    /// The value for the table, and what is shown of it.
+    /// The value for the table, and the value shown.
     fn entry_value(
         &mut self,
         entry: &Entry,
@@ -342,7 +342,7 @@ impl Interp<'_> {
             }
             Takes::Word(list) => {
                 let all: Vec<&str> = list.iter().map(|(word, _)| *word).collect();
-                // Windows of one word may be given in quotes or by a variable.
+                // A value of one word may be quoted or come from a variable.
                 let chosen = self.choice(words, &all)?;
                 let value = list.iter().find(|(word, _)| *word == chosen).map_or("", |(_, v)| *v);
                 (value.to_owned(), chosen.to_owned())
@@ -422,7 +422,7 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    /// `set line /dev/ttyS0`; nothing ends the connection.
+    /// `set line /dev/ttyS0`; no argument closes the connection.
     pub(crate) fn set_line(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         while words.peek().is_some_and(|w| !w.grouped && is_switch(w.text)) {
             words.word();
@@ -480,7 +480,7 @@ impl Interp<'_> {
                 let port = fields.next();
                 self.kept.insert("line".to_owned(), host.clone());
                 self.connect(&Connection::Host { host, port, speaks, server })?;
-                // What the switches ask for once the connection is there.
+                // The switches' actions once the connection is open.
                 match (server, talks) {
                     (true, _) => self.perform(&Task::Serve),
                     (false, true) => self.perform(&Task::Terminal),
@@ -492,7 +492,7 @@ impl Interp<'_> {
     }
 }
 
-/// `/raw` and others; `/dev/ttyS0` is none.
+/// `/raw` and others; `/dev/ttyS0` is not a switch.
 fn is_switch(text: &[u8]) -> bool {
     text.len() > 1 && text[0] == b'/' && !text[1..].contains(&b'/')
 }

@@ -1,57 +1,57 @@
-//! What SET and SHOW know: the words of C-Kermit, and what comes of each.
+//! The settings of SET and SHOW: C-Kermit's words, and the effect of each.
 //!
-//! A setting acts, or a value that would have no effect is refused with the reason: nothing is only kept.
+//! A setting takes effect, or a value that would have none is refused with the reason: nothing is only stored.
 
 use wetstring_proto::kermit::Charset;
 
-/// What a setting takes after its words.
+/// The argument of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Takes {
-    /// ON or OFF, and what they are called in the table.
+    /// ON or OFF, and their names in the table.
     Switch(&'static str, &'static str),
-    /// One of these, and what each is called in the table.
+    /// One of these, and its name in the table.
     Word(&'static [(&'static str, &'static str)]),
-    /// One of these, which are called the same in the table.
+    /// One of these, with the same name in the table.
     Name(&'static [&'static str]),
-    /// A whole number between the two; larger ones up to the third become the second.
+    /// An integer between the two; larger ones up to the third become the second.
     Number(i64, i64, i64),
-    /// One of these, and for which end of the connection: LOCAL unless said.
+    /// One of these, and for which end of the connection: default LOCAL.
     Scoped(&'static [&'static str]),
     /// Anything.
     Text,
 }
 
-/// What comes of a setting.
+/// The effect of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     /// It sets these rows of the program's table.
     Rows(&'static [&'static str]),
-    /// The program acts on it. The value at first.
+    /// The program implements it. The initial value.
     Program(&'static str),
-    /// The language acts on it. The value at first.
+    /// The language implements it. The initial value.
     Language(&'static str),
-    /// Only these values hold here; others are refused, and why.
+    /// Only these values are supported; others are refused, with the reason.
     Fixed(&'static [&'static str], &'static str),
 }
 
-/// One thing that can be set.
+/// A setting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// The words behind SET.
+    /// The words after SET.
     pub(crate) words: &'static [&'static str],
-    /// What follows.
+    /// Its argument.
     pub(crate) takes: Takes,
-    /// What comes of it.
+    /// Its effect.
     pub(crate) effect: Effect,
 }
 
 impl Entry {
-    /// The words as they are kept.
+    /// The words, as a key.
     pub(crate) fn name(&self) -> String {
         self.words.join(" ")
     }
 
-    /// The row that tells the value, if it is one of the table.
+    /// The row with the value, if it is in the table.
     pub(crate) fn row(&self) -> Option<&'static str> {
         match self.effect {
             Effect::Rows(rows) => rows.first().copied(),
@@ -59,7 +59,7 @@ impl Entry {
         }
     }
 
-    /// The value before anything is set, if it is no row.
+    /// The initial value, if it is not a row.
     pub(crate) fn usual(&self) -> &'static str {
         match self.effect {
             Effect::Rows(_) => "",
@@ -68,7 +68,7 @@ impl Entry {
         }
     }
 
-    /// What may follow, for HELP.
+    /// The argument's syntax, for HELP.
     pub(crate) fn syntax(&self) -> String {
         match self.takes {
             Takes::Switch(..) => "{ ON, OFF }".to_owned(),
@@ -88,7 +88,7 @@ fn one_of<'t>(words: impl Iterator<Item = &'t str>) -> String {
     format!("{{ {} }}", words.join(", "))
 }
 
-/// Whether words are these, or beginnings of them.
+/// Whether the words are these, or abbreviations of them.
 pub(crate) fn holds(values: &[&str], value: &str) -> bool {
     if values == ANY {
         return true;
@@ -109,7 +109,7 @@ const fn entry(
     Entry { words, takes, effect: Effect::Rows(rows) }
 }
 
-/// A setting that is no row of the table; the program acts on it.
+/// A setting that is not in the table; the program implements it.
 const fn program(words: &'static [&'static str], takes: Takes, usual: &'static str) -> Entry {
     Entry { words, takes, effect: Effect::Program(usual) }
 }
@@ -119,7 +119,7 @@ const fn language(words: &'static [&'static str], takes: Takes, usual: &'static 
     Entry { words, takes, effect: Effect::Language(usual) }
 }
 
-/// A setting of which only these values hold, and why.
+/// A setting of which only these values are supported, with the reason.
 const fn fixed(
     words: &'static [&'static str],
     takes: Takes,
@@ -135,11 +135,10 @@ const PACKET_LENGTH: Takes = Takes::Number(10, 9024, 9024);
 const TIMEOUT: Takes = Takes::Number(0, 94, 94);
 const CODE: Takes = Takes::Number(0, 31, 127);
 const FREE: Takes = Takes::Text;
-/// Whatever is said holds.
+/// Any value is accepted.
 pub(crate) const ANY: &[&str] = &["*"];
 
-/// All of them, by the order of their words. More than what is here is known to C-Kermit; most of that
-/// belongs to modems, terminals and FTP.
+/// All settings, sorted by their words. C-Kermit has more; most of those belong to modems, terminals and FTP.
 pub(crate) const ENTRIES: &[Entry] = &[
     entry(&["attributes"], ON_OFF, &["kermit.attributes"]),
     entry(
@@ -364,7 +363,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     entry(&["repeat", "counts"], ON_OFF, &["kermit.repeat"]),
     entry(&["retry-limit"], Takes::Number(1, 94, 94), &["kermit.retries"]),
     fixed(&["script"], FREE, &[], "use OUTPUT and INPUT"),
-    // What a file is in, FILE CHARACTER-SET says.
+    // FILE CHARACTER-SET sets the file's own.
     fixed(
         &["send", "character-set"],
         Takes::Word(&[("manual", "manual")]),
@@ -486,6 +485,6 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     entry(&["unknown-char-set"], Takes::Name(&["discard", "keep"]), &["kermit.unknown-set"]),
     language(&["wildcard-expansion"], Takes::Name(&["off", "on"]), "on"),
-    // C-Kermit takes 32, of which the protocol can use 31.
+    // C-Kermit accepts 32, of which the protocol can use 31.
     entry(&["window-size"], Takes::Number(1, 31, 32), &["kermit.window"]),
 ];

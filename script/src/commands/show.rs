@@ -38,7 +38,7 @@ pub(super) const TOPICS: &[&str] = &[
     "versions",
 ];
 
-/// What is shown under SHOW PROTOCOL beside what its words say.
+/// Shown by SHOW PROTOCOL besides the settings of those words.
 const OF_PROTOCOL: &[&str] = &[
     "attributes",
     "block-check",
@@ -56,7 +56,7 @@ const OF_PROTOCOL: &[&str] = &[
     "window-size",
 ];
 
-/// What SHOW FILE shows: C-Kermit's words for it, and the setting.
+/// Rows of SHOW FILE: C-Kermit's labels, and the setting.
 const OF_FILE: [(&str, &str); 14] = [
     ("Transfer mode", "transfer mode"),
     ("File type", "file type"),
@@ -74,7 +74,7 @@ const OF_FILE: [(&str, &str); 14] = [
     ("File download-directory", "file download-directory"),
 ];
 
-/// What SHOW TRANSFER shows, and the setting.
+/// Rows of SHOW TRANSFER, and the setting.
 const OF_TRANSFER: [(&str, &str); 14] = [
     ("Transfer Bell", "transfer bell"),
     ("Transfer Interruption", "transfer interruption"),
@@ -92,7 +92,7 @@ const OF_TRANSFER: [(&str, &str); 14] = [
     ("Transfer Slow-start", "transfer slow-start"),
 ];
 
-/// What SHOW TRANSMIT shows, and the setting.
+/// Rows of SHOW TRANSMIT, and the setting.
 const OF_TRANSMIT: [(&str, &str); 8] = [
     ("File type", "file type"),
     ("File character-set", "file character-set"),
@@ -188,7 +188,7 @@ impl Interp<'_> {
         for (index, level) in self.levels.iter().enumerate().rev() {
             let what = match &level.name {
                 Some(name) => format!("macro {}", lossy(name)),
-                None if level.file.is_empty() => "the person".to_owned(),
+                None if level.file.is_empty() => "the user".to_owned(),
                 None => format!("file {} line {}", level.file, level.line),
             };
             text += &format!("{index:3}. {what}\n");
@@ -196,7 +196,7 @@ impl Interp<'_> {
         text
     }
 
-    /// Seed 000 asks for this: both settings, when streaming is done, and whether it was.
+    /// SHOW STREAMING: both settings, when streaming is used, and whether it was.
     fn show_streaming(&mut self) -> String {
         let value = |this: &mut Self, row: &str| {
             this.world.shown(row).unwrap_or_else(|| "unknown".to_owned())
@@ -212,10 +212,8 @@ impl Interp<'_> {
         let when = match (streaming.as_str(), reliable.as_str()) {
             ("off", _) => "Streaming is not offered.",
             ("on", _) => "Streaming is offered on every connection.",
-            (_, "on") => "Streaming is offered, since the connection is said to be reliable.",
-            (_, "off") => {
-                "Streaming is not offered, since the connection is said not to be reliable."
-            }
+            (_, "on") => "Streaming is offered, since the connection is set to reliable.",
+            (_, "off") => "Streaming is not offered, since the connection is set to not reliable.",
             _ => {
                 "Streaming is offered where the connection is reliable from end to end\n \
                  (TCP, a pipe to a program, but not a serial line or a modem), and where this is the\n \
@@ -223,11 +221,11 @@ impl Interp<'_> {
             }
         };
         let last = match &self.report {
-            None => "There was no file transfer yet.".to_owned(),
+            None => "There has been no file transfer yet.".to_owned(),
             Some(report) if report.streamed => {
-                "Streaming was done in the last transfer.".to_owned()
+                "Streaming was used in the last transfer.".to_owned()
             }
-            Some(_) => "Streaming was not done in the last transfer.".to_owned(),
+            Some(_) => "Streaming was not used in the last transfer.".to_owned(),
         };
         format!(
             " Streaming:     {streaming}\n Reliable:      {reliable}\n Clear-channel: {channel}\n \
@@ -273,13 +271,13 @@ impl Interp<'_> {
         if rows.is_empty() { " no logs\n".to_owned() } else { rows }
     }
 
-    /// SHOW FILE as C-Kermit writes it: scripts read it.
+    /// SHOW FILE in C-Kermit's format: scripts parse it.
     fn show_file(&mut self) -> String {
         let row = |(label, name)| format!(" {:<24} {}\n", format!("{label}:"), self.value_of(name));
         OF_FILE.map(row).concat()
     }
 
-    /// SHOW TRANSFER as C-Kermit writes it.
+    /// SHOW TRANSFER in C-Kermit's format.
     fn show_transfer(&mut self) -> String {
         let row = |(label, name)| {
             let value = match (name, self.value_of(name).as_str()) {
@@ -294,7 +292,7 @@ impl Interp<'_> {
         OF_TRANSFER.map(row).concat()
     }
 
-    /// SHOW TRANSMIT as C-Kermit writes it.
+    /// SHOW TRANSMIT in C-Kermit's format.
     fn show_transmit(&mut self) -> String {
         let row = |(label, name)| {
             let value = match (name, self.value_of(name)) {
@@ -316,12 +314,12 @@ impl Interp<'_> {
         )
     }
 
-    /// A setting's value as it is said to SET; empty if there is none.
+    /// A setting's value in the syntax of SET; empty if there is none.
     fn value_of(&mut self, name: &str) -> String {
         let entry = ENTRIES.iter().find(|entry| entry.name() == name);
         let row = entry.and_then(super::settings::Entry::row);
         let row = row.and_then(|row| self.world.shown(row));
-        // The table has words of its own.
+        // The table has its own words.
         let word = |value: String| match entry.map(|entry| entry.takes) {
             Some(Takes::Word(list)) => {
                 let is = |(_, own): &&(&str, &str)| *own == value;
@@ -335,7 +333,7 @@ impl Interp<'_> {
     }
 
     fn show_manners(&mut self) -> String {
-        let m = &self.manners;
+        let m = &self.settings;
         let on = |on: bool| if on { "on" } else { "off" };
         let case = if m.input_case { "observe" } else { "ignore" };
         let action = if m.input_quit { "quit" } else { "proceed" };

@@ -1,4 +1,4 @@
-//! SEND, RECEIVE, GET, REMOTE, LOG, TRANSMIT and the connection: from the words of C-Kermit to tasks.
+//! SEND, RECEIVE, GET, REMOTE, LOG, TRANSMIT and the connection: from C-Kermit's syntax to tasks.
 
 use crate::interp::Interp;
 use crate::keywords::{Found, Verb, word_of};
@@ -10,19 +10,19 @@ use crate::world::{
     Sending, Task,
 };
 
-/// What EXIT says without a number: the sum of what failed, as C-Kermit has it.
+/// The default code of EXIT: the sum of all failures, as in C-Kermit.
 mod exit {
-    /// A transfer did not begin.
+    /// A transfer could not start.
     pub(super) const BEGIN: i32 = 1;
     /// A file was not sent.
     pub(super) const SEND: i32 = 2;
     /// A file was not received.
     pub(super) const RECEIVE: i32 = 4;
-    /// A command of a server, sent or received.
+    /// A server command, sent or received.
     pub(super) const REMOTE: i32 = 8;
 }
 
-/// What may stand behind REMOTE.
+/// Keywords of REMOTE.
 pub(super) const REMOTE: &[&str] = &[
     "assign",
     "cd",
@@ -51,7 +51,7 @@ pub(super) const REMOTE: &[&str] = &[
     "who",
 ];
 
-/// What may stand behind REMOTE SET, with how many words, as C-Kermit's own names.
+/// Keywords of REMOTE SET with the number of their words, as in C-Kermit.
 const REMOTE_SET: &[(&str, &[&str])] = &[
     ("attributes", &["all", "date", "disposition", "encoding", "length", "system-id", "type"]),
     ("block-check", &[]),
@@ -133,9 +133,9 @@ const SWITCHES: &[&str] = &[
     "/type",
 ];
 
-/// What the switches of a transfer said.
+/// The values of a transfer's switches.
 #[derive(Default)]
-struct Said {
+struct TransferSwitches {
     as_name: Option<Vec<u8>>,
     text: Option<bool>,
     recover: bool,
@@ -153,7 +153,7 @@ struct Said {
 }
 
 impl Interp<'_> {
-    /// Hands a task to the world with the settings of the language, and keeps what came of it.
+    /// Passes a task to the world with the settings of the language, and stores its report.
     pub fn task(&mut self, task: &Task) -> Result<Done, Fault> {
         let done = self.world.perform(task, &self.kept)?;
         if let Some(report) = &done.report {
@@ -162,8 +162,7 @@ impl Interp<'_> {
         Ok(done)
     }
 
-    /// Hands a task to the world; what came of files is kept for \v(cps) and others, and EXIT knows
-    /// what failed.
+    /// Passes a task to the world; the report is kept for \v(cps) and others, and EXIT counts failures.
     pub(crate) fn perform(&mut self, task: &Task) -> Result<Flow, Trouble> {
         let phase = match task {
             Task::Send(_) => exit::SEND,
@@ -189,7 +188,7 @@ impl Interp<'_> {
             self.status = i64::from(!report.done);
             if !report.done {
                 self.exit_code |= if report.begun { phase } else { exit::BEGIN };
-                if !self.manners.quiet {
+                if !self.settings.quiet {
                     self.complain(&report.message);
                 }
             }
@@ -202,7 +201,7 @@ impl Interp<'_> {
 
     pub(crate) fn connect(&mut self, to: &Connection) -> Result<Flow, Trouble> {
         self.received = crate::received::Received::default();
-        // A host that does not answer is no mistake in the command: what comes next may ask.
+        // An unreachable host is no error in the command: the script may test the status.
         match self.world.connect(to) {
             Ok(()) => self.status = 0,
             Err(fault) => self.complain(&fault.text),
@@ -225,8 +224,8 @@ impl Interp<'_> {
         self.connect(&Connection::Program { command, terminal: false })
     }
 
-    fn said(&mut self, words: &mut Words<'_>) -> Result<Said, Trouble> {
-        let mut said = Said::default();
+    fn said(&mut self, words: &mut Words<'_>) -> Result<TransferSwitches, Trouble> {
+        let mut said = TransferSwitches::default();
         while let Some(word) = words.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
             let at = word.text.iter().position(|b| *b == b':');
             let name = &word.text[..at.unwrap_or(word.text.len())];
@@ -262,7 +261,12 @@ impl Interp<'_> {
         self.world.files().facts(name, true).is_some()
     }
 
-    fn switch(&mut self, said: &mut Said, name: &str, value: Vec<u8>) -> Result<(), Trouble> {
+    fn switch(
+        &mut self,
+        said: &mut TransferSwitches,
+        name: &str,
+        value: Vec<u8>,
+    ) -> Result<(), Trouble> {
         let size = |this: &mut Self, value: &[u8]| {
             this.number(value).map(|size| u64::try_from(size).unwrap_or(0))
         };
@@ -308,9 +312,7 @@ impl Interp<'_> {
             "/quiet" | "/nobackupfiles" | "/nodotfiles" | "/nofollowlinks" | "/filenames"
             | "/pipes" | "/protocol" | "/type" | "/subject" => {}
             _ => {
-                return Err(Trouble::new(format!(
-                    "the switch {name} is not there in this program"
-                )));
+                return Err(Trouble::new(format!("the switch {name} is not supported")));
             }
         }
         Ok(())
@@ -346,7 +348,7 @@ impl Interp<'_> {
         for pattern in patterns.iter().filter(|pattern| !pattern.is_empty()) {
             let found = self.matching(pattern, said.recursive)?;
             if found.is_empty() {
-                return Err(Trouble::new(format!("there is no file {}", lossy(pattern))));
+                return Err(Trouble::new(format!("no such file: {}", lossy(pattern))));
             }
             files.extend(found);
         }
@@ -362,8 +364,8 @@ impl Interp<'_> {
             return Err(Trouble::new("expected a file to send, got nothing"));
         }
         self.kept.insert("filespec".to_owned(), patterns.join(&b' '));
-        let Said { as_name, text, recover, delete, recursive, paths, .. } = said;
-        let Said { disposition, start, calibrate, .. } = said;
+        let TransferSwitches { as_name, text, recover, delete, recursive, paths, .. } = said;
+        let TransferSwitches { disposition, start, calibrate, .. } = said;
         self.perform(&Task::Send(Sending {
             files,
             as_name,
@@ -382,7 +384,7 @@ impl Interp<'_> {
         let said = self.said(words)?;
         let name = self.expand(ungroup(words.rest()))?;
         let as_name = if name.is_empty() { said.as_name } else { Some(name) };
-        let Said { confirm, calibrate, .. } = said;
+        let TransferSwitches { confirm, calibrate, .. } = said;
         self.perform(&Task::Receive(Receiving { as_name, confirm, calibrate: calibrate.is_some() }))
     }
 
@@ -396,7 +398,7 @@ impl Interp<'_> {
             said.as_name = files.pop();
         }
         if files.is_empty() {
-            return Err(Trouble::new("expected the name of a file at the other end, got nothing"));
+            return Err(Trouble::new("expected a remote file name, got nothing"));
         }
         self.kept.insert("filespec".to_owned(), files.join(&b' '));
         self.perform(&Task::Get(Getting {
@@ -421,7 +423,7 @@ impl Interp<'_> {
         let mut arguments = Vec::new();
         match verb {
             "set" => return self.remote_set(words),
-            // These take a text, blanks and all.
+            // These take a text, including blanks.
             "host" | "kermit" | "message" | "type" | "delete" | "directory" | "cd" | "cwd"
             | "help" | "print" | "who" | "mkdir" | "rmdir" => {
                 let text = self.expand(ungroup(words.rest()))?;
@@ -468,7 +470,7 @@ impl Interp<'_> {
         self.perform(&Task::Remote(Remote { verb: verb.to_owned(), arguments }))
     }
 
-    /// REMOTE SET: the words in full, then the value.
+    /// REMOTE SET: the full keywords, then the value.
     fn remote_set(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let first: Vec<&str> = REMOTE_SET.iter().map(|(name, _)| *name).collect();
         let name = self.choice(words, &first)?;
@@ -520,7 +522,7 @@ impl Interp<'_> {
         Ok(flow)
     }
 
-    /// CLOSE of a log; one that is not open is closed already.
+    /// CLOSE of a log; closing one that is not open succeeds.
     pub(crate) fn close_log(&mut self, log: &str) -> Result<Flow, Trouble> {
         if self.kept.remove(&format!("log.{log}")).is_none() {
             return Ok(Flow::Next);
@@ -547,7 +549,7 @@ impl Interp<'_> {
     pub(crate) fn allow(&mut self, words: &mut Words<'_>, allowed: bool) -> Result<Flow, Trouble> {
         let what = self.choice(words, SERVED)?.to_owned();
         let scope = if !allowed {
-            Scope::Nobody
+            Scope::Disabled
         } else if words.is_over() {
             Scope::Both
         } else {

@@ -1,4 +1,4 @@
-//! Functions of codes: characters, checks, hexadecimal, Base64, addresses.
+//! Code functions: characters, checks, hexadecimal, Base64, addresses.
 
 use super::{Arguments, Given, digits};
 use crate::interp::Interp;
@@ -44,7 +44,7 @@ impl Interp<'_> {
         })
     }
 
-    /// The first thing in a text that is an address.
+    /// The first address in a text.
     fn ip_address(&mut self, a: &Arguments) -> Given {
         let text = a.text(0);
         let from = usize::try_from(self.argument(a, 1, Some(1))? - 1).unwrap_or(0);
@@ -75,7 +75,7 @@ fn unhexify(text: &[u8]) -> Given {
     text.chunks(2).map(pair).collect::<Option<Vec<u8>>>().ok_or("ARG_BAD_HEX")
 }
 
-/// `%41` or another mark and two digits.
+/// `%41`, or two digits after another mark.
 fn decode_hex(a: &Arguments) -> Given {
     let text = a.text(0);
     let mark = if a.text(1).is_empty() { b"%" } else { a.text(1) };
@@ -92,7 +92,7 @@ fn decode_hex(a: &Arguments) -> Given {
     Ok(out)
 }
 
-/// The check of Kermit's type 3: CRC-CCITT, least bit first, from 0.
+/// Kermit's block check type 3: CRC-CCITT, least significant bit first, from 0.
 fn crc16(text: &[u8]) -> u16 {
     text.iter().fold(0u16, |crc, byte| {
         let mut crc = crc ^ u16::from(*byte);

@@ -1,4 +1,4 @@
-//! Functions of dates and times.
+//! Date and time functions.
 
 use super::{Arguments, Given, digits};
 use crate::calendar::{DAYS, MONTHS, Stamp, clock, parse, time_of};
@@ -39,11 +39,11 @@ impl Interp<'_> {
         })
     }
 
-    /// A date among the arguments; now if it is missing.
+    /// A date argument; now if it is missing.
     fn stamp(&mut self, a: &Arguments, index: usize) -> Result<Stamp, &'static str> {
         let now = self.local();
         let text = String::from_utf8_lossy(a.text(index)).into_owned();
-        // A delta may stand behind a date: 20010101 00:00:00 +2d.
+        // A delta may follow a date: 20010101 00:00:00 +2d.
         let (date, by) = match text.rsplit_once(['+', '-']) {
             Some((date, rest)) if rest.contains(['d', 'w']) && !rest.contains(' ') => {
                 let sign = &text[date.len()..=date.len()];
@@ -119,7 +119,7 @@ fn signed_clock(seconds: i64) -> String {
     format!("{sign}{}", clock(seconds.saturating_abs()))
 }
 
-/// `yyyyddd` as a date.
+/// Parses `yyyyddd`.
 fn from_day_of_year(a: &Arguments) -> Given {
     let text = a.text(0);
     let at = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());

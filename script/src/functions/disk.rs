@@ -1,4 +1,4 @@
-//! Functions of files and of the shell.
+//! File and shell functions.
 
 use super::{Arguments, Given, digits};
 use crate::channels::{EOF, NOT_FOR_THIS, NOT_OPEN, error_text};
@@ -48,7 +48,7 @@ impl Interp<'_> {
         Ok(stamp.full().into_bytes())
     }
 
-    /// The whole name, from the root.
+    /// The absolute name.
     fn path_name(&mut self, name: &[u8]) -> Vec<u8> {
         let mut path =
             if name.starts_with(b"/") { Vec::new() } else { self.world.files().directory() };
@@ -75,7 +75,7 @@ impl Interp<'_> {
         path
     }
 
-    /// `files(pattern,&a)`: how many there are; the names go into the array, or to nextfile().
+    /// `files(pattern,&a)`: returns the number; the names go into the array, or to nextfile().
     fn names(&mut self, name: &str, a: &Arguments) -> Given {
         let pattern = a.needed(0)?;
         let recursive = name.starts_with('r');
@@ -92,7 +92,7 @@ impl Interp<'_> {
         digits(self.found.len())
     }
 
-    /// Name, directory, size, date, permissions, kind into an array; gives how many.
+    /// Stores name, directory, size, date, permissions, kind in an array; returns how many.
     fn file_info(&mut self, a: &Arguments) -> Given {
         let facts = self.facts(a)?;
         let whole = self.path_name(a.text(0));

@@ -1,10 +1,10 @@
-//! Functions of numbers with fractions, `\ffp...()`.
+//! Floating-point functions, `\ffp...()`.
 
 use super::{Arguments, Given};
 use crate::interp::Interp;
 use crate::text::float;
 
-/// Digits that are shown, as in \v(math_precision).
+/// Digits shown, as in \v(math_precision).
 const DIGITS: usize = 16;
 
 impl Interp<'_> {
@@ -58,7 +58,7 @@ impl Interp<'_> {
     }
 }
 
-/// With so many places, or with as many of sixteen digits as say something.
+/// With this many places, or with as many of sixteen digits as are significant.
 fn shown(value: f64, places: usize) -> String {
     if places > 0 {
         return format!("{value:.places$}");
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_those_of_c_kermit() {
+    fn digits_agree_with_c_kermit() {
         for (value, text) in [
             (3.75, "3.75"),
             (3.0, "3.0"),

@@ -5,15 +5,15 @@ use crate::interp::Interp;
 use crate::pattern::matches;
 use crate::text::closing;
 
-/// How a text is cut into words.
+/// How a text is split into words.
 struct Cut {
-    /// Characters between words; all that are no letters or digits if empty.
+    /// Separator characters; all that are not letters or digits if empty.
     breaks: Vec<u8>,
-    /// Characters that are parts of words though they are none.
+    /// Additional characters of words.
     include: Vec<u8>,
-    /// Which brackets and quotes hold words together, as a sum: 1 ", 2 {, 4 ', 8 (, 16 [, 32 <.
+    /// Which brackets and quotes group words, as a sum: 1 ", 2 {, 4 ', 8 (, 16 [, 32 <.
     mask: i64,
-    /// Every separator counts, so that there are empty words.
+    /// Every separator counts, so that words may be empty.
     separate: bool,
 }
 
@@ -28,7 +28,7 @@ impl Cut {
         self.breaks.contains(&byte)
     }
 
-    /// Where a group that begins here ends.
+    /// End of a group that begins here.
     fn group(&self, text: &[u8], at: usize) -> Option<usize> {
         let bit = match text[at] {
             b'"' => 1,
@@ -207,18 +207,18 @@ impl Interp<'_> {
         digits(count.saturating_sub(1))
     }
 
-    /// Index of the first element that fits a pattern.
+    /// Index of the first element that matches a pattern.
     fn array_look(&mut self, a: &Arguments) -> Given {
         let letter = Self::array_name(a.needed(1)?)?;
         let cells = self.cells_of(letter)?;
-        let case = self.manners.case;
+        let case = self.settings.case;
         let fits = |cell: &Option<Vec<u8>>| {
             cell.as_ref().is_some_and(|value| matches(a.text(0), value, case))
         };
         digits(cells.iter().position(fits).map_or(-1, |at| at as i64))
     }
 
-    /// Index of the element whose keyword begins so, if it is the only one.
+    /// Index of the element with this keyword abbreviation, if unique.
     fn table_look(&mut self, a: &Arguments) -> Given {
         let letter = Self::array_name(a.needed(1)?)?;
         let cells = self.cells_of(letter)?;
@@ -277,7 +277,7 @@ fn comma_field(value: &[u8], mark: u8) -> Vec<u8> {
     out
 }
 
-/// A value in the brackets that the mask says, if it has blanks.
+/// A value in the brackets selected by the mask, if it contains blanks.
 fn grouped(value: &[u8], mask: i64) -> Vec<u8> {
     let pairs = [
         (1, b'"', b'"'),

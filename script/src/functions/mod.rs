@@ -1,7 +1,7 @@
 //! Functions, `\fname(arguments)`.
 //!
-//! Arguments are separated by commas outside of braces and parentheses. Braces around one hold its
-//! blanks and commas. Each is evaluated before the function sees it.
+//! Arguments are separated by commas outside braces and parentheses. Braces around one hold its blanks and
+//! commas. Each is evaluated before the function is called.
 
 mod code;
 mod dates;
@@ -17,13 +17,13 @@ use crate::keywords::{Found, lookup};
 use crate::text::{closing, lossy, trim};
 use crate::trouble::Trouble;
 
-/// What a function gives: its value, or the name of its error.
+/// The result of a function: its value, or the name of its error.
 pub(crate) type Given = Result<Vec<u8>, &'static str>;
 
-/// A value, an error of the function, or the end of everything.
+/// A value, an error of the function, or a fatal error.
 type Applied = Result<Result<Vec<u8>, String>, Trouble>;
 
-/// The names, sorted. Those with the same meaning have the same second part.
+/// The names, sorted. Synonyms have the same second part.
 const NAMES: &[(&str, &str)] = &[
     ("_eof", "_eof"),
     ("_errmsg", "_errmsg"),
@@ -171,7 +171,7 @@ const NAMES: &[(&str, &str)] = &[
     ("word", "word"),
 ];
 
-/// Abbreviations that mean one thing by custom.
+/// Customary abbreviations with a fixed meaning.
 const CUSTOM: &[(&str, &str)] = &[
     ("com", "command"),
     ("con", "contents"),
@@ -187,7 +187,7 @@ const CUSTOM: &[(&str, &str)] = &[
     ("verif", "verify"),
 ];
 
-/// Names of functions, in order.
+/// Names of functions, sorted.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().map(|(name, _)| *name)
 }
@@ -204,14 +204,14 @@ fn find(name: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether there is a function of this name.
+/// Whether a function of this name exists.
 pub(crate) fn is_known(name: &[u8]) -> bool {
     find(name.strip_prefix(b"\\f").unwrap_or(name)).is_some()
 }
 
 /// Arguments of a function.
 pub(crate) struct Arguments {
-    /// After evaluation.
+    /// Evaluated.
     values: Vec<Vec<u8>>,
 }
 
@@ -220,7 +220,7 @@ impl Arguments {
         self.values.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// One that may not be missing.
+    /// A required argument.
     pub(crate) fn needed(&self, index: usize) -> Result<&[u8], &'static str> {
         let text = self.text(index);
         if text.is_empty() { Err("MISSING_ARG") } else { Ok(text) }
@@ -232,7 +232,7 @@ impl Arguments {
 }
 
 impl Interp<'_> {
-    /// A number among arguments, or what it is if it is missing.
+    /// A number argument, or its default.
     pub(crate) fn argument(
         &mut self,
         arguments: &Arguments,
@@ -245,7 +245,7 @@ impl Interp<'_> {
         self.arithmetic(arguments.text(index)).map_err(arith_error)
     }
 
-    /// Calls a function; `raw` is what stands in its parentheses.
+    /// Calls a function; `raw` is the text in its parentheses.
     pub(crate) fn apply(&mut self, name: &[u8], raw: &[u8]) -> Applied {
         let Some(name) = find(name) else {
             return Ok(Err(format!("<ERROR:NO_SUCH_FUNCTION:\\f{}()>", lossy(name))));
@@ -334,8 +334,8 @@ impl Interp<'_> {
         if self.variables.text(&crate::text::lower(&name)).is_none() {
             return Ok(Err(format!("<ERROR:NO_SUCH_MACRO:\\fexecute({})>", lossy(&name))));
         }
-        // What evaluates the call is not finished; the macro's own evaluations count anew, and the
-        // levels of macros are bounded.
+        // The caller's evaluation is not finished; the macro's own evaluations are counted from zero, and macro
+        // levels are bounded.
         let nested = std::mem::take(&mut self.nested);
         self.returned.clear();
         let flow = self.call(&name, all);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_split_outside_of_braces() {
+    fn fields_are_split_outside_braces() {
         assert_eq!(split(b"a,{b,c},(d,e)"), [&b"a"[..], b"{b,c}", b"(d,e)"]);
         assert_eq!(split(b""), [b""]);
         assert_eq!(split(b"a\\,b"), [b"a\\,b"]);

@@ -1,4 +1,4 @@
-//! Functions of whole numbers.
+//! Integer functions.
 
 use super::{Arguments, Given, arith_error, digits};
 use crate::interp::Interp;

@@ -1,4 +1,4 @@
-//! Functions of text.
+//! Text functions.
 
 use super::{Arguments, Given, digits};
 use crate::interp::Interp;
@@ -57,14 +57,14 @@ impl Interp<'_> {
         Ok(if left { text[..count].to_vec() } else { text[text.len() - count..].to_vec() })
     }
 
-    /// `index(part,text,start,occurrence)` and its kin from the right and for patterns.
+    /// `index(part,text,start,occurrence)` and its variants from the right and for patterns.
     fn index(&mut self, name: &str, a: &Arguments) -> Given {
         let (part, text) = (a.needed(0)?, a.text(1));
         let right = name.starts_with('r');
         let pattern = name.ends_with("search");
         let start = self.argument(a, 2, Some(0))?;
         let occurrence = self.argument(a, 3, Some(1))?.max(1);
-        let case = self.manners.case;
+        let case = self.settings.case;
         let folded = |text: &[u8]| if case { text.to_vec() } else { text.to_ascii_lowercase() };
         let (part, text) = (folded(part), folded(text));
         let next = |from: usize| {
@@ -83,7 +83,7 @@ impl Interp<'_> {
         let start = usize::try_from(start).unwrap_or(0);
         let nth = usize::try_from(occurrence - 1).unwrap_or(0);
         let found = if right {
-            // From the right, the start counts characters that are left out at the end.
+            // From the right, the start is the number of characters skipped at the end.
             let last = if start > 1 { text.len() + 1 - start.min(text.len()) } else { usize::MAX };
             places.iter().rev().filter(|at| **at <= last).nth(nth)
         } else {
@@ -120,7 +120,7 @@ impl Interp<'_> {
         }
         let occurrence = self.argument(a, 3, Some(0))?;
         let whole_words = self.argument(a, 4, Some(0))? != 0;
-        let case = self.manners.case;
+        let case = self.settings.case;
         let same = |part: &[u8]| if case { part == old } else { part.eq_ignore_ascii_case(old) };
         let mut places = Vec::new();
         let mut at = 0;
@@ -155,8 +155,8 @@ impl Interp<'_> {
         Ok(out)
     }
 
-    /// `lop` is what follows the first such character, `lopx` what follows the last, `stripx` what
-    /// stands before the last.
+    /// `lop` returns the part after the first such character, `lopx` the part after the last, `stripx` the part
+    /// before the last.
     fn lop(&mut self, name: &str, a: &Arguments) -> Given {
         let text = a.text(0);
         let by_name = if name == "lop" { b"" } else { &b"."[..] };
@@ -195,7 +195,7 @@ impl Interp<'_> {
         digits(part(a.text(0)).cmp(&part(a.text(1))) as i8)
     }
 
-    /// `keyword=value` assigns a macro; gives 0 for neither, 1 for a keyword alone, 2 for both.
+    /// `keyword=value` assigns a macro; returns 0 for neither, 1 for a keyword alone, 2 for both.
     fn keyword_value(&mut self, a: &Arguments) -> Given {
         let text = crate::text::trim(a.text(0));
         let marks = if a.is_missing(1) { b"=" } else { a.text(1) };
@@ -250,7 +250,7 @@ fn untabified(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Without the brackets around it, or around it as the second argument says.
+/// Removes the brackets around a text, or those given by the second argument.
 fn strip_pair(a: &Arguments) -> Vec<u8> {
     let text = a.text(0);
     let pairs: &[(u8, u8)] =
@@ -268,7 +268,7 @@ fn strip_pair(a: &Arguments) -> Vec<u8> {
     if wanted && text.len() > 1 { text[1..text.len() - 1].to_vec() } else { text.to_vec() }
 }
 
-/// The beginning that has only such characters, or only others.
+/// The leading characters that are in the set, or that are not.
 fn span(a: &Arguments, such: bool) -> Vec<u8> {
     let set = a.text(1);
     a.text(0).iter().take_while(|b| set.contains(b) == such).copied().collect()
@@ -294,7 +294,7 @@ fn count(a: &Arguments) -> usize {
     found
 }
 
-/// Character by character: those of the second argument become those of the third.
+/// Maps characters of the second argument to those of the third.
 fn substitute(a: &Arguments) -> Vec<u8> {
     let (from, to) = (ranges(a.text(1)), ranges(a.text(2)));
     let swap = |byte: &u8| match from.iter().position(|b| b == byte) {
@@ -304,7 +304,7 @@ fn substitute(a: &Arguments) -> Vec<u8> {
     a.text(0).iter().filter_map(swap).collect()
 }
 
-/// `[a-z]` written out.
+/// Expands `[a-z]`.
 fn ranges(text: &[u8]) -> Vec<u8> {
     let [b'[', inner @ .., b']'] = text else { return text.to_vec() };
     let mut out = Vec::new();

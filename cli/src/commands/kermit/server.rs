@@ -65,7 +65,7 @@ impl Live<'_> {
         let known = match (actions(what), scope) {
             (Some(known), _) => known,
             // What is never done is disabled already.
-            (None, Scope::Nobody) => Vec::new(),
+            (None, Scope::Disabled) => Vec::new(),
             (None, _) => {
                 return Err(Fault::absent(&format!("{} by a server", what.to_uppercase())));
             }
@@ -100,8 +100,8 @@ impl Live<'_> {
         );
         for (name, action) in FUNCTIONS {
             let scope = action.and_then(|action| self.allowed.get(&action)).copied();
-            let status = match scope.unwrap_or(Scope::Nobody) {
-                Scope::Nobody => "Disabled",
+            let status = match scope.unwrap_or(Scope::Disabled) {
+                Scope::Disabled => "Disabled",
                 Scope::Local => "Local only",
                 Scope::Remote => "Remote only",
                 Scope::Both => "Enabled",

@@ -10,7 +10,7 @@ use wetstring_script::world::Scope;
 pub(super) fn allowed_at_first(version: u8) -> BTreeMap<Action, Scope> {
     use Action as A;
     let scope = |action| match action {
-        A::Delete | A::Exit | A::Host | A::Rmdir => Scope::Nobody,
+        A::Delete | A::Exit | A::Host | A::Rmdir => Scope::Disabled,
         // To end the connection is for those who have made it.
         A::Bye => Scope::Remote,
         // Whom we have called gets nothing of ours unasked, and changes nothing: version 11. To end the server, and to

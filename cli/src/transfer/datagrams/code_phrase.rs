@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wetstring_drive::datagram::Phrase;
-use wetstring_drive::datagram::host::Knocks;
+use wetstring_drive::datagram::host::ListenStats;
 use wetstring_drive::datagram::secure::GUESSES;
 use wetstring_drive::{LineSpec, in_words};
 use wetstring_events::Event;
@@ -84,13 +84,13 @@ pub(crate) fn is_patient(all: &mut Settings) {
 }
 
 /// Why a listener has ended by itself, if it has.
-pub(crate) fn ended(knocks: &Knocks) -> Option<Ending> {
-    if knocks.guesses >= GUESSES {
+pub(crate) fn ended(stats: &ListenStats) -> Option<Ending> {
+    if stats.guesses >= GUESSES {
         let say = format!(
             "{GUESSES} wrong code phrases came, and somebody may be guessing: begin again with a new one"
         );
         return Some(Ending::early(Exit::Peer, say));
     }
     let old = "nobody came with the code phrase within an hour";
-    knocks.too_old.then(|| Ending::early(Exit::Timeout, old))
+    stats.too_old.then(|| Ending::early(Exit::Timeout, old))
 }

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use wetstring_drive::datagram::endpoint::{self, Below};
 use wetstring_drive::datagram::host::{
-    DialError, Dialled, Doors, HostOptions, Partner, Reception, Tenant, dial, listen,
+    Acceptor, DialError, Dialled, HostOptions, Peer, SessionHandler, SessionParts, dial, listen,
 };
 use wetstring_drive::datagram::keys::{KeyFolder, PublicKey, Secret};
 use wetstring_drive::datagram::plain::ENCRYPTED;
@@ -207,11 +207,11 @@ impl<'a> Session<'a> {
             for address in &addresses {
                 match self.dial_at(below, *address, &trust, &options) {
                     Ok(dialled) => {
-                        let tenant = self.tenant(dialled.partner(), Role::Active)?;
+                        let tenant = self.tenant(dialled.peer(), Role::Active)?;
                         return dialled.run(tenant, options).map_err(|e| failed(DialError::Io(e)));
                     }
                     // Another address of the same host may work.
-                    Err(error @ (DialError::Io(_) | DialError::NobodyListens)) => {
+                    Err(error @ (DialError::Io(_) | DialError::NotListening)) => {
                         last = Some(error);
                     }
                     Err(DialError::Silence) if self.waits() => last = Some(DialError::Silence),
@@ -221,7 +221,7 @@ impl<'a> Session<'a> {
                     Err(error) => return Err(failed(error)),
                 }
             }
-            let absent = matches!(last, Some(DialError::NobodyListens | DialError::Silence));
+            let absent = matches!(last, Some(DialError::NotListening | DialError::Silence));
             if !(absent && self.waits() && began.elapsed() < GOOD_FOR) {
                 return Err(failed(last.unwrap_or(DialError::Silence)));
             }
@@ -249,7 +249,7 @@ impl<'a> Session<'a> {
         let socket = Endpoint::dial(below, address)?;
         let mut judge = |key: &PublicKey| trust.judge(key);
         let dialled = dial(socket, address, &self.credentials, &mut judge, options)?;
-        self.opened(dialled.partner());
+        self.opened(dialled.peer());
         Ok(dialled)
     }
 
@@ -271,9 +271,8 @@ impl<'a> Session<'a> {
             self.ours.ui.say(Level::Note, &say);
         }
         let mut desk = Desk { session: self, left: self.sessions };
-        let knocks =
-            listen(socket, self.credentials.clone(), &mut desk, options).map_err(failed)?;
-        match code_phrase::ended(&knocks) {
+        let stats = listen(socket, self.credentials.clone(), &mut desk, options).map_err(failed)?;
+        match code_phrase::ended(&stats) {
             Some(ending) if self.endings.borrow().is_empty() => Err(ending),
             _ => Ok(()),
         }
@@ -284,7 +283,7 @@ impl<'a> Session<'a> {
         self.ours.ui.event(Event::Line { text: text.to_owned(), end: None });
     }
 
-    fn opened(&self, partner: &Partner) {
+    fn opened(&self, partner: &Peer) {
         let suite = partner.suite.map(|suite| format!("{suite:?}"));
         self.ours.ui.event(Event::Opened(Opened {
             line: partner.address.to_string(),
@@ -307,7 +306,11 @@ impl<'a> Session<'a> {
     }
 
     /// An engine for a partner that is there.
-    fn tenant<'t>(&'t self, partner: &Partner, role: Role) -> Result<Box<dyn Tenant + 't>, Ending> {
+    fn tenant<'t>(
+        &'t self,
+        partner: &Peer,
+        role: Role,
+    ) -> Result<Box<dyn SessionHandler + 't>, Ending> {
         let file_store = (self.make)()?;
         let mut all = self.ours.all.clone();
         fit(&mut all, partner, role);
@@ -376,7 +379,7 @@ fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), 
 }
 
 /// What is known of the path goes into the configuration.
-fn fit(all: &mut Settings, partner: &Partner, role: Role) {
+fn fit(all: &mut Settings, partner: &Peer, role: Role) {
     let (datagram, checksum) = (all.is_chosen("netblt.datagram"), all.is_chosen("netblt.checksum"));
     let config = all.netblt_mut();
     let most = u16::try_from(partner.packet_max / 4 * 4).unwrap_or(65_532);
@@ -432,8 +435,8 @@ struct Desk<'s, 'a> {
     left: u64,
 }
 
-impl<'s> Reception<'s> for Desk<'s, '_> {
-    fn admit(&mut self, partner: &Partner) -> Result<Box<dyn Tenant + 's>, String> {
+impl<'s> Acceptor<'s> for Desk<'s, '_> {
+    fn admit(&mut self, partner: &Peer) -> Result<Box<dyn SessionHandler + 's>, String> {
         let (session, at) = (self.session, partner.address);
         let ui = session.ours.ui;
         if let (Some(keys), Some(key)) = (&session.keys, &partner.key)
@@ -462,7 +465,7 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
         Ok(tenant)
     }
 
-    fn knocked(&mut self, from: SocketAddr, why: &str) {
+    fn refused(&mut self, from: SocketAddr, why: &str) {
         let ui = self.session.ours.ui;
         ui.say(Level::Note, &format!("{from} is not let in: {why}"));
         ui.event(Event::Refused { line: from.to_string(), why: why.to_owned() });
@@ -472,7 +475,7 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
         Some(self.session.direction == Direction::Send)
     }
 
-    fn goes_on(&mut self, under_way: usize) -> bool {
+    fn keep_listening(&mut self, under_way: usize) -> bool {
         // None were wanted: for ever.
         if self.session.sessions == 0 {
             return true;
@@ -485,14 +488,14 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
 /// One partner's engine, store and watch.
 struct Guest<'a> {
     session: &'a Session<'a>,
-    partner: Partner,
+    partner: Peer,
     engine: Box<dyn Engine>,
     store: Consenting<'a>,
     observer: Observer<'a>,
     endings: Rc<RefCell<Vec<Ending>>>,
 }
 
-impl Tenant for Guest<'_> {
+impl SessionHandler for Guest<'_> {
     fn proved(&mut self) {
         self.session.note(&format!("connected from {}", self.partner.address));
         self.session.opened(&self.partner);
@@ -510,8 +513,12 @@ impl Tenant for Guest<'_> {
         self.session.ours.ui.event(Event::CameBack { line: at.to_string() });
     }
 
-    fn doors(&mut self) -> Doors<'_> {
-        Doors { engine: &mut *self.engine, store: &mut self.store, watch: &mut self.observer }
+    fn parts(&mut self) -> SessionParts<'_> {
+        SessionParts {
+            engine: &mut *self.engine,
+            store: &mut self.store,
+            watch: &mut self.observer,
+        }
     }
 
     fn wake(&self) -> Option<std::os::fd::BorrowedFd<'_>> {

@@ -1,4 +1,4 @@
-//! One partner: its engine, its session, and what waits to leave.
+//! One peer: its engine, its session, and its pending output.
 
 use super::super::endpoint::{Endpoint, Sent};
 use super::super::limits::Bucket;
@@ -6,7 +6,7 @@ use super::super::outbox::Outbox;
 use super::super::plain::{self, Fit, Unproved};
 use super::returning::{self, Stand, Subject};
 use super::sealed::{Came, Put, Sealed};
-use super::{Doors, HostOptions, Partner, Tenant};
+use super::{HostOptions, Peer, SessionHandler, SessionParts};
 use crate::run::Ended;
 use std::io;
 use std::ops::Range;
@@ -19,15 +19,15 @@ use wetstring_proto::file::Request;
 use wetstring_proto::time::Instant;
 use wetstring_proto::trace::Trace;
 
-/// Requests answered before the other doors are looked at.
+/// Requests answered before the rest of the loop runs.
 const REQUEST_TURN: usize = 256;
-/// Bytes sent before others are looked at.
+/// Bytes sent before other peers are served.
 const SEND_TURN: usize = 512 * 1024;
-/// How often an engine whose packet is withheld is asked whether its patience is over.
+/// How often an engine whose packet is withheld is checked for a timeout.
 const WITHHELD: Duration = Duration::from_millis(100);
-/// How often the other host may say that nobody listens before we believe it.
+/// Maximum ICMP refusals before we believe them.
 const REFUSALS: u32 = 3;
-/// How many datagrams may be too long in so much time.
+/// Maximum datagrams that are too long within [`TOO_LONG_FOR`].
 const TOO_LONG: u32 = 8;
 const TOO_LONG_FOR: Duration = Duration::from_secs(2);
 
@@ -35,35 +35,35 @@ const fn failed(blame: Blame, kind: FailureKind) -> Outcome {
     Outcome::Failed(Failure { blame, kind })
 }
 
-/// The end of one who has proved nothing.
+/// The outcome for a peer that has proved nothing.
 pub(super) const SILENCE: Outcome = failed(Blame::Line, FailureKind::Silence);
 
 /// How the packets travel.
 pub(super) enum Wire {
-    /// As they are.
+    /// Plain.
     Plain {
-        /// What is known until the address is proved, `None` once it is.
+        /// Proof state of the address; `None` once proved.
         unproved: Option<Unproved>,
-        /// The NETBLT port that we sent from last. Where a raw socket hears itself, what comes from it
-        /// is ours.
+        /// The NETBLT port that we last sent from. A raw socket receives its own packets; those from this port
+        /// are ours.
         echo: Option<u16>,
     },
-    /// Nothing leaves any more.
+    /// Nothing is sent any more.
     Mute,
     /// Sealed.
     Sealed(Box<Sealed>),
 }
 
-/// One partner.
+/// One peer.
 pub(super) struct Association<'a> {
-    pub(super) partner: Partner,
+    pub(super) peer: Peer,
     pub(super) wire: Wire,
-    tenant: Box<dyn Tenant + 'a>,
+    handler: Box<dyn SessionHandler + 'a>,
     outbox: Outbox,
     pub(super) subject: Subject,
-    /// The socket takes nothing now.
+    /// The socket is full.
     pub(super) blocked: bool,
-    /// What the engine lends may not leave before more has come.
+    /// The engine's packet may not leave before more has been received.
     withheld: bool,
     began: Instant,
     heard: Instant,
@@ -71,14 +71,14 @@ pub(super) struct Association<'a> {
     next_progress: Instant,
     abort_by: Option<Instant>,
     refusals: u32,
-    /// How many were too long, and since when that is counted.
+    /// Number of datagrams that were too long, and since when.
     too_long: (u32, Instant),
     broken: Option<Outcome>,
     error: Option<io::Error>,
     interrupted: Option<i32>,
 }
 
-/// What an association is lent for a turn.
+/// What an association borrows for a turn.
 pub(super) struct Turn<'t> {
     pub(super) now: Instant,
     pub(super) endpoint: &'t Endpoint,
@@ -87,21 +87,21 @@ pub(super) struct Turn<'t> {
 
 impl<'a> Association<'a> {
     pub(super) fn new(
-        partner: Partner,
+        peer: Peer,
         wire: Wire,
-        tenant: Box<dyn Tenant + 'a>,
+        handler: Box<dyn SessionHandler + 'a>,
         now: Instant,
         options: &HostOptions<'_>,
     ) -> Self {
-        // A quarter of a second may come at once, and a little in any case.
+        // At most a quarter of a second at once, and a minimum in any case.
         let bucket = options
             .limits
             .bytes_per_s
             .map(|rate| Bucket::new(rate, (rate / 4).max(256 * 1024), now));
         Self {
-            partner,
+            peer,
             wire,
-            tenant,
+            handler,
             outbox: Outbox::new(),
             subject: Subject::default(),
             blocked: false,
@@ -124,18 +124,18 @@ impl<'a> Association<'a> {
         matches!(self.wire, Wire::Plain { unproved: Some(_), .. })
     }
 
-    /// Whether a person is told of it: of one who has proved nothing there is nothing to tell.
+    /// Whether the user is told about it: not for a peer that has proved nothing.
     fn is_shown(&self) -> bool {
         !self.is_unproved() && !matches!(self.wire, Wire::Mute)
     }
 
-    /// When it is forgotten unless it proves its address.
+    /// When it is dropped unless it proves its address.
     fn forgotten_at(&self, idle: Duration) -> Option<Instant> {
         let Wire::Plain { unproved: Some(unproved), .. } = &self.wire else { return None };
         Some(self.heard + unproved.patience(idle))
     }
 
-    /// A sealed datagram came; where the packets stand in `open` that it has for the engine, if any, and
+    /// A sealed datagram was received. Returns where in `open` its packets for the engine are, if any, and
     /// whether they are a bundle.
     pub(super) fn hear_sealed(
         &mut self,
@@ -151,7 +151,7 @@ impl<'a> Association<'a> {
         match ours.open(now, nonce, sealed, open) {
             Came::Nothing => return None,
             Came::Closed(why) => self.closed_by_peer(&why),
-            Came::Word => (self.heard, self.refusals) = (now, 0),
+            Came::Control => (self.heard, self.refusals) = (now, 0),
             Came::Packets(packets, several) => {
                 self.heard = now;
                 self.refusals = 0;
@@ -161,9 +161,9 @@ impl<'a> Association<'a> {
         None
     }
 
-    /// What is to be done with an OPEN for `file` of the same partner in another session.
+    /// How to treat an OPEN for `file` from the same peer in another session.
     pub(super) fn judge(&mut self, now: Instant, file: &[u8], waits: Option<Instant>) -> Stand {
-        let running = self.tenant.doors().engine.status() == Status::Running;
+        let running = self.handler.parts().engine.status() == Status::Running;
         if running && self.subject.is(file) {
             returning::judge(now, self.heard, waits)
         } else {
@@ -171,20 +171,19 @@ impl<'a> Association<'a> {
         }
     }
 
-    /// A plain packet came.
+    /// A plain packet was received.
     pub(super) fn hear_plain(&mut self, turn: &mut Turn<'_>, packet: &[u8]) {
         if !self.may_take(turn.now, packet.len()) {
             return;
         }
         let Wire::Plain { unproved, echo } = &mut self.wire else { return };
-        if turn.endpoint.hears_itself(self.partner.address)
-            && *echo == Some(plain::local_port(packet))
+        if turn.endpoint.hears_itself(self.peer.address) && *echo == Some(plain::local_port(packet))
         {
             return;
         }
         if unproved.as_mut().is_some_and(|unproved| unproved.heard(packet)) {
             *unproved = None;
-            self.tenant.proved();
+            self.handler.proved();
         }
         self.packet(turn, packet);
     }
@@ -193,14 +192,14 @@ impl<'a> Association<'a> {
         self.bucket.as_mut().is_none_or(|bucket| bucket.take(len as u64, now))
     }
 
-    /// Hands a packet to the engine. What it does not take is lost, as on any network.
+    /// Gives a packet to the engine. What it does not accept is lost, as on any network.
     pub(super) fn packet(&mut self, turn: &mut Turn<'_>, packet: &[u8]) {
         self.heard = turn.now;
         self.refusals = 0;
         self.subject.opens(packet);
         for _ in 0..2 {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
-            let taken = self.tenant.doors().engine.receive(&mut cx, packet);
+            let taken = self.handler.parts().engine.receive(&mut cx, packet);
             let answered = self.answer(turn);
             if taken > 0 || !answered {
                 return;
@@ -209,7 +208,7 @@ impl<'a> Association<'a> {
     }
 
     fn closed_by_peer(&mut self, why: &str) {
-        let Doors { engine, watch, .. } = self.tenant.doors();
+        let SessionParts { engine, watch, .. } = self.handler.parts();
         let outcome = match engine.status().outcome() {
             Some(outcome) => outcome,
             None if why.is_empty() => failed(Blame::Peer, FailureKind::Closed),
@@ -221,13 +220,13 @@ impl<'a> Association<'a> {
         self.broken.get_or_insert(outcome);
     }
 
-    /// The other host says that nobody listens there.
+    /// The other host reports that nothing listens there.
     pub(super) fn refused(&mut self) {
         self.refusals += 1;
     }
 
-    /// All that has come is read. A peer that has told why it ends, and closed its socket, is heard
-    /// before the refusals that follow, which the system tells first.
+    /// Everything received has been read. If the peer told us why it ends and then closed its socket, its
+    /// message comes before the refusals, which the system reports first.
     pub(super) fn heard_all(&mut self) {
         if self.refusals >= REFUSALS {
             let error = io::Error::from(io::ErrorKind::ConnectionRefused);
@@ -235,8 +234,8 @@ impl<'a> Association<'a> {
         }
     }
 
-    /// The interface, or a router, takes no datagrams of this length. The first words may be of one
-    /// that was sent before the length was agreed on.
+    /// The interface, or a router, does not take datagrams of this length. The first reports may be about a
+    /// datagram that was sent before the length was agreed.
     pub(super) fn too_long(&mut self, now: Instant) {
         if let Wire::Sealed(sealed) = &mut self.wire
             && sealed.too_long(now)
@@ -248,35 +247,35 @@ impl<'a> Association<'a> {
         }
         self.too_long.0 += 1;
         if self.too_long.0 >= TOO_LONG {
-            let len = self.partner.packet_max;
-            let say = format!("the path takes no packets of {len} bytes any more");
+            let len = self.peer.packet_max;
+            let say = format!("the path no longer takes packets of {len} bytes");
             self.broke(failed(Blame::Line, FailureKind::Closed), io::Error::other(say));
         }
     }
 
     fn broke(&mut self, outcome: Outcome, error: io::Error) {
-        // Once the outcome is fixed the partner may have gone.
-        let fixed = self.tenant.doors().engine.status().outcome();
+        // Once the outcome is fixed the peer may have gone.
+        let fixed = self.handler.parts().engine.status().outcome();
         self.broken.get_or_insert(fixed.unwrap_or(outcome));
         self.error.get_or_insert(error);
     }
 
-    /// One round of all doors; whether anything moved.
+    /// One round of all work; returns whether anything moved.
     pub(super) fn turn(&mut self, turn: &mut Turn<'_>, options: (Duration, Duration)) -> bool {
         let mut moved = self.exchange(turn);
         if let Wire::Sealed(sealed) = &mut self.wire {
-            moved |= sealed.speak(turn.now, turn.endpoint, self.partner.address);
+            moved |= sealed.speak(turn.now, turn.endpoint, self.peer.address);
         }
-        let Doors { engine, .. } = self.tenant.doors();
+        let SessionParts { engine, .. } = self.handler.parts();
         let before = engine.deadline();
         if before.is_some_and(|deadline| deadline <= turn.now) {
             engine.tick(&mut Cx { now: turn.now, trace: &mut *turn.trace });
             moved |= engine.deadline() != before;
         }
-        moved | self.events() | self.person(turn, options)
+        moved | self.events() | self.user_commands(turn, options)
     }
 
-    /// Requests and output, until there is none.
+    /// Requests and output, until there are none.
     fn exchange(&mut self, turn: &mut Turn<'_>) -> bool {
         let (mut moved, mut sent) = (false, 0);
         loop {
@@ -285,7 +284,7 @@ impl<'a> Association<'a> {
                 return moved;
             }
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
-            let packet = self.tenant.doors().engine.transmit(&mut cx);
+            let packet = self.handler.parts().engine.transmit(&mut cx);
             let len = packet.len();
             self.withheld = len > 0 && self.wire.fit(packet) == Fit::Not;
             if len == 0 || self.withheld {
@@ -303,7 +302,7 @@ impl<'a> Association<'a> {
                 _ => return moved,
             }
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
-            self.tenant.doors().engine.transmitted(&mut cx, len);
+            self.handler.parts().engine.transmitted(&mut cx, len);
             moved = true;
             sent += len;
             if sent >= SEND_TURN {
@@ -314,18 +313,18 @@ impl<'a> Association<'a> {
         }
     }
 
-    /// Puts the packet that the engine lends where it leaves from, or, without one, what waits for others to
-    /// leave with. False if what is collected must leave first; `None` at the end of the session.
+    /// Puts the engine's packet into the outbox or, without one, the packets waiting to be bundled. False if
+    /// the outbox must be flushed first; `None` at the end of the session.
     fn put(&mut self, turn: &mut Turn<'_>, len: Option<usize>) -> Option<bool> {
-        let way = (turn.endpoint, self.partner.address);
+        let way = (turn.endpoint, self.peer.address);
         let put = match (&mut self.wire, len) {
             (Wire::Plain { .. } | Wire::Mute, None) => Put::Done,
             (Wire::Sealed(sealed), None) => {
                 sealed.close_bundle(turn.now, &mut self.outbox, turn.endpoint)
             }
             (wire, Some(_)) => {
-                // Asked again: it is the same until it is acknowledged.
-                let packet = self.tenant.doors().engine.transmit(&mut cx_of(turn));
+                // The engine lends the same packet until it is acknowledged.
+                let packet = self.handler.parts().engine.transmit(&mut cx_of(turn));
                 match wire {
                     Wire::Sealed(sealed) => {
                         sealed.put_finish(turn.now, way.0, way.1);
@@ -354,20 +353,20 @@ impl<'a> Association<'a> {
             Put::Done => Some(true),
             Put::Full => Some(false),
             Put::Spent => {
-                let say = "the keys of this session have carried all that they may";
+                let say = "the keys of this session have reached their limit";
                 self.broke(failed(Blame::Local, FailureKind::Closed), io::Error::other(say));
                 None
             }
         }
     }
 
-    /// Sends what is collected; false if the socket takes nothing now.
+    /// Flushes the outbox; false if the socket is full.
     fn flush(&mut self, turn: &Turn<'_>) -> bool {
         if self.outbox.is_empty() {
             self.blocked = false;
             return true;
         }
-        match self.outbox.flush(turn.endpoint, self.partner.address) {
+        match self.outbox.flush(turn.endpoint, self.peer.address) {
             Ok(Sent::Gone) => {}
             Ok(Sent::Full) => {
                 self.blocked = true;
@@ -375,7 +374,7 @@ impl<'a> Association<'a> {
             }
             Ok(Sent::Refused) => self.refused(),
             Ok(Sent::TooLong) => self.too_long(turn.now),
-            // A network that is away for a moment loses datagrams; timers do the rest.
+            // A network that is down briefly loses datagrams; timers recover.
             Err(error) => self.error = Some(error),
         }
         self.blocked = false;
@@ -384,11 +383,11 @@ impl<'a> Association<'a> {
 
     fn answer(&mut self, turn: &mut Turn<'_>) -> bool {
         for answered in 0..REQUEST_TURN {
-            if self.tenant.doors().engine.wants().contains(Wants::USER) {
-                // The next file's name would take the place of that which they tell of.
+            if self.handler.parts().engine.wants().contains(Wants::USER) {
+                // The next file's name would replace the one that these events are about.
                 self.events();
             }
-            let Doors { engine, store, .. } = self.tenant.doors();
+            let SessionParts { engine, store, .. } = self.handler.parts();
             let Some(request) = engine.request() else { return answered > 0 };
             let reply = store.answer(request);
             engine.reply(&mut Cx { now: turn.now, trace: &mut *turn.trace }, reply);
@@ -400,7 +399,7 @@ impl<'a> Association<'a> {
         if !self.is_shown() {
             return false;
         }
-        let Doors { engine, watch, .. } = self.tenant.doors();
+        let SessionParts { engine, watch, .. } = self.handler.parts();
         let mut moved = false;
         loop {
             let stats = *engine.stats();
@@ -410,26 +409,26 @@ impl<'a> Association<'a> {
         }
     }
 
-    fn person(&mut self, turn: &mut Turn<'_>, (every, grace): (Duration, Duration)) -> bool {
+    fn user_commands(&mut self, turn: &mut Turn<'_>, (every, grace): (Duration, Duration)) -> bool {
         if turn.now < self.next_progress {
             return false;
         }
         self.next_progress = turn.now + every;
         if self.is_shown() {
-            let Doors { engine, watch, .. } = self.tenant.doors();
+            let SessionParts { engine, watch, .. } = self.handler.parts();
             watch.progress(engine.stats());
         }
         self.ask_person(turn, grace)
     }
 
-    /// Does what the person wants, if anything.
+    /// Executes the user's command, if any.
     pub(super) fn ask_person(&mut self, turn: &mut Turn<'_>, grace: Duration) -> bool {
-        let Some(command) = self.tenant.doors().watch.command() else { return false };
+        let Some(command) = self.handler.parts().watch.command() else { return false };
         self.command(turn, command, grace);
         true
     }
 
-    /// A signal ends it in good order.
+    /// A signal aborts it cleanly.
     pub(super) fn interrupt(&mut self, turn: &mut Turn<'_>, signal: i32, grace: Duration) {
         self.interrupted = Some(signal);
         self.command(turn, Command::Abort, grace);
@@ -440,12 +439,12 @@ impl<'a> Association<'a> {
             self.abort_by.get_or_insert(turn.now + grace);
         }
         let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
-        self.tenant.doors().engine.command(&mut cx, command);
+        self.handler.parts().engine.command(&mut cx, command);
     }
 
-    /// The outcome, if it is over.
+    /// The outcome, if it has ended.
     pub(super) fn outcome(&mut self, now: Instant, idle: Duration) -> Option<Outcome> {
-        let status = self.tenant.doors().engine.status();
+        let status = self.handler.parts().engine.status();
         if let Status::Over(outcome) = status {
             let waits = matches!(&self.wire, Wire::Sealed(sealed) if !sealed.is_empty());
             let left = self.outbox.is_empty() && !waits;
@@ -465,10 +464,10 @@ impl<'a> Association<'a> {
         None
     }
 
-    /// When it wants a turn again.
+    /// When it needs a turn again.
     pub(super) fn deadline(&mut self, now: Instant, idle: Duration) -> Instant {
-        let engine = self.tenant.doors().engine.deadline();
-        // The time of what is withheld may be long over, and waits for the peer.
+        let engine = self.handler.parts().engine.deadline();
+        // The deadline of a withheld packet may be long past; it waits for the peer.
         let soonest = if self.withheld { now + WITHHELD } else { Instant::ZERO };
         let engine = engine.map(|at| at.max(soonest));
         let unproved = self.forgotten_at(idle);
@@ -482,25 +481,25 @@ impl<'a> Association<'a> {
             .fold(self.next_progress, Instant::min)
     }
 
-    /// The descriptor that says that the person wants something.
+    /// The descriptor that is readable when the user has a command.
     pub(super) fn wake(&self) -> Option<BorrowedFd<'_>> {
-        self.tenant.wake()
+        self.handler.wake()
     }
 
-    /// Leaves engine and store in good order, and tells the partner.
+    /// Shuts down engine and store cleanly, and tells the peer.
     pub(super) fn settle(mut self, turn: &mut Turn<'_>, outcome: Outcome) {
         if let Wire::Plain { unproved: Some(unproved), .. } = &self.wire {
-            // It may be waiting for us.
+            // The peer may be waiting for us.
             if let Some(word) = unproved.aborted().filter(|_| outcome == SILENCE) {
-                let _ = turn.endpoint.send(self.partner.address, &word, word.len());
+                let _ = turn.endpoint.send(self.peer.address, &word, word.len());
             }
             self.wire = Wire::Mute;
             self.leave(turn, outcome);
-            return self.tenant.gave_up();
+            return self.handler.gave_up();
         }
         self.leave(turn, outcome);
-        let stats = *self.tenant.doors().engine.stats();
-        self.tenant.over(&Ended {
+        let stats = *self.handler.parts().engine.stats();
+        self.handler.over(&Ended {
             outcome,
             stats,
             leftover: Vec::new(),
@@ -510,29 +509,29 @@ impl<'a> Association<'a> {
         });
     }
 
-    /// The same partner goes on in another session. What has come stays for it.
+    /// The same peer continues in another session. The received data is kept for it.
     pub(super) fn make_room(mut self, turn: &mut Turn<'_>) {
         self.leave(turn, SILENCE);
-        self.tenant.came_back();
+        self.handler.came_back();
     }
 
     fn leave(&mut self, turn: &mut Turn<'_>, outcome: Outcome) {
-        if self.tenant.doors().engine.status() == Status::Running {
+        if self.handler.parts().engine.status() == Status::Running {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
-            self.tenant.doors().engine.command(&mut cx, Command::Abort);
+            self.handler.parts().engine.command(&mut cx, Command::Abort);
             self.exchange(turn);
         }
         self.answer(turn);
         if outcome != Outcome::Done {
-            // The engine had no time to close it, or thinks it has. Closing nothing is harmless.
+            // The engine did not close it, or believes it did. Closing twice is harmless.
             let close = Request::Close { complete: false, verified: false };
-            let _ = self.tenant.doors().store.answer(close);
+            let _ = self.handler.parts().store.answer(close);
         }
         self.events();
         if let Wire::Sealed(sealed) = &mut self.wire
             && let Some(word) = sealed.session.close("")
         {
-            let _ = turn.endpoint.send(self.partner.address, &word, word.len());
+            let _ = turn.endpoint.send(self.peer.address, &word, word.len());
         }
     }
 }
@@ -543,7 +542,7 @@ fn cx_of<'c>(turn: &'c mut Turn<'_>) -> Cx<'c> {
 }
 
 impl Wire {
-    /// What of a packet may go to an address that is not proved.
+    /// The part of a packet that may be sent to an unproved address.
     fn fit(&self, packet: &[u8]) -> Fit {
         match self {
             Self::Plain { unproved: Some(unproved), .. } => unproved.fit(packet),
@@ -552,7 +551,7 @@ impl Wire {
         }
     }
 
-    /// Puts a packet as it is, where nothing is sealed.
+    /// Appends a packet unsealed.
     fn put_plain(&mut self, packet: &[u8], room: &mut [u8]) {
         let Self::Plain { unproved, echo } = self else { return };
         *echo = Some(plain::local_port(packet));

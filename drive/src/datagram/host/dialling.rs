@@ -1,12 +1,12 @@
-//! Dialling: the handshake, and then one engine.
+//! Dialing: the handshake, and then one engine.
 
-use super::super::endpoint::{Endpoint, Inbox, Sent, Word};
+use super::super::endpoint::{Endpoint, IcmpError, Inbox, Sent};
 use super::super::keys::PublicKey;
 use super::super::secure::{Agreed, Answer, Credentials, Frame, Initiator};
 use super::association::{Association, Wire};
 use super::sealed::Sealed;
 use super::turning::{Turning, pause};
-use super::{HostOptions, Partner, Tenant};
+use super::{HostOptions, Peer, SessionHandler};
 use crate::signals::Signals;
 use rustix::event::{PollFd, PollFlags};
 use std::fmt;
@@ -15,12 +15,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use wetstring_proto::time::Instant;
 
-/// How long a listener may take to answer at all.
+/// Timeout for any answer of a listener.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long refusals may be all that comes: one of them may be forged, or meant for somebody before.
+/// How long only refusals may come: one may be forged, or be for a previous peer.
 const REFUSED_FOR: Duration = Duration::from_millis(1500);
 
-/// How long the answer to a longer datagram may be behind that to a shorter one.
+/// How much later the answer to a longer datagram may come than that to a shorter one.
 const LONGER_LEAST: Duration = Duration::from_millis(20);
 const LONGER_MOST: Duration = Duration::from_millis(500);
 
@@ -30,15 +30,15 @@ const LONGER_MOST: Duration = Duration::from_millis(500);
 pub enum DialError {
     /// The socket failed.
     Io(io::Error),
-    /// Nobody answered.
+    /// No answer.
     Silence,
-    /// The other host says that nobody listens on that port.
-    NobodyListens,
-    /// The listener does not want this, in words.
+    /// The other host reports that nothing listens on that port.
+    NotListening,
+    /// The listener refused, with its reason.
     Refused(String),
-    /// The listener's key is not to be trusted, in words.
+    /// The listener's key is not trusted, with the reason.
     Key(String),
-    /// A code phrase was shown, and then nothing came. It must not be shown again.
+    /// A code phrase was used, and then nothing was received. It must not be used again.
     Code,
     /// A signal came (its number).
     Interrupted(i32),
@@ -54,7 +54,9 @@ impl fmt::Display for DialError {
                  encrypt (a plain one needs --plain here too)?",
                 PATIENCE.as_secs()
             ),
-            Self::NobodyListens => f.write_str("expected a listener, the host has none there"),
+            Self::NotListening => {
+                f.write_str("expected a listener, nothing listens at that address")
+            }
             Self::Refused(why) | Self::Key(why) => f.write_str(why),
             Self::Code => f.write_str(
                 "expected an answer to our code phrase, got none: the listener has gone, or is not \
@@ -69,39 +71,47 @@ impl std::error::Error for DialError {}
 
 impl From<io::Error> for DialError {
     fn from(error: io::Error) -> Self {
-        if Word::of(&error) == Some(Word::Refused) { Self::NobodyListens } else { Self::Io(error) }
+        if IcmpError::of(&error) == Some(IcmpError::Refused) {
+            Self::NotListening
+        } else {
+            Self::Io(error)
+        }
     }
 }
 
-/// A session that stands, and waits for an engine.
+/// An established session without an engine.
 #[allow(missing_debug_implementations)]
 pub struct Dialled {
     endpoint: Endpoint,
     wire: Wire,
-    partner: Partner,
+    peer: Peer,
 }
 
 impl Dialled {
     /// Who answered.
-    pub fn partner(&self) -> &Partner {
-        &self.partner
+    pub fn peer(&self) -> &Peer {
+        &self.peer
     }
 
-    /// Turns the tenant's engine until it ends.
+    /// Runs the handler's engine until it ends.
     ///
     /// # Errors
     ///
-    /// If waiting fails. What happens on the line is told to the tenant.
-    pub fn run(self, tenant: Box<dyn Tenant + '_>, options: HostOptions<'_>) -> io::Result<()> {
+    /// If waiting fails. What happens on the line is reported to the handler.
+    pub fn run(
+        self,
+        handler: Box<dyn SessionHandler + '_>,
+        options: HostOptions<'_>,
+    ) -> io::Result<()> {
         let now = options.clock.now();
-        let one = Association::new(self.partner, self.wire, tenant, now, &options);
+        let one = Association::new(self.peer, self.wire, handler, now, &options);
         let mut turning = Turning::new(self.endpoint, options);
         turning.join(one);
         turning.until_over(None)
     }
 }
 
-/// Dials `to`. The listener's key, where it has one, is shown to `judge`, whose objection ends it.
+/// Dials `to`. The listener's key, if any, is passed to `judge`, whose objection ends the attempt.
 pub fn dial(
     endpoint: Endpoint,
     to: SocketAddr,
@@ -113,8 +123,8 @@ pub fn dial(
         let packet_max = endpoint.plain(to, options.datagram);
         let wire = Wire::Plain { unproved: None, echo: None };
         let room = endpoint.room();
-        let partner = Partner { address: to, key: None, suite: None, packet_max, room };
-        return Ok(Dialled { endpoint, wire, partner });
+        let peer = Peer { address: to, key: None, suite: None, packet_max, room };
+        return Ok(Dialled { endpoint, wire, peer });
     }
     let began = options.clock.now();
     let sizes = endpoint.sizes(to, options.datagram_len());
@@ -122,8 +132,8 @@ pub fn dial(
     let inbox = Inbox::new();
     let (refused, agreed) = (None, None);
     let mut dialling = Dialling { endpoint: &endpoint, inbox, to, asking, began, refused, agreed };
-    let (wire, partner) = dialling.until_ready(judge, options)?;
-    Ok(Dialled { endpoint, wire, partner })
+    let (wire, peer) = dialling.until_ready(judge, options)?;
+    Ok(Dialled { endpoint, wire, peer })
 }
 
 struct Dialling<'c> {
@@ -132,9 +142,9 @@ struct Dialling<'c> {
     to: SocketAddr,
     asking: Initiator<'c>,
     began: Instant,
-    /// Since when, and what, if nothing but refusals came.
+    /// Since when only refusals were received, and which.
     refused: Option<(Instant, Option<&'static str>)>,
-    /// A session, and how long the answer to a longer datagram is waited for.
+    /// A session, and how long the answer to a longer datagram is awaited.
     agreed: Option<(Box<Agreed>, Instant)>,
 }
 
@@ -143,7 +153,7 @@ impl Dialling<'_> {
         &mut self,
         judge: &mut dyn FnMut(&PublicKey) -> Result<(), String>,
         options: &HostOptions<'_>,
-    ) -> Result<(Wire, Partner), DialError> {
+    ) -> Result<(Wire, Peer), DialError> {
         loop {
             let now = options.clock.now();
             if let Some(signal) = options.signals.and_then(Signals::last) {
@@ -152,7 +162,7 @@ impl Dialling<'_> {
             if let Some((since, why)) = self.refused
                 && now.since(since) >= REFUSED_FOR
             {
-                let gone = self.nothing(DialError::NobodyListens);
+                let gone = self.nothing(DialError::NotListening);
                 return Err(why.map_or(gone, |why| DialError::Refused(why.to_owned())));
             }
             if now.since(self.began) >= PATIENCE {
@@ -169,7 +179,7 @@ impl Dialling<'_> {
         }
     }
 
-    /// Nobody answers.
+    /// No answer.
     fn nothing(&self, error: DialError) -> DialError {
         if self.asking.has_shown_code() { DialError::Code } else { error }
     }
@@ -178,7 +188,7 @@ impl Dialling<'_> {
         while let Some(init) = self.asking.ask(now).map_err(DialError::Refused)? {
             match self.endpoint.send(self.to, &init, init.len()) {
                 Ok(Sent::TooLong) => self.too_long(now)?,
-                Ok(Sent::Refused) => self.nobody(now),
+                Ok(Sent::Refused) => self.not_listening(now),
                 Ok(Sent::Gone | Sent::Full) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -186,7 +196,7 @@ impl Dialling<'_> {
         Ok(())
     }
 
-    /// The interface, or a router, takes no datagrams as long as those that are tried.
+    /// The interface, or a router, does not take datagrams of the lengths being tried.
     fn too_long(&mut self, now: Instant) -> Result<(), DialError> {
         if self.asking.shorter(now) {
             return Ok(());
@@ -195,7 +205,7 @@ impl Dialling<'_> {
         Err(DialError::Io(io::Error::other(say)))
     }
 
-    fn nobody(&mut self, now: Instant) {
+    fn not_listening(&mut self, now: Instant) {
         self.refused.get_or_insert((now, None));
     }
 
@@ -214,7 +224,7 @@ impl Dialling<'_> {
                     if agreed.as_ref().is_some_and(|(known, _)| known.session.size() >= len) {
                         return;
                     }
-                    // The longer one left right behind it.
+                    // The longer one was sent right after it.
                     let wait = if asking.may_be_longer(len) {
                         (at.since(began) / 2).clamp(LONGER_LEAST, LONGER_MOST)
                     } else {
@@ -224,27 +234,27 @@ impl Dialling<'_> {
                 }
             }
         });
-        match more.as_ref().map_err(Word::of) {
-            Ok(_) | Err(Some(Word::Away)) => {}
-            Err(Some(Word::Refused)) => self.nobody(now),
-            Err(Some(Word::TooLong)) => self.too_long(now)?,
+        match more.as_ref().map_err(IcmpError::of) {
+            Ok(_) | Err(Some(IcmpError::Away)) => {}
+            Err(Some(IcmpError::Refused)) => self.not_listening(now),
+            Err(Some(IcmpError::TooLong)) => self.too_long(now)?,
             Err(None) => return more.map(|_| ()).map_err(Into::into),
         }
         Ok(())
     }
 
-    /// A session stands: whether it is the right listener.
+    /// A session is established: whether it is the right listener.
     fn begin(
         &self,
         ready: Agreed,
         judge: &mut dyn FnMut(&PublicKey) -> Result<(), String>,
         options: &HostOptions<'_>,
-    ) -> Result<(Wire, Partner), DialError> {
+    ) -> Result<(Wire, Peer), DialError> {
         if let Some(key) = &ready.key {
             judge(key).map_err(DialError::Key)?;
         }
         let (session, now) = (ready.session, options.clock.now());
-        let partner = Partner {
+        let peer = Peer {
             address: self.to,
             key: ready.key,
             suite: Some(session.suite()),
@@ -253,7 +263,7 @@ impl Dialling<'_> {
         };
         let finish = ready.finish.map(|finish| (finish, now));
         let most = self.endpoint.most(self.to, options.datagram_len());
-        Ok((Wire::Sealed(Box::new(Sealed::new(session, finish, most, now))), partner))
+        Ok((Wire::Sealed(Box::new(Sealed::new(session, finish, most, now))), peer))
     }
 
     fn wait(&self, now: Instant, options: &HostOptions<'_>) -> io::Result<()> {

@@ -1,12 +1,11 @@
-//! Turns the engines of all partners of one socket.
+//! Runs the engines of all peers of one socket.
 //!
-//! Like [`run`](crate::run()), a turn answers the engines' requests, moves what they lend to the
-//! socket, hands them what came, lets their timers run and shows their events; when nothing moved it
-//! waits. Unlike it there are several engines, and what they lend is collected: as long as an engine
-//! has another packet to send now, the packets share a system call.
+//! Like [`run`](crate::run()), a turn answers the engines' requests, moves their output to the socket, passes
+//! them what was received, runs their timers and reports their events; when nothing moved it waits. Here there
+//! are several engines, and their output is collected: while an engine has another packet to send now, the
+//! packets share a system call.
 //!
-//! Timers of engines pace packets, so the wait is exact to some ten microseconds, not to a
-//! millisecond.
+//! Engines pace packets with timers, so waits are exact to some ten microseconds, not to a millisecond.
 
 mod association;
 mod dialling;
@@ -30,86 +29,85 @@ use std::time::Duration;
 use turning::Turning;
 use wetstring_proto::{Engine, Store, Trace};
 
-/// Who is at the other end.
+/// The peer of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Partner {
+pub struct Peer {
     /// Where the datagrams go. On IP protocol 30 the port is 0.
     pub address: SocketAddr,
-    /// The key that the other end has proved to have; `None` with a shared secret or without security.
+    /// The key that the peer has proved; `None` with a shared secret or without security.
     pub key: Option<PublicKey>,
     /// The cipher; `None` if there is none.
     pub suite: Option<Suite>,
-    /// The longest NETBLT packet that passes at the beginning, in bytes, headers of NETBLT included.
+    /// The longest NETBLT packet that passes at first, in bytes, NETBLT headers included.
     pub packet_max: usize,
-    /// Bytes that this host keeps of what has come and is not read yet.
+    /// Bytes of unread data that this host buffers.
     pub room: usize,
 }
 
-/// An engine with what it needs.
+/// An engine and what it needs.
 #[allow(missing_debug_implementations)]
-pub struct Doors<'a> {
-    /// Takes and gives one packet at a time.
+pub struct SessionParts<'a> {
+    /// Sends and receives one packet at a time.
     pub engine: &'a mut dyn Engine,
     /// Answers its requests.
     pub store: &'a mut dyn Store,
-    /// Sees what happens.
+    /// Observes events.
     pub watch: &'a mut dyn Watch,
 }
 
-/// One partner's engine, store and watch.
-pub trait Tenant {
-    /// All three.
-    fn doors(&mut self) -> Doors<'_>;
+/// One peer's engine, store and watch.
+pub trait SessionHandler {
+    /// Engine, store and watch.
+    fn parts(&mut self) -> SessionParts<'_>;
     /// A descriptor that becomes readable when the watch has a command ([`Watch::wake`]).
     fn wake(&self) -> Option<BorrowedFd<'_>> {
         None
     }
-    /// The address of a partner without security is proved: it has answered us. Sealed ones are proved
-    /// before they are here.
+    /// The address of a plain peer is proved: it has answered us. Sealed peers are proved before they get here.
     fn proved(&mut self) {}
-    /// It never was, and gave its place up. Nothing more will be asked of this tenant.
+    /// It was never proved, and has given up its slot. The handler is not called again.
     fn gave_up(&mut self) {}
-    /// It fell silent, and goes on in another session, which has its place now. Nothing more will be asked
-    /// of this tenant.
+    /// It was silent, and continues in another session, which has its slot now. The handler is not called
+    /// again.
     fn came_back(&mut self) {}
-    /// The session is over. Nothing more will be asked of this tenant.
+    /// The session has ended. The handler is not called again.
     fn over(&mut self, ended: &Ended);
 }
 
-/// Decides who gets in.
-pub trait Reception<'a> {
-    /// A partner is there: what it gets, or why not. The reason is told to it.
-    fn admit(&mut self, partner: &Partner) -> Result<Box<dyn Tenant + 'a>, String>;
-    /// Somebody was refused before it had proved anything: why, for a person. Told once a second at
-    /// most, as the address may be forged.
-    fn knocked(&mut self, from: SocketAddr, why: &str) {
+/// Decides which peers are admitted.
+pub trait Acceptor<'a> {
+    /// Admits a peer, or refuses it with a reason, which the peer is told.
+    fn admit(&mut self, peer: &Peer) -> Result<Box<dyn SessionHandler + 'a>, String>;
+    /// A peer was refused before it had proved anything: the reason, for the user. Called at most once a
+    /// second, because the address may be forged.
+    fn refused(&mut self, from: SocketAddr, why: &str) {
         let _ = (from, why);
     }
-    /// Whether files go from here: then a plain OPEN must be for READ, else for WRITE. `None` leaves that to the
+    /// Whether this end sends: then a plain OPEN must be for READ, else for WRITE. `None` leaves that to the
     /// engine.
     fn sends(&self) -> Option<bool> {
         None
     }
-    /// A session is over, and so many go on: whether to listen on. Those who have proved nothing are none.
-    fn goes_on(&mut self, left: usize) -> bool;
+    /// A session has ended, `left` are still running: whether to keep listening. Unproved peers do not count.
+    fn keep_listening(&mut self, left: usize) -> bool;
 }
 
-/// How to run.
+/// Options of the loop.
 #[allow(missing_debug_implementations)]
 pub struct HostOptions<'o> {
-    /// Takes the engines' traces.
+    /// Receives the engines' traces.
     pub trace: &'o mut dyn Trace,
-    /// Ctrl-C and its relatives: engines abort in good order.
+    /// Ctrl-C and the like: engines abort cleanly.
     pub signals: Option<&'o Signals>,
-    /// The shortest time between two calls of [`Watch::progress`].
+    /// Minimum time between two calls of [`Watch::progress`].
     pub progress_every: Duration,
-    /// How long the end after an abort may take.
+    /// Maximum time for the end after an abort.
     pub grace: Duration,
     /// The clock; its zero is the trace's zero.
     pub clock: Clock,
-    /// What partners may do.
+    /// Limits for peers.
     pub limits: Limits,
-    /// The longest packet, if a person says so; else a session finds out how long datagrams may be.
+    /// The longest packet, if the user sets it; else a session finds out by probing.
     pub datagram: Option<usize>,
 }
 
@@ -127,32 +125,32 @@ impl<'o> HostOptions<'o> {
         }
     }
 
-    /// The longest datagram of a session, if a person says how long a packet may be.
+    /// The longest datagram of a session, if the user sets the packet length.
     fn datagram_len(&self) -> Option<usize> {
         self.datagram.map(|packet| packet + OVERHEAD)
     }
 }
 
-/// What a listener has seen of those who did not get in. For tests, and for a person who wonders.
+/// Statistics of a listener about peers that were not admitted. For tests, and for diagnosis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Knocks {
-    /// Datagrams that belonged to nobody.
+pub struct ListenStats {
+    /// Datagrams that belonged to no session.
     pub strays: u64,
     /// Plain OPENs that were refused because the listener encrypts.
     pub refused_plain: u64,
-    /// Answers to those whose address was not proved yet, in bytes.
+    /// Bytes of answers to unproved addresses.
     pub bytes_to_unproved: u64,
-    /// What those had sent, in bytes.
+    /// Bytes received from unproved addresses.
     pub bytes_of_unproved: u64,
-    /// The most handshakes that were under way at one time.
+    /// Maximum handshakes under way at one time.
     pub most_waiting: usize,
     /// Wrong code phrases.
     pub guesses: u32,
-    /// The code phrase has become too old.
+    /// The code phrase has expired.
     pub too_old: bool,
 }
 
-/// Listens until the reception does not go on or a signal comes, or nobody can come in by the code phrase.
+/// Listens until the acceptor stops it, a signal arrives, or the code phrase can admit no one any more.
 ///
 /// # Errors
 ///
@@ -160,11 +158,11 @@ pub struct Knocks {
 pub fn listen(
     endpoint: Endpoint,
     credentials: Credentials,
-    reception: &mut dyn Reception<'_>,
+    acceptor: &mut dyn Acceptor<'_>,
     options: HostOptions<'_>,
-) -> io::Result<Knocks> {
+) -> io::Result<ListenStats> {
     let mut turning = Turning::new(endpoint, options);
     turning.open_gate(credentials)?;
-    turning.until_over(Some(reception))?;
-    Ok(turning.knocks())
+    turning.until_over(Some(acceptor))?;
+    Ok(turning.stats())
 }

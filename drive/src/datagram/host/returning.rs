@@ -1,36 +1,35 @@
-//! A partner that vanished and is there again.
+//! A peer that disappeared and has returned.
 //!
-//! A sender that was killed says nothing, and its session would stand until the death timer has run out
-//! (`netblt.death`, a minute). Until then it would have its `.part`, and who comes back to go on could
-//! only begin anew. So an OPEN (WRITE) for a file that another session of the same partner is receiving
-//! takes that session's place, if nothing authentic has come of it for [`QUIET`]: it is closed in good
-//! order, with its block map, before the OPEN is handed on. If it was heard since, the OPEN waits: the
-//! sender asks again two seconds later, and by then either the old session has spoken, as a live sender
-//! answers every CONTROL packet, and there are two who send files of one name, or it has been silent for
-//! long enough.
+//! A sender that was killed sends nothing, and its session would last until the death timer expires
+//! (`netblt.death`, a minute). Until then it would hold its `.part`, and a peer that returns to resume could
+//! only start over. So an OPEN (WRITE) for a file that another session of the same peer is receiving replaces
+//! that session if nothing authentic has been received from it for [`QUIET`]: it is closed cleanly, with its
+//! block map, before the OPEN is passed on. If it was heard since, the OPEN waits: the sender retransmits it
+//! two seconds later. By then either the old session was heard, as a live sender answers every CONTROL packet,
+//! and there are two senders of files with one name, or it has been silent for long enough.
 //!
-//! The same partner is the same key, from wherever; with a shared secret the same address; without
-//! security nobody, as anybody could end what others have begun.
+//! The same peer is the same key, from any address; with a shared secret the same address; without security no
+//! one, because anyone could end another's transfer.
 
 use super::super::plain;
-use super::Partner;
+use super::Peer;
 use wetstring_proto::time::{Duration, Instant};
 
-/// A live sender is never silent for so long: CONTROL packets come at least every 3.75 s (a sixteenth of
+/// A live sender is never silent for this long: CONTROL packets are sent at least every 3.75 s (a sixteenth of
 /// the death timer), and it answers each.
 pub(super) const QUIET: Duration = Duration::from_secs(5);
 
-/// What a session is about.
+/// The file of a session.
 #[derive(Debug, Default)]
 pub(super) struct Subject {
-    /// The file that its last OPEN offered, as it stood in the client string.
+    /// The file that its last OPEN offered, as in the client string.
     file: Option<Vec<u8>>,
-    /// Since when an OPEN waits for the session before it.
+    /// Since when an OPEN waits for the previous session.
     pub(super) waits: Option<Instant>,
 }
 
 impl Subject {
-    /// This OPEN is handed to the engine.
+    /// This OPEN is passed to the engine.
     pub(super) fn opens(&mut self, packet: &[u8]) {
         if plain::is_open(packet) {
             self.file = plain::offered(packet).map(<[u8]>::to_vec);
@@ -38,14 +37,14 @@ impl Subject {
         }
     }
 
-    /// Whether this is what the session is receiving.
+    /// Whether the session is receiving this file.
     pub(super) fn is(&self, file: &[u8]) -> bool {
         self.file.as_deref() == Some(file)
     }
 }
 
-/// Whether these are one partner, as far as that is proved.
-pub(super) fn is_same(a: &Partner, b: &Partner) -> bool {
+/// Whether both are one peer, as far as that is proved.
+pub(super) fn is_same(a: &Peer, b: &Peer) -> bool {
     let sealed = a.suite.is_some() && b.suite.is_some();
     let same = match (&a.key, &b.key) {
         (Some(a), Some(b)) => a == b,
@@ -55,18 +54,18 @@ pub(super) fn is_same(a: &Partner, b: &Partner) -> bool {
     sealed && same
 }
 
-/// What is to be done with an OPEN for a file that another session has.
+/// How to treat an OPEN for a file that another session has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stand {
-    /// The other one is alive: this is another file of the same name.
+    /// The other session is alive: this is another file of the same name.
     Beside,
-    /// It may be gone: the OPEN comes again.
+    /// It may be gone: wait for the OPEN to be retransmitted.
     Wait,
     /// It is gone.
     Instead,
 }
 
-/// `heard` is when something authentic came of the other session, `waits` since when this one asks.
+/// `heard`: when the other session was last heard. `waits`: since when this OPEN waits.
 pub(super) fn judge(now: Instant, heard: Instant, waits: Option<Instant>) -> Stand {
     if now.since(heard) >= QUIET {
         Stand::Instead
@@ -82,14 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_silent_makes_room_and_who_speaks_does_not() {
+    fn a_silent_session_is_replaced_and_a_live_one_is_not() {
         let at = |s: u64| Instant(s * 1_000_000_000);
         assert_eq!(judge(at(100), at(94), None), Stand::Instead);
         assert_eq!(judge(at(100), at(99), None), Stand::Wait);
-        // Asked at 100; silent since 99.
+        // OPEN at 100; silent since 99.
         assert_eq!(judge(at(102), at(99), Some(at(100))), Stand::Wait);
         assert_eq!(judge(at(104), at(99), Some(at(100))), Stand::Instead);
-        // It spoke at 101.
+        // Heard at 101.
         assert_eq!(judge(at(102), at(101), Some(at(100))), Stand::Beside);
     }
 }

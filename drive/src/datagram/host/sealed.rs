@@ -1,4 +1,4 @@
-//! The session of one partner, and how long its datagrams are: bundles, pieces, probes.
+//! The session of one peer, and the length of its datagrams: bundles, pieces, probes.
 
 use super::super::bundle::{self, Bundle, Pieces};
 use super::super::endpoint::{Endpoint, Sent};
@@ -10,47 +10,47 @@ use std::ops::Range;
 use std::time::Duration;
 use wetstring_proto::time::Instant;
 
-/// The shortest time between two repetitions of the last handshake message.
+/// Minimum time between two retransmissions of the last handshake message.
 const FINISH_AGAIN: Duration = Duration::from_millis(250);
 
-/// A session, with what leaves by it and what comes.
+/// A session, with its outgoing and incoming packets.
 pub(super) struct Sealed {
     pub(super) session: Session,
-    /// What goes ahead of the first packets, and when next.
+    /// What is sent before the first packets, and when next.
     finish: Option<(Vec<u8>, Instant)>,
     sizes: Sizes,
     bundle: Bundle,
     pieces: Pieces,
-    /// The number of the next packet that leaves in pieces.
+    /// The number of the next packet that is sent in pieces.
     number: u32,
-    /// Words that leave with the next turn.
+    /// Control messages to send in the next turn.
     words: Vec<Vec<u8>>,
 }
 
-/// What a datagram had for the engine.
+/// What a datagram contained for the engine.
 pub(super) enum Came {
-    /// Packets, in the place that they were opened into; several of them if it is a bundle.
+    /// Packets, in the buffer that they were opened into; several if it is a bundle.
     Packets(Range<usize>, bool),
     /// The peer ends the session.
     Closed(String),
-    /// Nothing, but it is of the peer.
-    Word,
+    /// A control message: nothing for the engine, but from the peer.
+    Control,
     /// Nothing.
     Nothing,
 }
 
-/// Where a packet was left.
+/// Result of queueing a packet.
 pub(super) enum Put {
-    /// It is on its way, or waits for others.
+    /// Sent, or waiting to be bundled.
     Done,
-    /// What waits must leave first.
+    /// The outbox must be flushed first.
     Full,
-    /// The keys have carried all that they may.
+    /// The keys have reached their limit.
     Spent,
 }
 
 impl Sealed {
-    /// A session that begins; nothing of it is longer than `most`.
+    /// A new session; nothing in it is longer than `most`.
     pub(super) fn new(
         session: Session,
         finish: Option<(Vec<u8>, Instant)>,
@@ -69,7 +69,7 @@ impl Sealed {
         }
     }
 
-    /// Opens what came under a nonce.
+    /// Opens what was received under a nonce.
     pub(super) fn open(
         &mut self,
         now: Instant,
@@ -90,20 +90,20 @@ impl Sealed {
                     into[..packet.len()].copy_from_slice(&packet);
                     Came::Packets(0..packet.len(), false)
                 }
-                _ => return Came::Word,
+                _ => return Came::Control,
             },
             Opened::Probe => {
                 let answer = self.sizes.asked(len).and_then(|len| self.session.probed(len));
                 self.words.extend(answer);
-                return Came::Word;
+                return Came::Control;
             }
             Opened::Probed(len) => {
                 self.sizes.probed(len, now);
-                return Came::Word;
+                return Came::Control;
             }
             Opened::Report(longest) => {
                 self.sizes.reported(longest);
-                return Came::Word;
+                return Came::Control;
             }
             Opened::Close(why) => return Came::Closed(why),
             Opened::Bad => return Came::Nothing,
@@ -114,7 +114,7 @@ impl Sealed {
         came
     }
 
-    /// Puts a packet where it leaves from.
+    /// Queues a packet to be sent.
     pub(super) fn put(
         &mut self,
         now: Instant,
@@ -128,7 +128,7 @@ impl Sealed {
             return Put::Done;
         }
         if !self.bundle.is_empty() {
-            // The packet comes again, to an empty bundle.
+            // The packet is queued again, in an empty bundle.
             let put = self.close_bundle(now, outbox, endpoint);
             return if matches!(put, Put::Done) {
                 self.put(now, packet, outbox, (endpoint, to))
@@ -147,7 +147,7 @@ impl Sealed {
         Put::Done
     }
 
-    /// Nothing more waits for this bundle.
+    /// Closes this bundle.
     pub(super) fn close_bundle(
         &mut self,
         now: Instant,
@@ -171,12 +171,12 @@ impl Sealed {
         Put::Done
     }
 
-    /// Whether nothing waits here.
+    /// Whether nothing is queued.
     pub(super) fn is_empty(&self) -> bool {
         self.bundle.is_empty()
     }
 
-    /// The path takes no datagram that is as long as this packet.
+    /// The path does not take a datagram as long as this packet.
     fn put_pieces(
         &mut self,
         now: Instant,
@@ -190,14 +190,14 @@ impl Sealed {
         for piece in pieces {
             let Some(datagram) = self.session.piece(&piece) else { return Put::Spent };
             self.sizes.left(datagram.len(), now);
-            // One that finds no room is lost, as on any network.
+            // A packet for which there is no room is lost, as on any network.
             let _ = endpoint.send(to, &datagram, datagram.len());
         }
         Put::Done
     }
 
-    /// Sends what the session has to say: the end of the handshake until the listener has been heard, words,
-    /// and a probe if it is time for one. Whether anything left.
+    /// Sends the session's own messages: the end of the handshake until the listener has been heard, control
+    /// messages, and a probe when one is due. Returns whether anything was sent.
     pub(super) fn speak(&mut self, now: Instant, endpoint: &Endpoint, to: SocketAddr) -> bool {
         let mut spoke = !self.words.is_empty();
         for word in self.words.drain(..) {
@@ -215,7 +215,7 @@ impl Sealed {
         spoke
     }
 
-    /// Until the listener has been heard, it may not have got the end of the handshake.
+    /// Until the listener has been heard, it may have missed the end of the handshake.
     pub(super) fn put_finish(&mut self, now: Instant, endpoint: &Endpoint, to: SocketAddr) {
         let Some((finish, next)) = &mut self.finish else { return };
         if now >= *next {
@@ -224,12 +224,12 @@ impl Sealed {
         }
     }
 
-    /// The interface, or a router, says that something was too long. Whether shorter ones will do.
+    /// The interface, or a router, reports that a datagram was too long. Returns whether shorter ones may pass.
     pub(super) fn too_long(&mut self, now: Instant) -> bool {
         self.sizes.too_long(now)
     }
 
-    /// When there is something to say.
+    /// When it next has something to send.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.sizes.deadline()
     }

@@ -1,14 +1,14 @@
-//! The loop.
+//! The loop over all peers of a socket.
 
 use super::super::bundle;
-use super::super::endpoint::{Endpoint, Inbox, Word};
+use super::super::endpoint::{Endpoint, IcmpError, Inbox};
 use super::super::limits::Bucket;
 use super::super::plain::{self, Openers, Unproved};
-use super::super::secure::{Credentials, Frame, Gate, Heard, Proved, Why};
+use super::super::secure::{Credentials, Frame, Gate, GateOutput, Proved, RefusalReason};
 use super::association::{Association, Turn, Wire};
 use super::returning::{self, Stand};
 use super::sealed::Sealed;
-use super::{HostOptions, Knocks, Partner, Reception};
+use super::{Acceptor, HostOptions, ListenStats, Peer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -20,24 +20,24 @@ use std::rc::Rc;
 use std::time::Duration;
 use wetstring_proto::time::Instant;
 
-/// Batches that are read before the engines are looked at.
+/// Batches read before the engines run.
 const BATCHES: usize = 4;
 /// Bytes of the longest packet.
 const PACKET: usize = 65_536;
-/// A deadline that stays in the past must not make the loop spin.
+/// A deadline in the past must not make the loop spin.
 const SHORTEST_WAIT: Duration = Duration::from_micros(50);
-/// The system may be late by as much, in nanoseconds: the exactness of pacing.
+/// Allowed lateness of the system's timers, in nanoseconds: the precision of pacing.
 const SLACK_NS: u64 = 1000;
 
-/// Plain OPENs per second that get an engine and a file, before anything is proved.
+/// Plain OPENs per second that get an engine and a file before anything is proved.
 const PLAIN_PER_S: u64 = 32;
 
-/// How often a person is told of somebody who was refused.
+/// How often the user is told about a refused peer.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 const TOO_MANY: &str = "the listener has as many sessions as it allows";
 
-/// Waits for any of these, at most so long.
+/// Waits for any of these, at most for this long.
 pub(super) fn pause(fds: &mut [PollFd<'_>], wait: Duration) -> io::Result<()> {
     let timeout = Timespec {
         tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
@@ -49,32 +49,32 @@ pub(super) fn pause(fds: &mut [PollFd<'_>], wait: Duration) -> io::Result<()> {
     }
 }
 
-/// Where a listener stands.
-struct Door {
+/// State of a listener.
+struct Listening {
     /// `None` where everything is plain.
     gate: Option<Gate>,
 }
 
-/// All partners of a socket.
+/// All peers of a socket.
 pub(super) struct Turning<'a, 'o> {
     endpoint: Rc<Endpoint>,
-    /// Away only while it is read into.
+    /// Taken only while it is read into.
     inbox: Option<Inbox>,
     options: HostOptions<'o>,
-    /// `None` for one who dials: nobody else gets in.
-    door: Option<Door>,
-    partners: Vec<Association<'a>>,
-    knocks: Knocks,
-    /// A place for a packet that is opened.
+    /// `None` for a dialer: no one else is admitted.
+    door: Option<Listening>,
+    peers: Vec<Association<'a>>,
+    stats: ListenStats,
+    /// Buffer for an opened packet.
     open: Vec<u8>,
-    /// Answers to those who are not in yet.
+    /// Answers to peers that are not admitted yet.
     answers: VecDeque<(SocketAddr, Vec<u8>)>,
     now: Instant,
     signals_seen: usize,
     slack: Option<NonZeroU64>,
-    /// When a person was told of somebody who was refused.
+    /// When the user was last told about a refused peer.
     told: Option<Instant>,
-    /// Engines for those who have proved nothing.
+    /// Rate limit for engines of unproved peers.
     plain: Bucket,
     openers: Openers,
 }
@@ -88,8 +88,8 @@ impl<'a, 'o> Turning<'a, 'o> {
             inbox: Some(Inbox::new()),
             options,
             door: None,
-            partners: Vec::new(),
-            knocks: Knocks::default(),
+            peers: Vec::new(),
+            stats: ListenStats::default(),
             open: vec![0; PACKET],
             answers: VecDeque::new(),
             now,
@@ -101,7 +101,7 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
     }
 
-    /// Others may come in.
+    /// Admits other peers.
     pub(super) fn open_gate(&mut self, credentials: Credentials) -> io::Result<()> {
         let gate = match credentials {
             Credentials::Plain => None,
@@ -113,52 +113,52 @@ impl<'a, 'o> Turning<'a, 'o> {
                 })
             }
         };
-        self.door = Some(Door { gate });
+        self.door = Some(Listening { gate });
         Ok(())
     }
 
-    pub(super) fn join(&mut self, partner: Association<'a>) {
-        self.partners.push(partner);
+    pub(super) fn join(&mut self, peer: Association<'a>) {
+        self.peers.push(peer);
     }
 
-    pub(super) fn knocks(&self) -> Knocks {
-        self.knocks
+    pub(super) fn stats(&self) -> ListenStats {
+        self.stats
     }
 
     pub(super) fn until_over(
         &mut self,
-        mut reception: Option<&mut dyn Reception<'a>>,
+        mut acceptor: Option<&mut dyn Acceptor<'a>>,
     ) -> io::Result<()> {
         loop {
-            let (mut moved, drained) = self.read(&mut reception)?;
-            // While there is a backlog the engines live in the time of what they have read: the rest would
-            // seem to have come at once.
+            let (mut moved, drained) = self.read(&mut acceptor)?;
+            // While there is a backlog the engines run in the time of what has been read; the rest would
+            // otherwise seem to have arrived at once.
             if drained {
                 self.now = self.options.clock.now();
-                self.partners.iter_mut().for_each(Association::heard_all);
+                self.peers.iter_mut().for_each(Association::heard_all);
             }
             moved |= self.signals();
             let every = (self.options.progress_every, self.options.grace);
-            for partner in &mut self.partners {
+            for peer in &mut self.peers {
                 let mut turn = Turn {
                     now: self.now,
                     endpoint: &self.endpoint,
                     trace: &mut *self.options.trace,
                 };
-                moved |= partner.turn(&mut turn, every);
+                moved |= peer.turn(&mut turn, every);
             }
             let gone = self.dismiss();
-            let mut goes_on = !self.partners.is_empty();
-            if let Some(reception) = &mut reception
+            let mut listening = !self.peers.is_empty();
+            if let Some(acceptor) = &mut acceptor
                 && self.signals_seen == 0
             {
-                // Each is asked about: several may have ended at one time.
-                let left = self.partners.iter().filter(|partner| !partner.is_unproved()).count();
-                goes_on = (0..gone).fold(true, |_, _| reception.goes_on(left));
+                // Called for each: several may have ended at one time.
+                let left = self.peers.iter().filter(|peer| !peer.is_unproved()).count();
+                listening = (0..gone).fold(true, |_, _| acceptor.keep_listening(left));
             }
-            if !goes_on || self.is_locked() {
-                // Those who have proved nothing keep nobody waiting.
-                while let Some(gone) = self.partners.pop() {
+            if !listening || self.is_locked() {
+                // Unproved peers do not keep the loop running.
+                while let Some(gone) = self.peers.pop() {
                     self.settle(gone, super::association::SILENCE);
                 }
                 return Ok(());
@@ -169,21 +169,21 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
     }
 
-    /// Whether nobody is in, and nobody can come in by the code phrase any more.
+    /// Whether no peer is in a session and the code phrase can admit no one any more.
     fn is_locked(&mut self) -> bool {
         let Some(gate) = self.door.as_ref().and_then(|door| door.gate.as_ref()) else {
             return false;
         };
-        let locked = self.partners.is_empty() && gate.is_over(self.now);
-        self.knocks.guesses = gate.guesses();
-        self.knocks.too_old = locked && gate.ends_at().is_some_and(|end| self.now >= end);
+        let locked = self.peers.is_empty() && gate.is_over(self.now);
+        self.stats.guesses = gate.guesses();
+        self.stats.too_old = locked && gate.ends_at().is_some_and(|end| self.now >= end);
         locked
     }
 
-    /// Reads what came, and gives it to whom it belongs. Whether anything came, and whether that is all.
+    /// Reads what was received, and delivers it. Returns whether anything was read, and whether that is all.
     ///
-    /// The time of the engines goes on from arrival to arrival, and never back.
-    fn read(&mut self, reception: &mut Option<&mut dyn Reception<'a>>) -> io::Result<(bool, bool)> {
+    /// The engines' time advances from arrival to arrival, and never back.
+    fn read(&mut self, acceptor: &mut Option<&mut dyn Acceptor<'a>>) -> io::Result<(bool, bool)> {
         let (mut moved, mut drained) = (false, false);
         let clock = self.options.clock;
         for _ in 0..BATCHES {
@@ -192,25 +192,25 @@ impl<'a, 'o> Turning<'a, 'o> {
             let result = inbox.receive(&endpoint, &clock, &mut |from, at, bytes| {
                 moved = true;
                 self.now = self.now.max(at);
-                self.hear(from, bytes, reception);
+                self.hear(from, bytes, acceptor);
             });
             self.inbox = Some(inbox);
             self.send_answers();
-            // Only one who dials is told such words, and has one partner.
-            match result.as_ref().map_err(Word::of) {
+            // Only a dialer gets such errors, and has one peer.
+            match result.as_ref().map_err(IcmpError::of) {
                 Ok(true) => {}
                 Ok(false) => {
                     drained = true;
                     break;
                 }
-                Err(Some(Word::Refused)) => {
-                    self.partners.iter_mut().for_each(Association::refused);
+                Err(Some(IcmpError::Refused)) => {
+                    self.peers.iter_mut().for_each(Association::refused);
                 }
-                Err(Some(Word::TooLong)) => {
+                Err(Some(IcmpError::TooLong)) => {
                     let now = self.now;
-                    self.partners.iter_mut().for_each(|partner| partner.too_long(now));
+                    self.peers.iter_mut().for_each(|peer| peer.too_long(now));
                 }
-                Err(Some(Word::Away)) => {
+                Err(Some(IcmpError::Away)) => {
                     drained = true;
                     break;
                 }
@@ -224,19 +224,19 @@ impl<'a, 'o> Turning<'a, 'o> {
         &mut self,
         from: SocketAddr,
         bytes: &[u8],
-        reception: &mut Option<&mut dyn Reception<'a>>,
+        acceptor: &mut Option<&mut dyn Acceptor<'a>>,
     ) {
         let Some(frame) = Frame::parse(bytes) else {
-            return self.hear_plain(from, bytes, reception);
+            return self.hear_plain(from, bytes, acceptor);
         };
         if let Frame::Data { receiver, nonce, sealed } = frame {
-            let ours = self.partners.iter().position(|partner| {
-                partner.partner.address == from
-                    && matches!(&partner.wire, Wire::Sealed(sealed) if sealed.session.local == receiver)
+            let ours = self.peers.iter().position(|peer| {
+                peer.peer.address == from
+                    && matches!(&peer.wire, Wire::Sealed(sealed) if sealed.session.local == receiver)
             });
             if let Some(at) = ours {
-                let partner = &mut self.partners[at];
-                let came = partner.hear_sealed(self.now, nonce, sealed, &mut self.open);
+                let peer = &mut self.peers[at];
+                let came = peer.hear_sealed(self.now, nonce, sealed, &mut self.open);
                 let Some((packets, several)) = came else { return };
                 if !several {
                     self.hand_on(at, packets);
@@ -251,66 +251,61 @@ impl<'a, 'o> Turning<'a, 'o> {
             }
         }
         let Some(door) = &mut self.door else {
-            self.knocks.strays += 1;
+            self.stats.strays += 1;
             return;
         };
-        self.knocks.bytes_of_unproved += bytes.len() as u64;
+        self.stats.bytes_of_unproved += bytes.len() as u64;
         let Some(gate) = &mut door.gate else {
             if let Some(answer) = super::super::secure::refuse_as_plain(frame) {
                 self.answers.push_back((from, answer));
-                self.tell(from, Why::Plain.at_listener(), reception);
+                self.tell(from, RefusalReason::Plain.at_listener(), acceptor);
             }
             return;
         };
         let heard = gate.hear(self.now, from, frame, bytes.len(), &mut self.open);
-        self.knocks.most_waiting = self.knocks.most_waiting.max(gate.waiting());
+        self.stats.most_waiting = self.stats.most_waiting.max(gate.waiting());
         match heard {
-            Heard::Nothing => self.knocks.strays += 1,
-            Heard::Answer(answer) => {
+            GateOutput::Nothing => self.stats.strays += 1,
+            GateOutput::Answer(answer) => {
                 debug_assert!(answer.len() <= bytes.len());
                 self.answers.push_back((from, answer));
             }
-            Heard::Refused(answer, why) => {
+            GateOutput::Refused(answer, why) => {
                 debug_assert!(answer.len() <= bytes.len());
                 self.answers.push_back((from, answer));
-                if why == Why::Code {
-                    // Of these there are few, and each counts.
+                if why == RefusalReason::Code {
+                    // These are few, and each is reported.
                     self.told = None;
                 }
-                self.tell(from, why.at_listener(), reception);
+                self.tell(from, why.at_listener(), acceptor);
             }
-            Heard::Proved(proved) => self.admit(from, *proved, reception),
+            GateOutput::Proved(proved) => self.admit(from, *proved, acceptor),
         }
     }
 
-    /// Tells a person who was refused, now and then.
-    fn tell(
-        &mut self,
-        from: SocketAddr,
-        why: &str,
-        reception: &mut Option<&mut dyn Reception<'a>>,
-    ) {
+    /// Tells the user about a refused peer, rate-limited.
+    fn tell(&mut self, from: SocketAddr, why: &str, acceptor: &mut Option<&mut dyn Acceptor<'a>>) {
         if self.told.is_none_or(|at| self.now.since(at) >= TELL_EVERY)
-            && let Some(reception) = reception
+            && let Some(acceptor) = acceptor
         {
             self.told = Some(self.now);
-            reception.knocked(from, why);
+            acceptor.refused(from, why);
         }
     }
 
     fn send_answers(&mut self) {
         while let Some((to, answer)) = self.answers.pop_front() {
-            self.knocks.bytes_to_unproved += answer.len() as u64;
-            // Lost answers are asked for again.
+            self.stats.bytes_to_unproved += answer.len() as u64;
+            // The peer retransmits if an answer is lost.
             let _ = self.endpoint.send(to, &answer, answer.len());
         }
     }
 
-    /// Whether one more of this address is allowed.
+    /// Whether one more session of this address is allowed.
     fn has_room(&self, from: SocketAddr) -> bool {
-        let theirs = |partner: &&Association<'_>| partner.partner.address.ip() == from.ip();
-        self.partners.len() < self.options.limits.sessions
-            && self.partners.iter().filter(theirs).count() < self.options.limits.per_address
+        let theirs = |peer: &&Association<'_>| peer.peer.address.ip() == from.ip();
+        self.peers.len() < self.options.limits.sessions
+            && self.peers.iter().filter(theirs).count() < self.options.limits.per_address
             && self.signals_seen == 0
     }
 
@@ -318,10 +313,10 @@ impl<'a, 'o> Turning<'a, 'o> {
         &mut self,
         from: SocketAddr,
         proved: Proved,
-        reception: &mut Option<&mut dyn Reception<'a>>,
+        acceptor: &mut Option<&mut dyn Acceptor<'a>>,
     ) {
         let Proved { mut session, key, packet } = proved;
-        let partner = Partner {
+        let peer = Peer {
             address: from,
             key,
             suite: Some(session.suite()),
@@ -329,12 +324,12 @@ impl<'a, 'o> Turning<'a, 'o> {
             room: self.endpoint.room(),
         };
         let room = self.has_room(from);
-        let tenant = match reception {
-            Some(reception) if room => reception.admit(&partner),
+        let handler = match acceptor {
+            Some(acceptor) if room => acceptor.admit(&peer),
             _ => Err(TOO_MANY.to_owned()),
         };
-        let tenant = match tenant {
-            Ok(tenant) => tenant,
+        let handler = match handler {
+            Ok(handler) => handler,
             Err(why) => {
                 if let Some(word) = session.close(&why) {
                     let _ = self.endpoint.send(from, &word, word.len());
@@ -344,34 +339,34 @@ impl<'a, 'o> Turning<'a, 'o> {
         };
         let most = self.endpoint.most(from, self.options.datagram_len());
         let wire = Wire::Sealed(Box::new(Sealed::new(session, None, most, self.now)));
-        let made = Association::new(partner, wire, tenant, self.now, &self.options);
-        self.partners.push(made);
+        let made = Association::new(peer, wire, handler, self.now, &self.options);
+        self.peers.push(made);
         if !packet.is_empty() {
             self.open[..packet.len()].copy_from_slice(&packet);
-            self.hand_on(self.partners.len() - 1, 0..packet.len());
+            self.hand_on(self.peers.len() - 1, 0..packet.len());
         }
     }
 
-    /// Hands the packet that stands there in `open` to a partner's engine, unless it is an OPEN that has to
-    /// wait for a session before it. Where that partner is then: another may have made room for it.
+    /// Passes the packet in `open` to a peer's engine, unless it is an OPEN that has to wait for a previous
+    /// session. Returns the peer's index afterwards: another may have been removed.
     fn hand_on(&mut self, mut at: usize, packet: Range<usize>) -> usize {
         let place = packet.clone();
         let packet = &self.open[packet];
         let offered = plain::offered(packet).filter(|_| plain::is_open(packet)).map(<[u8]>::to_vec);
         let mut index = 0;
-        while let (Some(file), true) = (&offered, index < self.partners.len()) {
-            let (asks, other) = (&self.partners[at], &self.partners[index]);
+        while let (Some(file), true) = (&offered, index < self.peers.len()) {
+            let (asks, other) = (&self.peers[at], &self.peers[index]);
             let waits = asks.subject.waits;
-            let rivals = index != at && returning::is_same(&asks.partner, &other.partner);
-            let other = &mut self.partners[index];
+            let rivals = index != at && returning::is_same(&asks.peer, &other.peer);
+            let other = &mut self.peers[index];
             match if rivals { other.judge(self.now, file, waits) } else { Stand::Beside } {
                 Stand::Beside => index += 1,
                 Stand::Wait => {
-                    self.partners[at].subject.waits.get_or_insert(self.now);
+                    self.peers[at].subject.waits.get_or_insert(self.now);
                     return at;
                 }
                 Stand::Instead => {
-                    let gone = self.partners.remove(index);
+                    let gone = self.peers.remove(index);
                     at -= usize::from(index < at);
                     let mut turn = Turn {
                         now: self.now,
@@ -384,7 +379,7 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
         let mut turn =
             Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
-        self.partners[at].packet(&mut turn, &self.open[place]);
+        self.peers[at].packet(&mut turn, &self.open[place]);
         at
     }
 
@@ -392,28 +387,29 @@ impl<'a, 'o> Turning<'a, 'o> {
         &mut self,
         from: SocketAddr,
         packet: &[u8],
-        reception: &mut Option<&mut dyn Reception<'a>>,
+        acceptor: &mut Option<&mut dyn Acceptor<'a>>,
     ) {
         // A batch is connection after connection, each from a NETBLT port of its own.
-        let ours = self.partners.iter_mut().find(|partner| {
-            partner.partner.address == from && matches!(partner.wire, Wire::Plain { .. })
-        });
-        if let Some(partner) = ours {
+        let ours = self
+            .peers
+            .iter_mut()
+            .find(|peer| peer.peer.address == from && matches!(peer.wire, Wire::Plain { .. }));
+        if let Some(peer) = ours {
             let mut turn =
                 Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
-            return partner.hear_plain(&mut turn, packet);
+            return peer.hear_plain(&mut turn, packet);
         }
         match &self.door {
-            Some(Door { gate: None }) if plain::is_open(packet) => {
-                self.admit_plain(from, packet, reception);
+            Some(Listening { gate: None }) if plain::is_open(packet) => {
+                self.admit_plain(from, packet, acceptor);
             }
-            Some(Door { gate: Some(_) }) if plain::is_open(packet) => {
-                self.knocks.refused_plain += 1;
-                self.knocks.bytes_of_unproved += packet.len() as u64;
+            Some(Listening { gate: Some(_) }) if plain::is_open(packet) => {
+                self.stats.refused_plain += 1;
+                self.stats.bytes_of_unproved += packet.len() as u64;
                 self.answers.push_back((from, plain::refused(packet, plain::ENCRYPTED)));
-                self.tell(from, "expected an encrypted session, it came with --plain", reception);
+                self.tell(from, "expected an encrypted session, got --plain", acceptor);
             }
-            _ => self.knocks.strays += 1,
+            _ => self.stats.strays += 1,
         }
     }
 
@@ -421,10 +417,10 @@ impl<'a, 'o> Turning<'a, 'o> {
         &mut self,
         from: SocketAddr,
         packet: &[u8],
-        reception: &mut Option<&mut dyn Reception<'a>>,
+        acceptor: &mut Option<&mut dyn Acceptor<'a>>,
     ) {
         let write = plain::is_write(packet);
-        let sends = reception.as_ref().and_then(|reception| reception.sends());
+        let sends = acceptor.as_ref().and_then(|acceptor| acceptor.sends());
         if sends == Some(write) {
             let why = if write { "expected READ, got WRITE" } else { "expected WRITE, got READ" };
             return self.answers.push_back((from, plain::refused(packet, why)));
@@ -432,18 +428,18 @@ impl<'a, 'o> Turning<'a, 'o> {
         if !write && !self.openers.is_repeated(from, packet, self.now) {
             return;
         }
-        // What is above waits for its next OPEN: an engine, and a place on the disk, cost more than one
-        // datagram of anybody's.
+        // Above the limit a peer waits for its next OPEN: an engine, and a file on disk, cost more than one
+        // datagram.
         if !self.plain.take(1, self.now) {
-            self.knocks.strays += 1;
+            self.stats.strays += 1;
             return;
         }
         if !self.has_room(from) {
-            // Those who have proved nothing make room for the next.
-            let oldest = self.partners.iter().position(Association::is_unproved);
+            // Unproved peers make room for the next.
+            let oldest = self.peers.iter().position(Association::is_unproved);
             match oldest {
                 Some(at) => {
-                    let gone = self.partners.swap_remove(at);
+                    let gone = self.peers.swap_remove(at);
                     self.settle(gone, super::association::SILENCE);
                 }
                 None => return self.answers.push_back((from, plain::refused(packet, "full"))),
@@ -451,10 +447,10 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
         let packet_max = self.endpoint.plain(from, self.options.datagram);
         let room = self.endpoint.room();
-        let partner = Partner { address: from, key: None, suite: None, packet_max, room };
-        let tenant = reception.as_mut().map(|reception| reception.admit(&partner));
-        let mut tenant = match tenant {
-            Some(Ok(tenant)) => tenant,
+        let peer = Peer { address: from, key: None, suite: None, packet_max, room };
+        let handler = acceptor.as_mut().map(|acceptor| acceptor.admit(&peer));
+        let mut handler = match handler {
+            Some(Ok(handler)) => handler,
             Some(Err(why)) => {
                 return self.answers.push_back((from, plain::refused(packet, &why)));
             }
@@ -462,14 +458,14 @@ impl<'a, 'o> Turning<'a, 'o> {
         };
         let unproved = write.then(|| Unproved::new(packet));
         if !write {
-            tenant.proved();
+            handler.proved();
         }
         let wire = Wire::Plain { unproved, echo: None };
-        let mut made = Association::new(partner, wire, tenant, self.now, &self.options);
+        let mut made = Association::new(peer, wire, handler, self.now, &self.options);
         let mut turn =
             Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
         made.hear_plain(&mut turn, packet);
-        self.partners.push(made);
+        self.peers.push(made);
     }
 
     fn signals(&mut self) -> bool {
@@ -480,13 +476,13 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
         if self.signals_seen == 0 {
             let signal = signals.last().unwrap_or(0);
-            for partner in &mut self.partners {
+            for peer in &mut self.peers {
                 let mut turn = Turn {
                     now: self.now,
                     endpoint: &self.endpoint,
                     trace: &mut *self.options.trace,
                 };
-                partner.interrupt(&mut turn, signal, self.options.grace);
+                peer.interrupt(&mut turn, signal, self.options.grace);
             }
         }
         self.signals_seen = came;
@@ -494,14 +490,14 @@ impl<'a, 'o> Turning<'a, 'o> {
         true
     }
 
-    /// Lets those go who are over; how many those were.
+    /// Removes peers that have ended; returns how many.
     fn dismiss(&mut self) -> usize {
         let (mut at, mut count) = (0, 0);
-        while at < self.partners.len() {
-            let outcome = self.partners[at].outcome(self.now, self.options.limits.idle);
+        while at < self.peers.len() {
+            let outcome = self.peers[at].outcome(self.now, self.options.limits.idle);
             if let Some(outcome) = outcome {
-                let gone = self.partners.swap_remove(at);
-                // One who has proved nothing was no session.
+                let gone = self.peers.swap_remove(at);
+                // An unproved peer was no session.
                 count += usize::from(!gone.is_unproved());
                 self.settle(gone, outcome);
             } else {
@@ -517,14 +513,14 @@ impl<'a, 'o> Turning<'a, 'o> {
         gone.settle(&mut turn, outcome);
     }
 
-    /// Waits for the socket, a deadline, a signal or a person.
+    /// Waits for the socket, a deadline, a signal or the user.
     fn wait(&mut self) -> io::Result<()> {
         let idle = self.options.limits.idle;
         let now = self.now;
-        let next = self.partners.iter_mut().map(|partner| partner.deadline(now, idle)).min();
+        let next = self.peers.iter_mut().map(|peer| peer.deadline(now, idle)).min();
         let gate = self.door.as_ref().and_then(|door| door.gate.as_ref());
         let next = [next, gate.and_then(Gate::ends_at)].into_iter().flatten().min();
-        let blocked = self.partners.iter().any(|partner| partner.blocked);
+        let blocked = self.peers.iter().any(|peer| peer.blocked);
         let events = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let mut fds = vec![PollFd::from_borrowed_fd(self.endpoint.fd(), events)];
         if let Some(signals) = self.options.signals {
@@ -532,8 +528,8 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
         let persons = fds.len();
         let mut whose = Vec::new();
-        for (index, partner) in self.partners.iter().enumerate() {
-            if let Some(fd) = partner.wake() {
+        for (index, peer) in self.peers.iter().enumerate() {
+            if let Some(fd) = peer.wake() {
                 fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
                 whose.push(index);
             }
@@ -555,7 +551,7 @@ impl<'a, 'o> Turning<'a, 'o> {
         for index in woken {
             let mut turn =
                 Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
-            self.partners[index].ask_person(&mut turn, self.options.grace);
+            self.peers[index].ask_person(&mut turn, self.options.grace);
         }
         Ok(())
     }
@@ -567,11 +563,11 @@ impl Drop for Turning<'_, '_> {
     }
 }
 
-/// Sets how late the timers of this thread may be; what it was.
+/// Sets the timer slack of this thread; returns the old value.
 #[cfg(target_os = "linux")]
 fn timer_slack(slack: Option<NonZeroU64>) -> Option<NonZeroU64> {
     let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
-    // Without it timers are some fifty microseconds late.
+    // The default timer slack is some fifty microseconds.
     let _ = rustix::thread::set_current_timer_slack(slack);
     before
 }

@@ -10,8 +10,8 @@
 //!  <-- Reply                                                     so is the listener's
 //! ```
 //!
-//! Whoever only listens learns nothing that a phrase could be tried against. Whoever takes part has bound
-//! himself to one phrase by X or Y; whether it was right he learns from the `Init` or the answer to it, once.
+//! An eavesdropper learns nothing that a phrase could be tried against. A participant has committed to one
+//! phrase by X or Y; the `Init` or the answer to it tells whether it was right, once.
 
 use super::phrase::Phrase;
 use super::wire::{COOKIE_LEN, EXCHANGE_LEN, Frame};
@@ -23,11 +23,11 @@ use wetstring_proto::time::{Duration, Instant};
 
 /// Wrong phrases after which a listener ends.
 pub const GUESSES: u32 = 3;
-/// How long a listener waits for the one who has its phrase.
+/// How long a listener waits for the peer that has its phrase.
 pub const GOOD_FOR: Duration = Duration::from_secs(3600);
-/// Exchanges that are kept at most, all of addresses that have shown a cookie.
+/// Maximum exchanges kept, all of addresses that have shown a cookie.
 pub(super) const EXCHANGES: usize = 16;
-/// Of one address.
+/// Maximum per address.
 const PER_ADDRESS: usize = 4;
 /// How long one is kept.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -38,7 +38,7 @@ fn names() -> (Identity, Identity) {
     (Identity::new(b"wetstring dials"), Identity::new(b"wetstring listens"))
 }
 
-/// The key of Noise: SPAKE2's own, which hangs on both messages, both names and the phrase.
+/// The key for Noise: SPAKE2's own, which depends on both messages, both names and the phrase.
 fn secret(key: &[u8]) -> Secret {
     let mut hash = Sha256::new();
     hash.update(b"wetstring netblt code phrase 1\0");
@@ -46,7 +46,7 @@ fn secret(key: &[u8]) -> Secret {
     Secret(hash.finalize().into())
 }
 
-/// The exchange of the one who dials. It makes one key, so it is one guess to whoever answers.
+/// The dialer's exchange. It makes one key, so it is one guess for whoever answers.
 pub(super) struct Asking {
     index: u32,
     state: Option<State>,
@@ -66,14 +66,14 @@ impl Asking {
 
     pub(super) fn datagram(&self) -> Vec<u8> {
         let (sender, cookie, message) = (self.index, self.cookie, self.message);
-        Frame::Ask { sender, cookie, message }.bytes(SHORTEST)
+        Frame::CodeInit { sender, cookie, message }.bytes(SHORTEST)
     }
 
     pub(super) fn is(&self, index: u32) -> bool {
         self.index == index
     }
 
-    /// One cookie is enough: nobody can make us ask for ever.
+    /// One cookie is enough: no listener can make us retry indefinitely.
     pub(super) fn take_cookie(&mut self, cookie: [u8; COOKIE_LEN]) -> bool {
         let first = self.cookie == [0; COOKIE_LEN];
         if first {
@@ -82,7 +82,7 @@ impl Asking {
         first
     }
 
-    /// What the handshake goes on with; `None` if the message is none.
+    /// What the handshake continues with; `None` if the message is invalid.
     pub(super) fn told(&mut self, sender: u32, message: [u8; EXCHANGE_LEN]) -> Option<Credentials> {
         let key = self.state.take()?.finish(&message).ok()?;
         Some(Credentials::Coded(secret(&key), sender))
@@ -99,12 +99,12 @@ struct Exchange {
     born: Instant,
 }
 
-/// What a listener keeps of them.
+/// A listener's exchanges.
 #[derive(Default)]
 pub(super) struct Exchanges {
     all: Vec<Exchange>,
     wrong: u32,
-    /// Somebody has come in by the phrase: it is used up.
+    /// The phrase has admitted a peer: it is used up.
     used: bool,
 }
 
@@ -122,7 +122,7 @@ impl Exchanges {
         self.wrong
     }
 
-    /// Whether the phrase opens nothing any more.
+    /// Whether the phrase is no longer valid.
     pub(super) fn is_over(&self) -> bool {
         self.used || self.wrong >= GUESSES
     }
@@ -136,13 +136,13 @@ impl Exchanges {
         self.all.clear();
     }
 
-    /// The answer that was given already: ours was lost, or theirs came twice.
+    /// The answer that was already given: ours was lost, or theirs was duplicated.
     pub(super) fn again(&self, from: SocketAddr, remote: u32) -> Option<Vec<u8>> {
         let known = self.all.iter().find(|known| known.from == from && known.remote == remote);
         known.map(|known| known.answer.clone())
     }
 
-    /// Answers; `None` if the message is none.
+    /// Answers; `None` if the message is invalid.
     pub(super) fn begin(
         &mut self,
         now: Instant,
@@ -169,7 +169,7 @@ impl Exchanges {
                 break local;
             }
         };
-        let answer = Frame::Told { receiver: remote, sender: local, message: ours }.bytes(0);
+        let answer = Frame::CodeReply { receiver: remote, sender: local, message: ours }.bytes(0);
         let credentials = Credentials::Coded(secret(&key), local);
         self.all.push(Exchange {
             from,
@@ -182,13 +182,13 @@ impl Exchanges {
         Some(answer)
     }
 
-    /// The key of this one.
+    /// The key of this exchange.
     pub(super) fn credentials(&self, from: SocketAddr, local: u32) -> Option<&Credentials> {
         let known = self.all.iter().find(|known| known.from == from && known.local == local)?;
         Some(&known.credentials)
     }
 
-    /// Another phrase was behind it. Its key is forgotten: it was good for one guess.
+    /// The phrases differed. The key is dropped: it was good for one guess.
     pub(super) fn guessed(&mut self, from: SocketAddr, local: u32) {
         self.wrong += 1;
         self.all.retain(|known| known.from != from || known.local != local);

@@ -1,12 +1,12 @@
-//! The end that listens, until it knows who is there.
+//! The listening end, until the peer is known.
 //!
-//! Nothing is promised to an address that has not answered: for each `Init` at most one datagram goes
-//! back, never longer than it. What is kept of the unknown is a table of [`HALVES`]; when it fills,
-//! an `Init` must first come back with a cookie, for which nothing is kept.
+//! Nothing is sent unasked to an address that has not answered: for each `Init` at most one datagram, never
+//! longer than it. State for unknown peers is a table of [`HALVES`]; when it fills, an `Init` must first return
+//! a cookie, which needs no state.
 
 use super::code::{Exchanges, GOOD_FOR, GUESSES};
 use super::session::{Opened, Session};
-use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, SHORTEST, Why};
+use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, RefusalReason, SHORTEST};
 use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
 use crate::datagram::endpoint::LONGEST;
 use crate::datagram::limits::Bucket;
@@ -15,48 +15,48 @@ use snow::HandshakeState;
 use std::net::{IpAddr, SocketAddr};
 use wetstring_proto::time::{Duration, Instant};
 
-/// Handshakes under way at most.
+/// Maximum handshakes under way.
 pub const HALVES: usize = 64;
-/// From so many on, an `Init` needs a cookie.
+/// From this many on, an `Init` needs a cookie.
 const COOKIES_FROM: usize = 8;
-/// Handshakes under way of one address that has proved to be there.
+/// Maximum handshakes under way per address that has proved to exist.
 const HALVES_PER_ADDRESS: usize = 8;
-/// How long a handshake may take.
+/// Timeout of a handshake.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long a cookie is good at least.
+/// Minimum lifetime of a cookie.
 const COOKIE_EPOCH: Duration = Duration::from_secs(60);
-/// Handshakes per second that are worth the processor's time: each takes some 0.2 ms.
+/// Maximum handshakes per second: each takes some 0.2 ms of processor time.
 const PER_SECOND: u64 = 400;
 const AT_ONCE: u64 = 200;
 
-/// What became of a datagram.
+/// Result of a datagram.
 #[derive(Debug)]
-pub enum Heard {
-    /// It is none of ours, or it leads to nothing.
+pub enum GateOutput {
+    /// Not ours, or no effect.
     Nothing,
-    /// This goes back.
+    /// Send this back.
     Answer(Vec<u8>),
-    /// This goes back, and a person may want to know why.
-    Refused(Vec<u8>, Why),
-    /// Somebody is there.
+    /// Send this back; the reason may interest the user.
+    Refused(Vec<u8>, RefusalReason),
+    /// A peer is proved.
     Proved(Box<Proved>),
 }
 
-/// Somebody is there, at that address and with that key or secret.
+/// A peer at that address with that key or secret.
 #[derive(Debug)]
 pub struct Proved {
-    /// What came of the handshake.
+    /// The established session.
     pub session: Session,
-    /// The key that it has; `None` with a secret.
+    /// Its key; `None` with a secret.
     pub key: Option<PublicKey>,
-    /// The packet by which that was proved, if it was by one.
+    /// The packet that proved it, if any.
     pub packet: Vec<u8>,
 }
 
 enum State {
-    /// For the dialler's key.
+    /// Waiting for the dialer's key.
     Waits(Box<HandshakeState>),
-    /// For any packet: the secret is proved by it.
+    /// Waiting for any packet: the secret is proved by it.
     Ready(Box<Session>),
 }
 
@@ -76,19 +76,19 @@ struct Half {
 pub struct Gate {
     credentials: Credentials,
     halves: Vec<Half>,
-    /// What cookies are made with: now, and before.
+    /// Cookie secrets: the current one and the previous one.
     salts: [[u8; 32]; 2],
     salted: Instant,
     bucket: Bucket,
-    /// Longest datagrams that this end takes.
+    /// Our longest datagrams.
     most: usize,
-    /// With a code phrase: what came before the handshakes.
+    /// With a code phrase: the exchanges before the handshakes.
     exchanges: Exchanges,
     born: Instant,
 }
 
 impl Gate {
-    /// A gate that nobody stands at.
+    /// A gate without handshakes.
     pub fn new(credentials: Credentials, now: Instant) -> Result<Self, String> {
         Ok(Self {
             credentials,
@@ -102,13 +102,13 @@ impl Gate {
         })
     }
 
-    /// Sessions that begin with datagrams of so many bytes at most.
+    /// Sessions that begin with datagrams of at most this many bytes.
     #[must_use]
     pub fn at_most(self, most: usize) -> Self {
         Self { most: most.max(SHORTEST), ..self }
     }
 
-    /// How many handshakes are under way, those before which a code phrase comes included.
+    /// Handshakes under way, including code phrase exchanges.
     pub fn waiting(&self) -> usize {
         self.halves.len().max(self.exchanges.len())
     }
@@ -118,23 +118,23 @@ impl Gate {
         self.exchanges.wrong()
     }
 
-    /// Whether somebody has come in by the code phrase.
+    /// Whether the code phrase has admitted a peer.
     pub fn is_used(&self) -> bool {
         self.exchanges.is_used()
     }
 
-    /// When a code phrase that nobody has used is no longer good.
+    /// When an unused code phrase expires.
     pub fn ends_at(&self) -> Option<Instant> {
         let waits = matches!(self.credentials, Credentials::Code(_)) && !self.exchanges.is_used();
         waits.then(|| self.born + GOOD_FOR)
     }
 
-    /// Whether nobody can come in any more: the code phrase was guessed at too often, or is too old.
+    /// Whether no one can be admitted any more: too many wrong code phrases, or it has expired.
     pub fn is_over(&self, now: Instant) -> bool {
         self.guesses() >= GUESSES || self.ends_at().is_some_and(|end| now >= end)
     }
 
-    /// A datagram of `len` bytes came; `open` is a place for a packet.
+    /// A datagram of `len` bytes was received; `open` is a buffer for a packet.
     pub fn hear(
         &mut self,
         now: Instant,
@@ -142,41 +142,41 @@ impl Gate {
         frame: Frame<'_>,
         len: usize,
         open: &mut [u8],
-    ) -> Heard {
+    ) -> GateOutput {
         self.halves.retain(|half| now.since(half.born) < PATIENCE);
         self.exchanges.forget_old(now);
         match frame {
-            Frame::Ask { sender, cookie, message } if len >= SHORTEST => {
-                self.exchange(now, (from, sender), &cookie, &message).unwrap_or(Heard::Nothing)
+            Frame::CodeInit { sender, cookie, message } if len >= SHORTEST => {
+                self.exchange(now, (from, sender), &cookie, &message).unwrap_or(GateOutput::Nothing)
             }
             Frame::Init { .. } if len >= SHORTEST => {
-                self.init(now, from, frame, len).unwrap_or(Heard::Nothing)
+                self.init(now, from, frame, len).unwrap_or(GateOutput::Nothing)
             }
             Frame::Finish { receiver, message } => {
-                self.finish(from, receiver, message).unwrap_or(Heard::Nothing)
+                self.finish(from, receiver, message).unwrap_or(GateOutput::Nothing)
             }
             Frame::Data { receiver, nonce, sealed } => {
-                let Some(at) = self.find(from, receiver) else { return Heard::Nothing };
+                let Some(at) = self.find(from, receiver) else { return GateOutput::Nothing };
                 let State::Ready(session) = &mut self.halves[at].state else {
-                    return Heard::Nothing;
+                    return GateOutput::Nothing;
                 };
-                // Any word proves as much as a packet; what it asks for it asks again.
+                // A control message proves as much as a packet; the peer will repeat its request.
                 let len = match session.open(nonce, sealed, open) {
                     Opened::Packet(len) => len,
-                    Opened::Bad | Opened::Close(_) => return Heard::Nothing,
+                    Opened::Bad | Opened::Close(_) => return GateOutput::Nothing,
                     _ => 0,
                 };
                 let State::Ready(session) = self.halves.remove(at).state else {
-                    return Heard::Nothing;
+                    return GateOutput::Nothing;
                 };
                 if matches!(self.credentials, Credentials::Code(_)) {
                     self.exchanges.use_up();
                     self.halves.clear();
                 }
                 let packet = open[..len].to_vec();
-                Heard::Proved(Box::new(Proved { session: *session, key: None, packet }))
+                GateOutput::Proved(Box::new(Proved { session: *session, key: None, packet }))
             }
-            _ => Heard::Nothing,
+            _ => GateOutput::Nothing,
         }
     }
 
@@ -184,37 +184,37 @@ impl Gate {
         self.halves.iter().position(|half| half.local == local && half.from == from)
     }
 
-    /// The first half of what a code phrase needs. Only an address that has answered gets a key made for it.
+    /// The first half of a code phrase exchange. A key is made only for an address that has answered.
     fn exchange(
         &mut self,
         now: Instant,
         (from, sender): (SocketAddr, u32),
         cookie: &[u8; COOKIE_LEN],
         message: &[u8],
-    ) -> Option<Heard> {
+    ) -> Option<GateOutput> {
         if let Some(answer) = self.exchanges.again(from, sender) {
-            return Some(Heard::Answer(answer));
+            return Some(GateOutput::Answer(answer));
         }
         let Credentials::Code(phrase) = &self.credentials else {
-            return self.refuse(now, sender, Why::Pattern);
+            return self.refuse(now, sender, RefusalReason::Pattern);
         };
         let phrase = phrase.clone();
         if self.exchanges.is_over() || self.is_over(now) {
-            return self.refuse(now, sender, Why::Used);
+            return self.refuse(now, sender, RefusalReason::Used);
         }
         if !self.is_cookie(now, from, sender, cookie) {
             let cookie = self.cookie(from, sender, 0);
-            return Some(Heard::Answer(Frame::Cookie { receiver: sender, cookie }.bytes(0)));
+            return Some(GateOutput::Answer(Frame::Cookie { receiver: sender, cookie }.bytes(0)));
         }
         if !self.bucket.take(1, now) {
             return None;
         }
-        self.exchanges.begin(now, &phrase, (from, sender), message).map(Heard::Answer)
+        self.exchanges.begin(now, &phrase, (from, sender), message).map(GateOutput::Answer)
     }
 
-    /// Says why not, not too often.
-    fn refuse(&mut self, now: Instant, receiver: u32, why: Why) -> Option<Heard> {
-        let word = || Heard::Refused(Frame::Refuse { receiver, why }.bytes(0), why);
+    /// Refuses with a reason, rate-limited.
+    fn refuse(&mut self, now: Instant, receiver: u32, why: RefusalReason) -> Option<GateOutput> {
+        let word = || GateOutput::Refused(Frame::Refuse { receiver, why }.bytes(0), why);
         self.bucket.take(1, now).then(word)
     }
 
@@ -224,20 +224,20 @@ impl Gate {
         from: SocketAddr,
         frame: Frame<'_>,
         len: usize,
-    ) -> Option<Heard> {
+    ) -> Option<GateOutput> {
         let Frame::Init { sender, suite, pattern, cookie, message } = frame else { return None };
         if let Some(half) =
             self.halves.iter().find(|half| half.from == from && half.remote == sender)
         {
-            // Our answer was lost, or theirs came twice. One for one.
-            return (half.reply.len() <= len).then(|| Heard::Answer(half.reply.clone()));
+            // Our answer was lost, or theirs was duplicated. One for one.
+            return (half.reply.len() <= len).then(|| GateOutput::Answer(half.reply.clone()));
         }
         let refuse = |why| {
             let word = Frame::Refuse { receiver: sender, why }.bytes(0);
-            Some(Heard::Refused(word, why))
+            Some(GateOutput::Refused(word, why))
         };
         if Pattern::of(&self.credentials).is_none_or(|ours| ours.code() != pattern) {
-            return self.refuse(now, sender, Why::Pattern);
+            return self.refuse(now, sender, RefusalReason::Pattern);
         }
         let suite = Suite::of(suite)?;
         if matches!(self.credentials, Credentials::Code(_)) {
@@ -245,20 +245,20 @@ impl Gate {
         }
         if self.halves.len() >= COOKIES_FROM && !self.is_cookie(now, from, sender, &cookie) {
             let cookie = self.cookie(from, sender, 0);
-            return Some(Heard::Answer(Frame::Cookie { receiver: sender, cookie }.bytes(0)));
+            return Some(GateOutput::Answer(Frame::Cookie { receiver: sender, cookie }.bytes(0)));
         }
         if !self.bucket.take(1, now) {
             return None;
         }
         let credentials = self.credentials.clone();
         match self.begin(now, from, (sender, suite), (&credentials, message), len) {
-            Ok(reply) => Some(Heard::Answer(reply)),
-            Err(snow::Error::Decrypt) => refuse(Why::Secret),
+            Ok(reply) => Some(GateOutput::Answer(reply)),
+            Err(snow::Error::Decrypt) => refuse(RefusalReason::Secret),
             Err(_) => None,
         }
     }
 
-    /// The second half: under the key that the exchange has made, or it was a guess.
+    /// The second half: under the key of the exchange, or it was a wrong guess.
     fn coded(
         &mut self,
         now: Instant,
@@ -266,7 +266,7 @@ impl Gate {
         (sender, suite): (u32, Suite),
         message: &[u8],
         len: usize,
-    ) -> Option<Heard> {
+    ) -> Option<GateOutput> {
         let (index, message) = message.split_first_chunk()?;
         let index = u32::from_be_bytes(*index);
         if self.exchanges.is_over() {
@@ -274,11 +274,11 @@ impl Gate {
         }
         let credentials = self.exchanges.credentials(from, index)?.clone();
         match self.begin(now, from, (sender, suite), (&credentials, message), len) {
-            Ok(reply) => Some(Heard::Answer(reply)),
+            Ok(reply) => Some(GateOutput::Answer(reply)),
             Err(snow::Error::Decrypt) => {
                 self.exchanges.guessed(from, index);
-                let word = Frame::Refuse { receiver: sender, why: Why::Code }.bytes(0);
-                Some(Heard::Refused(word, Why::Code))
+                let word = Frame::Refuse { receiver: sender, why: RefusalReason::Code }.bytes(0);
+                Some(GateOutput::Refused(word, RefusalReason::Code))
             }
             Err(_) => None,
         }
@@ -296,7 +296,7 @@ impl Gate {
         let mut payload = [0; 256];
         let got = state.read_message(message, &mut payload)?;
         let wish = payload[..got].try_into().map_or(0, u16::from_be_bytes);
-        // What came whole can come again; what was promised and did not come cannot.
+        // A whole message can be retransmitted; one that was only announced cannot.
         let size = len.min(usize::from(wish)).min(self.most);
         if size < SHORTEST {
             return Err(snow::Error::Input);
@@ -319,7 +319,7 @@ impl Gate {
         Ok(reply)
     }
 
-    /// An index that no handshake has. Those of sessions are random too: one of four thousand million.
+    /// An index that no handshake has. Those of sessions are random too: one in four thousand million.
     fn free_index(&self) -> u32 {
         loop {
             let index = random().map_or(1, u32::from_be_bytes);
@@ -329,7 +329,7 @@ impl Gate {
         }
     }
 
-    /// Forgets the oldest where there are too many.
+    /// Drops the oldest where there are too many.
     fn make_room(&mut self, address: IpAddr) {
         let theirs = |half: &Half| half.from.ip() == address;
         if self.halves.iter().filter(|half| theirs(half)).count() >= HALVES_PER_ADDRESS
@@ -342,12 +342,12 @@ impl Gate {
         }
     }
 
-    fn finish(&mut self, from: SocketAddr, local: u32, message: &[u8]) -> Option<Heard> {
+    fn finish(&mut self, from: SocketAddr, local: u32, message: &[u8]) -> Option<GateOutput> {
         let at = self.find(from, local)?;
         let half = &mut self.halves[at];
         let State::Waits(state) = &mut half.state else { return None };
         let mut payload = [0; 256];
-        // Forged: the state is as it was.
+        // Forged: the state is unchanged.
         state.read_message(message, &mut payload).ok()?;
         let Half { state: State::Waits(state), remote, suite, size, .. } = self.halves.remove(at)
         else {
@@ -355,10 +355,10 @@ impl Gate {
         };
         let key = remote_key(state.get_remote_static());
         let session = Session::new(*state, suite, (local, remote), size).ok()?;
-        Some(Heard::Proved(Box::new(Proved { session, key, packet: Vec::new() })))
+        Some(GateOutput::Proved(Box::new(Proved { session, key, packet: Vec::new() })))
     }
 
-    /// Address and index under a salt that nobody else knows.
+    /// Hash of address and index under a secret salt.
     fn cookie(&self, from: SocketAddr, sender: u32, epoch: usize) -> [u8; COOKIE_LEN] {
         let mut hash = Sha256::new();
         hash.update(self.salts[epoch]);

@@ -1,4 +1,4 @@
-//! The end that dials.
+//! The dialing end.
 
 use super::code::Asking;
 use super::session::Session;
@@ -9,32 +9,32 @@ use snow::HandshakeState;
 use std::collections::VecDeque;
 use wetstring_proto::time::{Duration, Instant};
 
-/// How long to wait for the first answer before it is asked again.
+/// How long to wait for the first answer before a retransmission.
 const FIRST_WAIT: Duration = Duration::from_millis(1000);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_millis(4000);
-/// Handshakes under way at most; the oldest is forgotten.
+/// Maximum handshakes under way; the oldest is dropped.
 const ATTEMPTS: usize = 8;
 
-/// What a datagram led to.
+/// Result of a datagram.
 #[derive(Debug)]
 pub enum Answer {
     /// Nothing, or something to send at once.
     More,
-    /// The listener says why it does not answer. Anybody could have said that.
+    /// The listener refused, with a reason. It is not authenticated.
     Refused(&'static str),
-    /// The session stands. `finish` goes before the first packet, until something has come back.
+    /// The session is established. `finish` is sent before the first packet, until something is received.
     Ready(Box<Agreed>),
 }
 
-/// A session from the view of the one who dials.
+/// An established session, at the dialer.
 #[derive(Debug)]
 pub struct Agreed {
-    /// What came of the handshake.
+    /// The session of the handshake.
     pub session: Session,
-    /// The listener's key, with key pairs. It is for the caller to judge.
+    /// The listener's key, with key pairs. The caller judges it.
     pub key: Option<PublicKey>,
-    /// What the listener waits for, if it waits for anything.
+    /// What the listener waits for, if anything.
     pub finish: Option<Vec<u8>>,
 }
 
@@ -47,28 +47,28 @@ struct Attempt {
     size: usize,
 }
 
-/// Asks a listener for a session.
+/// Requests a session from a listener.
 pub struct Initiator<'a> {
     credentials: &'a Credentials,
     suite: Suite,
-    /// The longest first.
+    /// Longest first.
     sizes: Vec<usize>,
-    /// Those of this round that have not left yet, and how many rounds there were.
+    /// Lengths of this round not sent yet, and the number of rounds.
     round: VecDeque<usize>,
     rounds: u32,
     wait: Duration,
     next: Instant,
     attempts: Vec<Attempt>,
-    /// With a code phrase: the exchange before the handshake, and what it has made.
+    /// With a code phrase: the exchange before the handshake, and its result.
     exchange: Option<Asking>,
     coded: Option<Credentials>,
 }
 
 impl<'a> Initiator<'a> {
-    /// Will try datagrams of these lengths, the longest first in the list.
+    /// Tries datagrams of these lengths, which are longest first in the list.
     ///
-    /// The first round asks with the second length, and right behind with the longest: where that one
-    /// passes too, it costs no time. Shorter ones are for when nothing has answered two rounds.
+    /// The first round tries the second length, and right after it the longest: if that one passes too, it
+    /// costs no time. Shorter ones are tried when nothing has answered two rounds.
     pub fn new(credentials: &'a Credentials, mut sizes: Vec<usize>, now: Instant) -> Self {
         sizes.dedup();
         let (suite, wait) = (Suite::fastest(), FIRST_WAIT);
@@ -91,17 +91,17 @@ impl<'a> Initiator<'a> {
         self.coded.is_some()
     }
 
-    /// What the handshake is made with.
+    /// The inputs of the handshake.
     fn with(&self) -> &Credentials {
         self.coded.as_ref().unwrap_or(self.credentials)
     }
 
-    /// Whether a code phrase comes before the handshake, and its exchange is not over.
+    /// Whether a code phrase exchange comes first and is not complete.
     fn exchanges(&self) -> bool {
         matches!(self.credentials, Credentials::Code(_)) && self.coded.is_none()
     }
 
-    /// The first word of an exchange, when it is time.
+    /// The first message of an exchange, when it is due.
     fn exchange(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
         let Credentials::Code(phrase) = self.credentials else { return Ok(None) };
         if now < self.next {
@@ -115,18 +115,17 @@ impl<'a> Initiator<'a> {
         Ok(self.exchange.as_ref().map(Asking::datagram))
     }
 
-    /// When there is something to send.
+    /// When it next has something to send.
     pub fn deadline(&self) -> Instant {
         self.next
     }
 
-    /// Whether a longer datagram than this one is under way in the first round, whose answer may be close
-    /// behind.
+    /// Whether a longer datagram than this one is under way in the first round; its answer may follow closely.
     pub fn may_be_longer(&self, len: usize) -> bool {
         self.rounds == 1 && self.attempts.iter().any(|attempt| attempt.size > len)
     }
 
-    /// The interface, or a router, does not take what was asked with. False if nothing is shorter.
+    /// The interface, or a router, does not take this length. False if no length is shorter.
     pub fn shorter(&mut self, now: Instant) -> bool {
         let Some(most) = self.attempts.iter().map(|attempt| attempt.size).max() else {
             return true;
@@ -153,7 +152,7 @@ impl<'a> Initiator<'a> {
         }
     }
 
-    /// What to send now, if it is time. To be asked until there is nothing.
+    /// What to send now, if anything is due. Called until it returns `None`.
     pub fn ask(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
         if self.exchanges() {
             return self.exchange(now);
@@ -188,7 +187,7 @@ impl<'a> Initiator<'a> {
         init.bytes(attempt.size)
     }
 
-    /// Begins a handshake; where it stands.
+    /// Begins a handshake; returns its index.
     fn begin(&mut self, size: usize) -> Result<usize, snow::Error> {
         let mut state = builder(self.with(), self.suite)?.build_initiator()?;
         let mut message = match self.with() {
@@ -208,7 +207,7 @@ impl<'a> Initiator<'a> {
         Ok(self.attempts.len() - 1)
     }
 
-    /// A datagram came.
+    /// A datagram was received.
     pub fn hear(&mut self, frame: Frame<'_>, now: Instant) -> Answer {
         match frame {
             Frame::Cookie { receiver, cookie } => {
@@ -219,7 +218,7 @@ impl<'a> Initiator<'a> {
                     return Answer::More;
                 }
                 let known = self.attempts.iter_mut().find(|attempt| attempt.index == receiver);
-                // One cookie is enough: nobody can make us ask for ever.
+                // One cookie is enough: no listener can make us retry indefinitely.
                 if let Some(attempt) = known.filter(|attempt| attempt.cookie == [0; COOKIE_LEN]) {
                     attempt.cookie = cookie;
                     self.round.push_back(attempt.size);
@@ -227,12 +226,12 @@ impl<'a> Initiator<'a> {
                 }
                 Answer::More
             }
-            Frame::Told { receiver, sender, message } => {
+            Frame::CodeReply { receiver, sender, message } => {
                 // A second answer would be a second guess.
                 let ours = self.exchange.as_mut().filter(|asking| asking.is(receiver));
                 if let Some(asking) = ours.filter(|_| self.coded.is_none()) {
                     self.coded = asking.told(sender, message);
-                    // What was no answer at all has bound nobody: asked anew, with other numbers.
+                    // An invalid answer has committed no one: retry with other numbers.
                     self.exchange = self.exchange.take().filter(|_| self.coded.is_some());
                     self.next = now;
                     self.wait = FIRST_WAIT;
@@ -255,7 +254,7 @@ impl<'a> Initiator<'a> {
         };
         let mut payload = [0; 256];
         let attempt = &mut self.attempts[at];
-        // Damaged or forged: the state is as it was, and the true answer may still come.
+        // Damaged or forged: the state is unchanged, and the true answer may still arrive.
         let Ok(len) = attempt.state.read_message(message, &mut payload) else {
             return Answer::More;
         };

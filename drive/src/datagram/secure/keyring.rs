@@ -1,28 +1,28 @@
 //! The keys of one direction of a session, generation after generation.
 //!
-//! A key carries the packets of [`Span::PACKETS`] nonces and no more; then Noise's REKEY (revision 34,
-//! section 4.2) makes the next from it, and the old one is forgotten. Which key a datagram is under
-//! follows from its nonce, so nothing has to be agreed on, and nothing can be lost or overtaken that
-//! would tell it. A receiver has the key of the newest generation that it has seen, the one before it
-//! for what was overtaken, and the one behind it for what comes first.
+//! A key carries the packets of [`Span::PACKETS`] nonces and no more; then Noise's REKEY (revision 34, section
+//! 4.2) derives the next from it, and the old one is dropped. The nonce says which key a datagram is under, so
+//! nothing has to be negotiated, and no such message can be lost or reordered. A receiver has the key of the
+//! newest generation it has seen, the previous one for reordered packets, and the next one for the first packet
+//! of its generation.
 
 use super::Suite;
 use snow::types::Cipher;
 
-/// Bytes of a key.
+/// Bytes in a key.
 pub(super) const KEY: usize = 32;
 const TAG: usize = super::TAG;
-/// Forgeries that one key may see: ChaCha20-Poly1305 allows 2^36 (RFC 9001, 6.6), GCM many more.
+/// Maximum forgeries per key: ChaCha20-Poly1305 allows 2^36 (RFC 9001, 6.6), GCM many more.
 const FORGERIES: u64 = 1 << 36;
 
-/// Nonces of one generation: two to the power of so many bits.
+/// Nonces of one generation: two to the power of this many bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Span(pub(super) u32);
 
 impl Span {
-    /// 2^20 packets. Of the longest ones those are 2^32 blocks, sixteen times fewer than AES-GCM may
-    /// encrypt with an advantage of 2^-57; and sixteen replay windows, so that what comes late is
-    /// never two generations old.
+    /// 2^20 packets. With the longest packets those are 2^32 blocks, sixteen times fewer than AES-GCM may
+    /// encrypt with an advantage of 2^-57; and sixteen replay windows, so that a late packet is never two
+    /// generations old.
     pub(super) const PACKETS: Self = Self(20);
 
     /// The generation that a nonce belongs to.
@@ -38,7 +38,7 @@ fn keyed(suite: Suite, key: &[u8; KEY]) -> Result<Box<dyn Cipher>, snow::Error> 
     Ok(cipher)
 }
 
-/// A cipher with the key that follows: Noise's REKEY, which leaves this one as it is.
+/// A cipher with the next key: Noise's REKEY, which leaves this one unchanged.
 fn after(suite: Suite, cipher: &dyn Cipher) -> Result<Box<dyn Cipher>, snow::Error> {
     let mut sealed = [0; KEY + TAG];
     cipher.encrypt(u64::MAX, &[], &[0; KEY], &mut sealed);
@@ -59,8 +59,7 @@ impl Sealing {
         Ok(Self { suite, generation: 0, now: keyed(suite, key)? })
     }
 
-    /// Seals under a nonce of this generation, which is never below the last. `None` if there is no
-    /// room.
+    /// Seals under a nonce of this generation, which is never below the last. `None` if there is no room.
     pub(super) fn seal(
         &mut self,
         generation: u64,
@@ -80,7 +79,7 @@ impl Sealing {
 /// The keys that packets are opened with.
 pub(super) struct Opening {
     suite: Suite,
-    /// Of `now`.
+    /// The generation of `now`.
     generation: u64,
     before: Option<Box<dyn Cipher>>,
     now: Box<dyn Cipher>,
@@ -95,8 +94,8 @@ impl Opening {
         Ok(Self { suite, generation: 0, before: None, now, next, forged: 0 })
     }
 
-    /// Opens what is sealed under a nonce of this generation; its length. `None` if it is forged, or
-    /// its key is not here: forgotten, or too far ahead to be believed.
+    /// Opens what is sealed under a nonce of this generation; returns its length. `None` if it is forged, or
+    /// its key is not available: dropped, or too far ahead to be plausible.
     pub(super) fn open(
         &mut self,
         generation: u64,
@@ -118,7 +117,7 @@ impl Opening {
             self.forged += 1;
             return None;
         };
-        // Only what is authentic moves the keys.
+        // Only authentic packets advance the keys.
         if ahead == 1 {
             let next = after(self.suite, &*self.next).ok()?;
             let now = std::mem::replace(&mut self.next, next);
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_key_is_that_of_noise() {
+    fn the_next_key_is_noises_rekey() {
         for suite in [Suite::AesGcm, Suite::ChaChaPoly] {
             let mut theirs = suite.cipher().unwrap();
             theirs.set(&[7; KEY]);
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn one_generation_back_and_one_ahead_and_no_further() {
+    fn keys_reach_one_generation_back_and_one_ahead() {
         let (mut seal, mut open) = pair(Suite::ChaChaPoly);
         let mut sealed = Vec::new();
         for generation in 0..6 {
@@ -169,7 +168,7 @@ mod tests {
         let mut opens = |open: &mut Opening, at: u64| {
             open.open(at, at * 10, &sealed[at as usize], &mut into).is_some()
         };
-        // Two ahead is not believed; then the keys follow what is authentic.
+        // Two generations ahead is rejected; after that the keys follow authentic packets.
         assert!(!opens(&mut open, 2) && opens(&mut open, 0) && opens(&mut open, 1));
         assert!(opens(&mut open, 0) && opens(&mut open, 2) && opens(&mut open, 1));
         assert!(!opens(&mut open, 0), "its key is forgotten");
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forged_moves_no_key() {
+    fn forgeries_do_not_advance_keys() {
         let (mut seal, mut open) = pair(Suite::AesGcm);
         let mut bytes = [0; 20];
         seal.seal(0, 3, b"word", &mut bytes).unwrap();

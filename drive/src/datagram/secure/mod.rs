@@ -1,9 +1,9 @@
-//! The session: who is there, and that nobody else reads or writes (Noise).
+//! The session: authentication and encryption (Noise).
 //!
 //! ```text
-//! dialling                                         listening
+//! dialer                                           listener
 //!    Init    index, padding to the length wanted  -->
-//!  <-- Cookie  where many knock: repeat it with this       (no state is kept)
+//!  <-- Cookie  under load: repeat it with this             (no state is kept)
 //!  <-- Reply   index, no longer than the Init              (state is kept: bounded)
 //!    Finish  (key pairs only)                     -->      now the address is proved
 //!    Data    index, nonce, sealed NETBLT packet   <-->
@@ -11,20 +11,19 @@
 //!
 //! With a code phrase an exchange comes before it (`code`).
 //!
-//! With key pairs the pattern is XX: either end learns the other's key, encrypted, and asks its files
-//! about it. With a shared secret it is NNpsk0: a packet of somebody without the secret is not even
-//! answered. Every datagram has its nonce in the open, 64 bits that never repeat under one key; a
-//! [window](Window) lets each in once. Nonces with the highest bit are for words of the session
-//! itself, such as its end.
+//! With key pairs the pattern is XX: either end learns the other's key, encrypted, and looks it up in its
+//! files. With a shared secret it is NNpsk0: a packet from a host without the secret is not even answered.
+//! Every datagram has its nonce in the clear, 64 bits that never repeat under one key; a [window](Window)
+//! accepts each once. Nonces with the highest bit set are for control messages of the session, such as its end.
 //!
-//! A key carries 2^20 packets; then the next is made from it, which the nonce tells without a word
+//! A key carries 2^20 packets; then the next is derived from it. The nonce says so, without a message
 //! (`keyring`).
 //!
-//! [`Gate`] is the end that listens and [`Initiator`] the one that dials, both without a socket or a
-//! clock of their own; [`Session`] is what comes of them.
+//! [`Gate`] is the listening end and [`Initiator`] the dialing one, both without a socket or a clock;
+//! [`Session`] is their result.
 //!
-//! Every length that a session begins with is tried by the handshake itself: `Init` and `Reply` have it, and
-//! go unfragmented or not at all. Longer ones are probed for by words of the session.
+//! The handshake itself tries every length that a session begins with: `Init` and `Reply` have that length, and
+//! travel unfragmented or not at all. Longer ones are probed for by control messages of the session.
 
 mod code;
 mod gate;
@@ -36,14 +35,14 @@ mod session;
 mod wire;
 
 pub use code::{GOOD_FOR, GUESSES};
-pub use gate::{Gate, HALVES, Heard, Proved};
+pub use gate::{Gate, GateOutput, HALVES, Proved};
 pub use initiator::{Agreed, Answer, Initiator};
 pub use phrase::Phrase;
 pub use replay::Window;
 pub(in crate::datagram) use session::WORD_OVERHEAD;
 pub use session::{Opened, Session};
 pub(in crate::datagram) use wire::DATA_HEADER;
-pub use wire::{Frame, SHORTEST, Why};
+pub use wire::{Frame, RefusalReason, SHORTEST};
 
 use super::keys::{Identity, PublicKey, Secret};
 use crate::in_words;
@@ -56,29 +55,29 @@ use snow::types::Cipher;
 pub const OVERHEAD: usize = DATA_HEADER + TAG;
 /// Bytes of an authentication tag.
 const TAG: usize = 16;
-/// Both ends must mean the same.
+/// Must be the same at both ends.
 const PROLOGUE: &[u8] = b"wetstring netblt session 1";
 
-/// What this end proves itself with.
+/// How this end authenticates.
 #[derive(Clone, Debug)]
 pub enum Credentials {
-    /// Nothing: RFC 998 on the wire.
+    /// None: RFC 998 on the wire.
     Plain,
-    /// A secret that the other end has too.
+    /// A secret that the peer has too.
     Secret(Secret),
     /// This host's key pair.
     Keys(Identity),
-    /// A phrase that two people have told each other.
+    /// A phrase agreed between two people.
     Code(Phrase),
-    /// What an exchange made of it, and the listener's index of that exchange.
+    /// The key from its exchange, and the listener's index of that exchange.
     #[doc(hidden)]
     Coded(Secret, u32),
 }
 
-/// The ciphers that both ends know. The one who dials chooses.
+/// The ciphers that both ends know. The dialer chooses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suite {
-    /// Fast everywhere.
+    /// Fast on all processors.
     ChaChaPoly,
     /// Faster where the processor has AES.
     AesGcm,
@@ -122,7 +121,7 @@ impl Suite {
     }
 }
 
-/// Which handshake.
+/// Handshake pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pattern {
     Keys,
@@ -149,7 +148,7 @@ impl Pattern {
     }
 }
 
-/// A Noise state for these, ready to be built.
+/// A Noise builder for these.
 fn builder(credentials: &Credentials, suite: Suite) -> Result<Builder<'_>, snow::Error> {
     let cipher = match suite {
         Suite::ChaChaPoly => "ChaChaPoly",
@@ -164,7 +163,7 @@ fn builder(credentials: &Credentials, suite: Suite) -> Result<Builder<'_>, snow:
     match credentials {
         Credentials::Secret(secret) | Credentials::Coded(secret, _) => builder.psk(0, &secret.0),
         Credentials::Keys(identity) => builder.local_private_key(&identity.private),
-        // Nothing to prove oneself with: the state cannot be built.
+        // Without credentials the state cannot be built.
         Credentials::Plain | Credentials::Code(_) => Ok(builder),
     }
 }
@@ -177,13 +176,13 @@ fn random<const N: usize>() -> Result<[u8; N], String> {
     Ok(bytes)
 }
 
-/// The other end's key, where the pattern tells one.
+/// The peer's key, if the pattern has one.
 fn remote_key(bytes: Option<&[u8]>) -> Option<PublicKey> {
     bytes.and_then(|bytes| bytes.try_into().ok()).map(PublicKey)
 }
 
-/// What a plain listener answers to one who wants a session.
+/// What a plain listener answers to a peer that wants a session.
 pub(super) fn refuse_as_plain(frame: Frame<'_>) -> Option<Vec<u8>> {
-    let (Frame::Init { sender, .. } | Frame::Ask { sender, .. }) = frame else { return None };
-    Some(Frame::Refuse { receiver: sender, why: Why::Plain }.bytes(0))
+    let (Frame::Init { sender, .. } | Frame::CodeInit { sender, .. }) = frame else { return None };
+    Some(Frame::Refuse { receiver: sender, why: RefusalReason::Plain }.bytes(0))
 }

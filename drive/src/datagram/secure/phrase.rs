@@ -1,16 +1,16 @@
 //! The code phrase that two people tell each other: a number and two words, `7-crossover-clockwork`.
 //!
-//! It has some 25 bits, which is nothing against somebody who may try as often as he likes. So it is never a
-//! key itself: SPAKE2 (`code`) makes of it a key that costs a run with one of the ends per guess.
+//! It has some 25 bits, too few against unlimited guesses. So it is never a key itself: SPAKE2 (`code`) derives
+//! a key from it, and each guess costs a run with one of the ends.
 
 use super::random;
 use std::fmt;
 use std::str::FromStr;
 
-/// The first number, and one behind the last.
+/// The first number, and one after the last.
 const NUMBERS: (u32, u32) = (1, 100);
 
-/// Words that are told apart by their first four letters, and that no slip of one letter takes for each other.
+/// Words that differ in their first four letters, and of which none becomes another by changing one letter.
 const WORDS: &str = "\
     abbey acorn actor advent agent album alder algebra almond alpaca ambush anchor ankle anvil apple
     arbor arcade arrow artist aspen asphalt atlas attic auburn autumn avenue azure baboon badger baker
@@ -51,7 +51,7 @@ const WORDS: &str = "\
     vineyard violet viper volcano voyage waffle wagon walnut walrus warbler western wheat wicker widget
     window winter wisdom wombat wonder wreath wrench yeast yellow yogurt zenith zephyr zinc zipper";
 
-/// A phrase that is one of ours: a number and two words of the list, in lower case.
+/// A valid phrase: a number and two words of the list, in lower case.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Phrase(String);
 
@@ -68,7 +68,7 @@ impl fmt::Display for Phrase {
 }
 
 impl Phrase {
-    /// A new one, each as likely as any other.
+    /// A random one; all are equally likely.
     pub fn make() -> Result<Self, String> {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
         let number = NUMBERS.0 + below(NUMBERS.1 - NUMBERS.0)?;
@@ -76,13 +76,13 @@ impl Phrase {
         Ok(Self(format!("{number}-{}-{}", word()?, word()?)))
     }
 
-    /// What SPAKE2 takes for the password.
+    /// The password for SPAKE2.
     pub(super) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }
 
-/// A number below `bound`, without a bias.
+/// A number below `bound`, without bias.
 fn below(bound: u32) -> Result<u32, String> {
     let most = u32::MAX - u32::MAX % bound;
     loop {
@@ -96,8 +96,8 @@ fn below(bound: u32) -> Result<u32, String> {
 impl FromStr for Phrase {
     type Err = String;
 
-    /// As people type: any case, blanks for hyphens. A word that is none of the list is a slip, which is found
-    /// here before it costs a guess.
+    /// As people type: any case, blanks for hyphens. A word that is not in the list is a typing error, which is
+    /// found here before it costs a guess.
     fn from_str(text: &str) -> Result<Self, String> {
         let lower = text.trim().to_ascii_lowercase();
         let parts: Vec<&str> = lower
@@ -127,14 +127,14 @@ fn expected(text: &str) -> String {
     format!("expected a code phrase such as 7-walnut-compass, got {text:?}")
 }
 
-/// The word of the list that this one may have been meant for.
+/// The word of the list that was probably meant.
 fn near(word: &str) -> Option<&'static str> {
     let known = || WORDS.split_whitespace();
     let beginning = |known: &&str| word.get(..4).is_some_and(|four| known.starts_with(four));
     known().find(beginning).or_else(|| known().find(|known| is_slip(word, known)))
 }
 
-/// Whether one letter was changed, left out, added, or swapped with the next.
+/// Whether one letter was changed, omitted, inserted, or swapped with the next.
 fn is_slip(typed: &str, word: &str) -> bool {
     let (typed, word) = (typed.as_bytes(), word.as_bytes());
     let same = typed.iter().zip(word).take_while(|(a, b)| a == b).count();
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_are_told_apart() {
+    fn words_are_distinct() {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
         assert_eq!(words.len(), 512);
         for (at, word) in words.iter().enumerate() {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_read_however_it_is_typed() {
+    fn phrases_parse_however_they_are_typed() {
         let mut made: Vec<String> = Vec::new();
         for _ in 0..200 {
             let phrase = Phrase::make().unwrap();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_found_before_it_costs_a_guess() {
+    fn typing_errors_cost_no_guess() {
         for (typed, said) in [
             ("7-walnut", "such as 7-walnut-compass"),
             ("walnut-compass", "such as"),

@@ -1,14 +1,13 @@
-//! The replay window: every nonce is let in once, in any order.
+//! The replay window: every nonce is accepted once, in any order.
 
-/// Nonces behind the highest that are still told apart. At 1 Gb/s in packets of 1500 bytes it is
-/// 0.8 s of reordering; 8 KiB for each session.
+/// Window size. At 1 Gb/s in packets of 1500 bytes it is 0.8 s of reordering; 8 KiB per session.
 const WIDTH: u64 = 65_536;
 const WORDS: usize = (WIDTH / 64) as usize;
 
-/// Which nonces have come.
+/// The nonces seen.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// One above the highest nonce that has come.
+    /// One above the highest nonce seen.
     top: u64,
     seen: Box<[u64]>,
 }
@@ -20,7 +19,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Whether a nonce may be let in: new, and not too old to tell.
+    /// Whether a nonce may be accepted: new, and within the window.
     pub fn is_new(&self, nonce: u64) -> bool {
         if nonce >= self.top {
             return nonce < u64::MAX;
@@ -28,14 +27,14 @@ impl Window {
         self.top - nonce <= WIDTH && self.seen[Self::word(nonce)] & Self::bit(nonce) == 0
     }
 
-    /// It was authentic: never again.
+    /// Marks an authentic nonce as used.
     pub fn note(&mut self, nonce: u64) {
         if nonce >= self.top {
             let next = nonce.saturating_add(1);
             if next - self.top >= WIDTH {
                 self.seen.fill(0);
             } else {
-                // What is overtaken has not come. Whole words where possible.
+                // Skipped nonces are unused. Whole words where possible.
                 let mut at = self.top;
                 while at < next {
                     if at.is_multiple_of(64) && next - at >= 64 {
@@ -67,7 +66,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn it_agrees_with_a_set() {
+    fn window_agrees_with_a_set() {
         let (mut window, mut set, mut top) = (Window::default(), BTreeSet::new(), 0_u64);
         let mut seed = 7_u64;
         for _ in 0..300_000 {
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_nonce_is_never_let_in() {
+    fn the_last_nonce_is_never_accepted() {
         let window = Window::default();
         assert!(!window.is_new(u64::MAX) && window.is_new(u64::MAX - 1));
     }

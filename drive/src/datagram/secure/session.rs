@@ -1,4 +1,4 @@
-//! A session that stands: packets are sealed and opened.
+//! An established session: seals and opens packets.
 
 use super::keyring::{Opening, Sealing, Span};
 use super::replay::Window;
@@ -7,63 +7,62 @@ use super::{OVERHEAD, Suite, TAG};
 use snow::HandshakeState;
 use std::ops::Range;
 
-/// Nonces with this bit are for words of the session, of which the first byte says what they are. Those of a
-/// later version are ignored.
+/// Nonces with this bit are for control messages, whose first byte is their type. Unknown types are ignored.
 const WORDS: u64 = 1 << 63;
-/// The session is over, and why, in UTF-8.
+/// The session has ended, with the reason in UTF-8.
 const CLOSE: u8 = 1;
-/// Padding: does a datagram of this length pass?
+/// Probe: padding. Does a datagram of this length pass?
 const PROBE: u8 = 2;
-/// It did: its length in two bytes.
+/// Probe acknowledged: its length in two bytes.
 const PROBED: u8 = 3;
-/// The longest datagram that came of late, in two bytes.
+/// The longest datagram received recently, in two bytes.
 const REPORT: u8 = 4;
 /// Several packets (`bundle`).
 const BUNDLE: u8 = 5;
 /// A piece of a packet (`bundle`).
 const PIECE: u8 = 6;
-/// Bytes of the kind of a word.
+/// Bytes of the type of a control message.
 const KIND: usize = 1;
-/// Bytes that a word adds to what it carries.
+/// Bytes that a control message adds to its content.
 pub(in crate::datagram) const WORD_OVERHEAD: usize = OVERHEAD + KIND;
 /// The longest reason.
 const REASON_MAX: usize = 400;
 
-/// What came in a sealed datagram.
+/// Content of a sealed datagram.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Opened {
-    /// A packet of so many bytes.
+    /// A packet of this many bytes.
     Packet(usize),
-    /// Several packets, here.
+    /// Several packets, at this range.
     Bundle(Range<usize>),
-    /// A piece of a packet, here.
+    /// A piece of a packet, at this range.
     Piece(Range<usize>),
-    /// The peer asks whether datagrams as long as this one pass.
+    /// The peer probes whether datagrams of this length pass.
     Probe,
-    /// The peer has got a probe of this length.
+    /// The peer has received a probe of this length.
     Probed(usize),
-    /// The longest datagram that the peer has got of late.
+    /// The longest datagram that the peer received recently.
     Report(usize),
-    /// The other end has ended the session; its words, if it had any.
+    /// The peer has ended the session, with its reason, if any.
     Close(String),
-    /// Forged, damaged, or here before.
+    /// Forged, damaged, or a replay.
     Bad,
 }
 
-/// A session that both ends agree on.
+/// A session that both ends have established.
 pub struct Session {
     sealing: Sealing,
     opening: Opening,
     span: Span,
     suite: Suite,
-    /// The index that the other end knows us by, and we it.
+    /// The index by which the peer knows us, and its own.
     pub(in crate::datagram) local: u32,
     remote: u32,
-    /// The nonce of the next packet or word, without its highest bit.
+    /// The nonce of the next packet or control message, without its highest bit.
     next: u64,
     window: Window,
     words: Window,
-    /// Longest datagram of this session, headers of the session included.
+    /// Longest datagrams of this session, session headers included.
     size: usize,
 }
 
@@ -83,7 +82,7 @@ impl Session {
         if !state.is_handshake_finished() {
             return Err(snow::error::StateProblem::HandshakeNotFinished.into());
         }
-        // The keys of Noise's Split(): that of the one who dials first.
+        // The keys of Noise's Split(): the dialer's first.
         let (dialling, listening) = state.dangerously_get_raw_split();
         let (ours, theirs) =
             if state.is_initiator() { (dialling, listening) } else { (listening, dialling) };
@@ -101,7 +100,7 @@ impl Session {
         })
     }
 
-    /// The longest datagram that the handshake has proved.
+    /// The longest datagram proved by the handshake.
     pub(in crate::datagram) fn size(&self) -> usize {
         self.size
     }
@@ -116,14 +115,14 @@ impl Session {
         self.suite
     }
 
-    /// Seals a packet into a datagram; its length. `None` if there are no nonces left (2^63), or there
-    /// is no room.
+    /// Seals a packet into a datagram; returns its length. `None` if there are no nonces left (2^63), or no
+    /// room.
     pub fn seal(&mut self, packet: &[u8], into: &mut [u8]) -> Option<usize> {
         let nonce = self.count()?;
         self.seal_as(nonce, packet, into)
     }
 
-    /// The generation of keys that a nonce belongs to; words of the session are under the same keys.
+    /// The key generation of a nonce; control messages use the same keys.
     const fn generation(&self, nonce: u64) -> u64 {
         self.span.of(nonce & !WORDS)
     }
@@ -141,17 +140,17 @@ impl Session {
         self.word(CLOSE, &why)
     }
 
-    /// A datagram of this length that is all padding; at least as long as it must be.
+    /// A datagram of this length that is all padding; at least the minimum.
     pub(in crate::datagram) fn probe(&mut self, len: usize) -> Option<Vec<u8>> {
         self.word(PROBE, &vec![0; len.saturating_sub(WORD_OVERHEAD)])
     }
 
-    /// Says that a probe of this length has come.
+    /// Acknowledges a probe of this length.
     pub(in crate::datagram) fn probed(&mut self, len: usize) -> Option<Vec<u8>> {
         self.word(PROBED, &(len.min(0xFFFF) as u16).to_be_bytes())
     }
 
-    /// Says how long datagrams are that come.
+    /// Reports the length of received datagrams.
     pub(in crate::datagram) fn report(&mut self, longest: usize) -> Option<Vec<u8>> {
         self.word(REPORT, &(longest.min(0xFFFF) as u16).to_be_bytes())
     }
@@ -161,7 +160,7 @@ impl Session {
         self.word(PIECE, piece)
     }
 
-    /// Seals several packets, which stand in `bundle` behind a byte that is free; the length.
+    /// Seals several packets, which are in `bundle` after one free byte; returns the length.
     pub(in crate::datagram) fn bundle(
         &mut self,
         bundle: &mut [u8],
@@ -182,15 +181,16 @@ impl Session {
         Some(datagram)
     }
 
-    /// The next nonce. Packets and words are counted together, so both are in the generation of now.
+    /// The next nonce. Packets and control messages are counted together, so both are in the current
+    /// generation.
     fn count(&mut self) -> Option<u64> {
-        // The last one is Noise's own.
+        // The last one is reserved by Noise.
         let nonce = Some(self.next).filter(|next| *next < WORDS - 1)?;
         self.next += 1;
         Some(nonce)
     }
 
-    /// Opens what came under a nonce.
+    /// Opens what was received under a nonce.
     pub fn open(&mut self, nonce: u64, sealed: &[u8], into: &mut [u8]) -> Opened {
         let is_word = nonce >= WORDS;
         let window = if is_word { &self.words } else { &self.window };
@@ -211,7 +211,7 @@ impl Session {
             [PROBE, ..] => Opened::Probe,
             [PROBED, high, low] => Opened::Probed(usize::from(u16::from_be_bytes([*high, *low]))),
             [REPORT, high, low] => Opened::Report(usize::from(u16::from_be_bytes([*high, *low]))),
-            // A word of a later version.
+            // A control message of a later version.
             _ => Opened::Bad,
         }
     }
@@ -228,7 +228,7 @@ mod tests {
 
     /// Both ends of a session whose keys change often.
     fn pair(suite: Suite) -> (Session, Session) {
-        let secret = Credentials::Secret(Secret::new(b"what nobody else knows").unwrap());
+        let secret = Credentials::Secret(Secret::new(b"a long shared secret!!").unwrap());
         let mut dials = builder(&secret, suite).unwrap().build_initiator().unwrap();
         let mut listens = builder(&secret, suite).unwrap().build_responder().unwrap();
         let (mut message, mut payload) = ([0; 256], [0; 256]);
@@ -272,7 +272,7 @@ mod tests {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let draw = (seed >> 33) as u32;
                 if !draw.is_multiple_of(10) {
-                    // At most 200 overtake it: not a generation.
+                    // At most 200 are reordered past it: not a generation.
                     way.push((number + draw / 16 % 200, number, datagram));
                 }
             }
@@ -286,7 +286,7 @@ mod tests {
                 came += 1;
             }
             assert!(came > 17_000, "{came}");
-            // The way back has keys of its own, and its time has not come yet.
+            // The other direction has keys of its own, which have not changed yet.
             let back = sealed(&mut theirs, b"back");
             assert_eq!(opened(&mut ours, &back), Some(b"back".to_vec()));
         }
@@ -301,9 +301,9 @@ mod tests {
             last = sealed(&mut ours, b"more");
             assert_eq!(opened(&mut theirs, &last), Some(b"more".to_vec()));
         }
-        // It was lost for long enough: its key is gone.
+        // It was lost for long enough: its key has been dropped.
         assert_eq!(opened(&mut theirs, &first), None);
-        // A nonce of another generation is none of this key's, whatever it says.
+        // A nonce of another generation is not of this key, whatever it says.
         for far in [256_u64, 512, 1 << 40] {
             let mut moved = last.clone();
             moved[8..16].copy_from_slice(&(nonce_of(&last) + far).to_be_bytes());
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_said_under_the_keys_of_now() {
+    fn the_end_is_sent_under_the_current_keys() {
         for packets in [0, 1, 255, 256, 257, 5000] {
             let (mut ours, mut theirs) = pair(Suite::ChaChaPoly);
             for _ in 0..packets {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_comes_near_what_a_cipher_allows() {
+    fn key_use_stays_far_below_cipher_limits() {
         // Blocks of the longest datagrams of a generation, of the 2^36 for an advantage of 2^-57.
         let packets = 1_u64 << Span::PACKETS.0;
         let blocks = packets * (crate::datagram::endpoint::LONGEST as u64 / 16 + 2);

@@ -1,21 +1,21 @@
-//! The bytes of a session's datagrams, and nothing more.
+//! The wire format of a session's datagrams.
 //!
 //! ```text
-//! all     0 'W' 'N' | 2 type | 3 version 1 | 4 index of the one who reads this (Init: who sends)
+//! all     0 'W' 'N' | 2 type | 3 version 1 | 4 index of the receiver (Init: of the sender)
 //! Init    8 suite | 9 pattern | 10 length of the Noise message | 12 cookie (16) | 28 message, zeros
-//! Reply   8 index of the one who sends | 12 length | 14 zero | 16 message, zeros
+//! Reply   8 index of the sender | 12 length | 14 zero | 16 message, zeros
 //! Finish  8 message
 //! Cookie  8 cookie (16)
 //! Data    8 nonce (8) | 16 ciphertext and tag
 //! Refuse  8 why
-//! Ask     8 cookie (16) | 24 message of SPAKE2 (33), zeros
-//! Told    8 index of the one who sends | 12 message of SPAKE2 (33)
+//! CodeInit  8 cookie (16) | 24 message of SPAKE2 (33), zeros
+//! CodeReply 8 index of the sender | 12 message of SPAKE2 (33)
 //! ```
 //!
-//! Behind Ask and Told the message of an Init begins with the index that Told had.
+//! After CodeInit and CodeReply the message of an Init begins with the index of CodeReply.
 //!
-//! Big endian. A NETBLT packet has its version where the type stands here, so that the two cannot be
-//! taken for each other by accident: a checksum `57 4E` and packet type 1 would be needed.
+//! Big endian. A NETBLT packet has its version in the place of the type here, so that the two cannot be
+//! confused by accident: that would take a checksum `57 4E` and packet type 1.
 
 /// The shortest `Init`: any reply is shorter.
 pub const SHORTEST: usize = 512;
@@ -23,7 +23,7 @@ pub(in crate::datagram) const DATA_HEADER: usize = 16;
 pub(super) const INIT_HEADER: usize = 28;
 pub(super) const REPLY_HEADER: usize = 16;
 pub(super) const COOKIE_LEN: usize = 16;
-/// Bytes of a message of SPAKE2: who sends it, and a point.
+/// Bytes of an SPAKE2 message: the side, and a point.
 pub(super) const EXCHANGE_LEN: usize = 33;
 
 const MAGIC: [u8; 2] = *b"WN";
@@ -34,13 +34,13 @@ const FINISH: u8 = 3;
 const COOKIE: u8 = 4;
 const DATA: u8 = 5;
 const REFUSE: u8 = 6;
-const ASK: u8 = 7;
-const TOLD: u8 = 8;
+const CODE_INIT: u8 = 7;
+const CODE_REPLY: u8 = 8;
 
-/// Why a listener does not answer an `Init`. A hint for a person: it is not authenticated.
+/// Why a listener refuses an `Init`. A hint for the user: it is not authenticated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
-    /// The listener has key pairs, or a secret, and the other end the other.
+pub enum RefusalReason {
+    /// The listener has key pairs, or a secret, and the peer the other.
     Pattern,
     /// The secrets differ.
     Secret,
@@ -48,11 +48,11 @@ pub enum Why {
     Plain,
     /// The code phrases differ.
     Code,
-    /// The code phrase has let somebody in, or was guessed at too often.
+    /// The code phrase has admitted a peer already, or there were too many wrong guesses.
     Used,
 }
 
-impl Why {
+impl RefusalReason {
     const fn code(self) -> u8 {
         match self {
             Self::Pattern => 1,
@@ -74,7 +74,7 @@ impl Why {
         }
     }
 
-    /// The same for a person at the listener.
+    /// The text for the user at the listener.
     pub const fn at_listener(self) -> &'static str {
         match self {
             Self::Pattern => {
@@ -84,11 +84,11 @@ impl Why {
             Self::Secret => "expected our secret, it has another",
             Self::Plain => "expected --plain, with which this listener was started; it encrypts",
             Self::Code => "expected our code phrase, it has another",
-            Self::Used => "expected nobody else: the code phrase has been used",
+            Self::Used => "the code phrase has already been used",
         }
     }
 
-    /// The same for a person at the end that dials.
+    /// The text for the user at the dialing end.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Pattern => {
@@ -98,92 +98,92 @@ impl Why {
             Self::Secret => "expected the secret of the listener, ours is another",
             Self::Plain => {
                 "expected a listener that encrypts, got one that was started with --plain; start it \
-                 without, or say --plain here too"
+                 without, or use --plain here too"
             }
             Self::Code => {
-                "expected the code phrase of the listener, ours is another: was it heard and typed \
-                 right? If it was, somebody may stand between the ends: begin again with a new one"
+                "expected the code phrase of the listener, ours is another: was it typed \
+                 correctly? If it was, there may be a man in the middle: start again with a new one"
             }
             Self::Used => {
-                "expected a code phrase that is still good, it has let somebody in or was guessed \
-                 at too often; begin again with a new one"
+                "expected a code phrase that is still valid, it has been used or there were too many \
+                 wrong guesses; start again with a new one"
             }
         }
     }
 }
 
-/// What a datagram says.
+/// A datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
-    /// Somebody wants a session.
+    /// A request for a session.
     Init {
-        /// Index by which its sender wants to be answered.
+        /// Sender's index, for the answer.
         sender: u32,
         /// Code of the cipher.
         suite: u8,
         /// Code of the handshake: keys or a secret.
         pattern: u8,
-        /// What the listener gave for this index, or zeros.
+        /// The listener's cookie for this index, or zeros.
         cookie: [u8; COOKIE_LEN],
         /// Noise's first message.
         message: &'a [u8],
     },
-    /// The listener agrees.
+    /// The listener accepts.
     Reply {
-        /// Index of the one who reads this.
+        /// Receiver's index.
         receiver: u32,
         /// Index of the listener.
         sender: u32,
         /// Noise's second message.
         message: &'a [u8],
     },
-    /// The one who dials proves its key.
+    /// The dialer proves its key.
     Finish {
-        /// Index of the one who reads this.
+        /// Receiver's index.
         receiver: u32,
         /// Noise's third message.
         message: &'a [u8],
     },
-    /// Repeat it with this.
+    /// Retry with this cookie.
     Cookie {
-        /// Index of the one who reads this.
+        /// Receiver's index.
         receiver: u32,
-        /// To be repeated.
+        /// To be echoed.
         cookie: [u8; COOKIE_LEN],
     },
     /// A sealed packet.
     Data {
-        /// Index of the one who reads this.
+        /// Receiver's index.
         receiver: u32,
         /// Never used twice under one key.
         nonce: u64,
         /// Ciphertext and tag.
         sealed: &'a [u8],
     },
-    /// Somebody has a code phrase.
-    Ask {
-        /// Index by which its sender wants to be answered.
+    /// The dialer's code phrase message.
+    CodeInit {
+        /// Sender's index, for the answer.
         sender: u32,
-        /// What the listener gave for this index, or zeros.
+        /// The listener's cookie for this index, or zeros.
         cookie: [u8; COOKIE_LEN],
-        /// The dialler's message of SPAKE2.
+        /// The dialer's SPAKE2 message.
         message: [u8; EXCHANGE_LEN],
     },
-    /// The listener has one too.
-    Told {
-        /// Index of the one who reads this.
+    /// The listener's code phrase message.
+    CodeReply {
+        /// Receiver's index.
         receiver: u32,
-        /// What the Init is to begin with.
+        /// The index that begins the Init.
         sender: u32,
-        /// The listener's message of SPAKE2.
+        /// The listener's SPAKE2 message.
         message: [u8; EXCHANGE_LEN],
     },
-    /// The listener will not answer.
+    /// The listener refuses.
     Refuse {
-        /// Index of the one who reads this.
+        /// Receiver's index.
         receiver: u32,
-        /// A hint, which anybody could have given.
-        why: Why,
+        /// A hint, not authenticated.
+        why: RefusalReason,
     },
 }
 
@@ -191,14 +191,14 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// A Noise message whose length stands at `at`, and which begins at `from`.
+/// A Noise message whose length is at `at`, and which begins at `from`.
 fn message(bytes: &[u8], at: usize, from: usize) -> Option<&[u8]> {
     let len = u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?);
     bytes.get(from..from + usize::from(len))
 }
 
 impl<'a> Frame<'a> {
-    /// Reads a datagram; `None` if it is none of a session.
+    /// Parses a datagram; `None` if it is not one of a session.
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         if bytes.get(..2)? != MAGIC || *bytes.get(3)? != VERSION {
             return None;
@@ -224,22 +224,22 @@ impl<'a> Frame<'a> {
                 nonce: u64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?),
                 sealed: bytes.get(DATA_HEADER..)?,
             },
-            ASK => Self::Ask {
+            CODE_INIT => Self::CodeInit {
                 sender: index,
                 cookie: bytes.get(8..24)?.try_into().ok()?,
                 message: bytes.get(24..24 + EXCHANGE_LEN)?.try_into().ok()?,
             },
-            TOLD => Self::Told {
+            CODE_REPLY => Self::CodeReply {
                 receiver: index,
                 sender: u32_at(bytes, 8)?,
                 message: bytes.get(12..12 + EXCHANGE_LEN)?.try_into().ok()?,
             },
-            REFUSE => Self::Refuse { receiver: index, why: Why::of(*bytes.get(8)?)? },
+            REFUSE => Self::Refuse { receiver: index, why: RefusalReason::of(*bytes.get(8)?)? },
             _ => return None,
         })
     }
 
-    /// The datagram, filled up with zeros to `len` where it is shorter.
+    /// Encodes the datagram, padded with zeros to `len` if it is shorter.
     pub(super) fn bytes(&self, len: usize) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         let mut begin = |kind: u8, index: u32| {
@@ -274,13 +274,13 @@ impl<'a> Frame<'a> {
                 out.extend(nonce.to_be_bytes());
                 out.extend(sealed);
             }
-            Self::Ask { sender, cookie, message } => {
-                begin(ASK, sender);
+            Self::CodeInit { sender, cookie, message } => {
+                begin(CODE_INIT, sender);
                 out.extend(cookie);
                 out.extend(message);
             }
-            Self::Told { receiver, sender, message } => {
-                begin(TOLD, receiver);
+            Self::CodeReply { receiver, sender, message } => {
+                begin(CODE_REPLY, receiver);
                 out.extend(sender.to_be_bytes());
                 out.extend(message);
             }
@@ -296,7 +296,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Puts the header of a sealed packet.
+/// Writes the header of a sealed packet.
 pub(super) fn data_header(into: &mut [u8], receiver: u32, nonce: u64) {
     into[..2].copy_from_slice(&MAGIC);
     into[2..4].copy_from_slice(&[DATA, VERSION]);
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn frames_round_trip() {
         let (cookie, message) = ([7; COOKIE_LEN], &[1, 2, 3][..]);
         for (frame, exact) in [
             (Frame::Init { sender: 9, suite: 1, pattern: 2, cookie, message }, false),
@@ -317,9 +317,9 @@ mod tests {
             (Frame::Finish { receiver: 9, message }, true),
             (Frame::Cookie { receiver: 9, cookie }, false),
             (Frame::Data { receiver: 9, nonce: 1 << 63, sealed: message }, true),
-            (Frame::Refuse { receiver: 9, why: Why::Secret }, false),
-            (Frame::Ask { sender: 9, cookie, message: [5; EXCHANGE_LEN] }, false),
-            (Frame::Told { receiver: 9, sender: 4, message: [5; EXCHANGE_LEN] }, false),
+            (Frame::Refuse { receiver: 9, why: RefusalReason::Secret }, false),
+            (Frame::CodeInit { sender: 9, cookie, message: [5; EXCHANGE_LEN] }, false),
+            (Frame::CodeReply { receiver: 9, sender: 4, message: [5; EXCHANGE_LEN] }, false),
         ] {
             assert_eq!(Frame::parse(&frame.bytes(0)), Some(frame));
             if !exact {

@@ -1,4 +1,4 @@
-//! Whether what stands in the directory is what came: the same file, of the same length, with the same bytes.
+//! Checks that the stored file is the received one: the same file, of the same length, with the same bytes.
 
 use super::Incoming;
 use crate::disk::error::Failed;
@@ -9,16 +9,16 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use wetstring_proto::file::DigestKind;
 
-/// A longer file is not read again unless that is asked for: it may not be in memory any more.
+/// A longer file is not read again unless requested: it may no longer be in memory.
 const AUTO_MOST: u64 = 1 << 30;
-/// Reading again may take this part of the time that the transfer took.
+/// Maximum share of the transfer time for reading again.
 const SHARE: u32 = 10;
 
 /// How a file is checked.
 pub(super) struct Check {
     how: Verify,
     begun: Instant,
-    /// Others may change the directory.
+    /// Others can change the directory.
     shared: bool,
     state: State,
 }
@@ -32,7 +32,7 @@ enum State {
 
 impl Check {
     pub(super) fn new(how: Verify, directory: &OwnedFd) -> Self {
-        /// Write for group and others; only the owner of a file may rename it.
+        /// Write permission for group and others; only the owner of a file may rename it.
         const OTHERS: u32 = 0o022;
         const STICKY: u32 = 0o1000;
         let shared = fstat(directory)
@@ -40,17 +40,17 @@ impl Check {
         Self { how, begun: Instant::now(), shared, state: State::Unread }
     }
 
-    /// What is stored is not what came.
+    /// The stored data is not the received data.
     pub(super) fn is_bad(&self) -> bool {
         self.state == State::Bad
     }
 
-    /// Whether so many bytes are read again.
+    /// Whether this many bytes are read again.
     fn reads(&self, len: u64) -> bool {
         match self.how {
             Verify::Stream => false,
             Verify::Stored => true,
-            // What has just been written is in memory, and is read at a nanosecond a byte or faster.
+            // Data just written is in memory, and is read at a nanosecond per byte or faster.
             Verify::Auto => {
                 let cost = Duration::from_nanos(len);
                 let cheap = cost * SHARE <= self.begun.elapsed();
@@ -60,7 +60,7 @@ impl Check {
     }
 }
 
-/// A part that was kept.
+/// A kept part.
 pub(super) struct Left {
     directory: OwnedFd,
     part: Vec<u8>,
@@ -68,33 +68,31 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// Removes it, if it still is the file that was kept.
+    /// Removes it, if it is still the file that was kept.
     pub(super) fn remove(&self) -> bool {
         stands(&self.directory, &self.part, &self.file).unwrap_or(false)
             && place::remove(&self.directory, &self.part).is_ok()
     }
 }
 
-/// Whether this file stands at a name, whatever became of its contents.
+/// Whether this file is at a name, whatever its contents are.
 fn stands(directory: &OwnedFd, name: &[u8], file: &Stat) -> io::Result<bool> {
     let there = place::look(directory, name)?;
     Ok(there.is_some_and(|there| (there.st_dev, there.st_ino) == (file.st_dev, file.st_ino)))
 }
 
 impl Incoming {
-    /// Whether the file that is received stands at its name.
+    /// Whether the file being received is at its name.
     pub(super) fn has_name(&self) -> bool {
         self.check_at(&self.part).is_ok()
     }
 
-    /// Fails unless the file that is received stands at a name.
+    /// Fails unless the file being received is at a name.
     pub(super) fn check_at(&self, name: &[u8]) -> io::Result<()> {
         if stands(&self.directory, name, &fstat(&self.file)?)? {
             return Ok(());
         }
-        Err(io::Error::other(
-            "expected the file that is received, somebody has moved or replaced it",
-        ))
+        Err(io::Error::other("expected the file being received, it was moved or replaced"))
     }
 
     /// The same of the part.
@@ -103,18 +101,18 @@ impl Incoming {
         found.map_err(|error| self.spoiled(error))
     }
 
-    /// Removes the part, if it still is the file that was received.
+    /// Removes the part, if it is still the file that was received.
     pub(super) fn remove(&self) -> bool {
         self.has_name() && place::remove(&self.directory, &self.part).is_ok()
     }
 
-    /// Lets go of the part, which stays.
+    /// Releases the part, which stays.
     pub(super) fn leave(self) -> Option<Left> {
         let file = fstat(&self.file).ok()?;
         Some(Left { directory: self.directory, part: self.part, file })
     }
 
-    /// The digest of the file, whose bytes had `came` when they came.
+    /// The digest of the file; its received bytes had the digest `came`.
     pub(super) fn as_stored(
         &mut self,
         kind: DigestKind,
@@ -128,7 +126,7 @@ impl Incoming {
         Ok(came)
     }
 
-    /// A whole file, before it gets its name: it is as long as what came, and holds it.
+    /// Checks a complete file before it gets its name: same length and contents as received.
     pub(super) fn check_stored(&mut self) -> Result<(), Failed> {
         self.check_name()?;
         self.release();
@@ -153,14 +151,14 @@ impl Incoming {
         }
         let stored = digest::over(&self.file, kind, len);
         if stored.map_err(|error| self.spoiled(error))? != came {
-            let text = "expected the bytes that came, the file holds others";
+            let text = "expected the received bytes, the file has others";
             return Err(self.spoiled(io::Error::other(text)));
         }
         self.check.state = State::Good;
         Ok(())
     }
 
-    /// It is not what came, and must neither be taken nor continued.
+    /// It is not what was received, and must be neither accepted nor resumed.
     fn spoiled(&mut self, error: io::Error) -> Failed {
         let failed = Failed::new(&self.part_path(), error);
         self.check.state = State::Bad;
@@ -169,14 +167,14 @@ impl Incoming {
     }
 }
 
-/// What is read next comes from the device, where the system can be told so.
+/// The next reads come from the device, where the system supports it.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 fn forget(file: &OwnedFd) {
     let _ = rustix::fs::fdatasync(file);
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }
 
-/// Here it may come from memory.
+/// Here they may come from memory.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 fn forget(file: &OwnedFd) {
     let _ = rustix::fs::fsync(file);

@@ -1,4 +1,4 @@
-//! What of a file is here already, and whether it may be continued.
+//! What exists of a file, and whether it may be resumed.
 
 use super::copying::copy;
 use super::{No, Placing, Receiving};
@@ -10,19 +10,19 @@ use std::io;
 use std::os::fd::OwnedFd;
 use wetstring_proto::file::{FileInfo, FileKind, Wish};
 
-/// A file that is continued.
+/// A file to resume.
 pub(super) struct Kept {
     pub(super) file: OwnedFd,
     pub(super) name: Vec<u8>,
     pub(super) len: u64,
-    /// It bears no mark of ours: a copy of it is continued.
+    /// It does not bear our mark: a copy of it is continued.
     pub(super) theirs: bool,
-    /// It has the name of the file that comes.
+    /// It has the name of the incoming file.
     pub(super) continued: Option<Opened>,
 }
 
 impl Receiving {
-    /// How the file will get its name, and what of it is here.
+    /// How the file will get its name, and what exists of it.
     pub(super) fn begun(
         &self,
         directory: &OwnedFd,
@@ -35,7 +35,7 @@ impl Receiving {
             Ok(Placing::Replace | Placing::Append) if self.options.keeps => Placing::Rename,
             Ok(Placing::Backup) if self.options.stays => Placing::Rename,
             Ok(placing) => placing,
-            // What is known to be the beginning of a file is in the whole one, and not lost with its name.
+            // Data known to be the beginning of a file is in the complete one, and not lost with its name.
             Err(refused) => {
                 let rejects = self.options.collision == Collision::Reject;
                 if !rejects || self.options.keeps || !info.compared || info.wish == Wish::Protect {
@@ -46,12 +46,12 @@ impl Receiving {
                 return Ok((Placing::Backup, Some(kept)));
             }
         };
-        // What is appended to another file does not begin with it.
+        // Data appended to another file does not begin with it.
         let may_begin = placing != Placing::Append;
         Ok((placing, self.resumable(directory, name, info, may_begin).map_err(failed)?))
     }
 
-    /// What can be continued, if the sender offers it and the options allow it.
+    /// What can be resumed, if the sender offers it and the options allow it.
     fn resumable(
         &self,
         directory: &OwnedFd,
@@ -60,7 +60,7 @@ impl Receiving {
         may_begin: bool,
     ) -> io::Result<Option<Kept>> {
         let resume = self.options.resume;
-        // Positions of a text file differ between the ends.
+        // Offsets in a text file differ between the ends.
         if !info.resume || info.kind == FileKind::Text || resume == Resume::Never {
             return Ok(None);
         }
@@ -72,10 +72,10 @@ impl Receiving {
         };
         let usable = |part: &OwnedFd, ours: bool| {
             if ours {
-                // Where nobody compares, a part of another file would make a mixture.
+                // Without comparison, a part of another file would produce a mixture.
                 checked || anything || part::is_of(part, Sender::of(info))
             } else {
-                // What is not ours may be anything, unless somebody vouches for it.
+                // A file that is not ours may be anything, unless it is compared.
                 info.compared || anything
             }
         };
@@ -95,7 +95,7 @@ impl Receiving {
     }
 }
 
-/// A part of ours with the contents of a file that is not.
+/// A part of ours with the contents of another file.
 pub(super) fn taken_over(
     directory: &OwnedFd,
     name: &[u8],

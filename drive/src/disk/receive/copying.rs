@@ -4,7 +4,7 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const BUFFER: usize = 64 * 1024;
 
 /// Copies all of `from` to `to`, from `start` on.
@@ -32,10 +32,10 @@ pub(super) fn copy(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<()> {
     }
 }
 
-/// As far as the system copies by itself, which may be nowhere.
+/// As far as the system copies by itself, possibly not at all.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn shared(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<u64> {
-    /// At a time, so that a signal is heeded.
+    /// Bytes per call, so that signals are handled.
     const MOST: usize = 64 << 20;
     let (mut read, mut write) = (0, start);
     loop {
@@ -43,7 +43,7 @@ fn shared(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<u64> {
             Ok(0) => return Ok(read),
             Ok(_) | Err(Errno::INTR) => {}
             Err(full @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(full.into()),
-            // Not on every file system, nor between any two: what is left is read and written.
+            // Not on every file system, nor between any two: the rest is read and written.
             Err(_) => return Ok(read),
         }
     }

@@ -1,4 +1,4 @@
-//! How a whole file gets its name, and what becomes of one that has it already.
+//! How a complete file gets its name, and what happens to an existing one.
 
 use super::{Incoming, Numbering, Placing, copy};
 use crate::disk::ReceiveOptions;
@@ -9,17 +9,17 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Where a whole file is.
+/// The location of a complete file.
 pub(super) struct Placed {
     /// Its name.
     pub(super) name: Vec<u8>,
-    /// The name of what stood there before.
+    /// The new name of the previous file.
     pub(super) aside: Option<Vec<u8>>,
 }
 
 impl Incoming {
-    /// Gives the whole file its name, and says which it was. `proved`: what was here before its data came is
-    /// known to be its beginning.
+    /// Gives the complete file its name, and returns it. `proved`: the data that existed before is known to be
+    /// its beginning.
     pub(super) fn place(&self, proved: bool, options: &ReceiveOptions) -> io::Result<Placed> {
         let keeps = options.keeps;
         let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
@@ -33,12 +33,12 @@ impl Incoming {
         if let Some(old) = self.continued.filter(|_| whole_before)
             && old.stands(directory, name)?
         {
-            // The same bytes stand there.
+            // The same bytes are there.
             place::remove(directory, part)?;
             return Ok(Placed { name: name.to_vec(), aside: None });
         }
         let placing = match self.placing {
-            // The beginning may be another file's: what is replaced must not be lost for it.
+            // The beginning may be another file's: the replaced file must not be lost.
             Placing::Replace if self.map.resumed > 0 && !proved && options.stays => Placing::Rename,
             Placing::Replace if self.map.resumed > 0 && !proved => Placing::Backup,
             placing => placing,
@@ -56,7 +56,7 @@ impl Incoming {
             Placing::Backup => {
                 let mut placed = self.instead()?;
                 self.check_at(&placed.name)?;
-                // What was continued is in the new file, and need not stand beside it.
+                // The resumed data is in the new file; the old one need not be kept.
                 if let (Some(old), Some(aside)) =
                     (self.continued.filter(|_| proved && !keeps), &placed.aside)
                     && delete_in(directory, aside, &old).is_ok()
@@ -69,13 +69,12 @@ impl Incoming {
                 return self.append(options).map(|name| Placed { name, aside: None });
             }
         };
-        // Somebody may have put another in the part's place at the last moment.
+        // Another process may have put a file in the part's place at the last moment.
         self.check_at(&name)?;
         Ok(Placed { name, aside: None })
     }
 
-    /// Puts aside what stands at the name, if that is a file or a link; anything else stays, and the file
-    /// gets another name.
+    /// Puts aside a file or link at the name; anything else stays, and the file gets another name.
     fn instead(&self) -> io::Result<Placed> {
         let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
         let mut aside = None;
@@ -91,14 +90,14 @@ impl Incoming {
             }
             match self.number_old() {
                 Ok(old) => aside = Some(old),
-                // It has gone since.
+                // It has disappeared.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Gives what stands at the name the next one in its style.
+    /// Renames the entry at the name to the next name in its style.
     fn number_old(&self) -> io::Result<Vec<u8>> {
         place::rename_free(&self.directory, &self.name, &self.name, false)
     }
@@ -111,8 +110,7 @@ impl Incoming {
         }
     }
 
-    /// Adds the whole file to the one that stands at the name. If that fails, the old one is as
-    /// it was.
+    /// Appends the complete file to the one at the name. If that fails, the old one is unchanged.
     fn append(&self, options: &ReceiveOptions) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDWR;
         let to = match place::open_in(&self.directory, &self.name, flags, Mode::empty()) {
@@ -141,8 +139,8 @@ impl Incoming {
         Ok(self.name.clone())
     }
 
-    /// The file has other names, perhaps where we may not write: it stays under those as it is, and a longer
-    /// copy takes this one.
+    /// The file has other names (hard links), perhaps where we may not write: it stays unchanged under those,
+    /// and a longer copy takes this one.
     fn append_to_copy(&self, old: &OwnedFd, before: &Stat) -> io::Result<()> {
         let (longer, part) = part::create(&self.directory, &self.name, false)?;
         let done = (|| {

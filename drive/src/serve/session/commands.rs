@@ -1,4 +1,4 @@
-//! The commands, one by one.
+//! The commands.
 
 // Short replies are results, so that each command is one expression.
 #![allow(clippy::unnecessary_wraps)]
@@ -11,7 +11,7 @@ use super::errors::said;
 use super::host::Output;
 use super::search::{self, Asked, Form, Heed, Search};
 use super::sheet::Sheet;
-use super::{Action, Done, Outgoing, Said, Session, Way};
+use super::{Action, Direction, Done, Outgoing, Said, Session};
 use crate::disk::names::clean;
 use crate::disk::{Collision, Incomplete};
 use crate::in_words;
@@ -24,14 +24,14 @@ use wetstring_proto::file::FileKind;
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
 
-/// Variables of a session, bytes of each, and of all their names and values together.
+/// Maximum variables of a session, bytes of each, and bytes of all names and values.
 const MOST_VARIABLES: usize = 64;
 const LONGEST_VALUE: usize = 1024;
 const MOST_ASSIGNED: usize = 8 * 1024;
-/// Bytes of files that are shown.
+/// Maximum bytes of files that are shown.
 const MOST_OUTPUT: u64 = 1 << 20;
 
-/// What a command is about, for the log.
+/// The subject of a command, for the log.
 pub(super) fn subject<'c>(command: &C<'c>) -> &'c [u8] {
     match command {
         C::Get(Get { names: text, .. })
@@ -117,7 +117,7 @@ impl Session {
             C::Assign { name, value } => self.assign(name, value),
             C::Finish | C::Bye | C::Exit => nothing(),
             C::Kermit(line) => self.kermit(line),
-            _ => Err("This is nothing that a server does".into()),
+            _ => Err("Not supported by this server".into()),
         }
     }
 
@@ -125,8 +125,8 @@ impl Session {
         search::place(&self.here, name)
     }
 
-    /// A place for something new: its name is cleaned as those of uploads are. What it is in has been
-    /// found already, so a backslash stays.
+    /// A place for a new file: its name is cleaned like those of uploads. Its directory has been resolved
+    /// already, so a backslash stays.
     fn fresh(&self, mut place: Place) -> Place {
         if self.tree.entry(&place).is_err()
             && let Some(last) = place.last_mut()
@@ -140,8 +140,7 @@ impl Session {
         search::existing(&*self.tree, &self.here, names)
     }
 
-    /// The place of a name that stands for something, as it is or without what quotes in it; of a
-    /// name that stands for nothing as it is.
+    /// The place of an existing name, literal or unquoted; of the literal name if none exists.
     fn place_of(&self, name: &[u8]) -> Result<Place, String> {
         let names = [name.to_vec(), unescaped(name)];
         self.place(self.existing(&names)?.unwrap_or(name))
@@ -151,7 +150,7 @@ impl Session {
         Search::new(self.tree.clone(), &self.here, asked, self.heed())
     }
 
-    /// The one or several files that the argument of a command means, blanks and all.
+    /// The one or several files that the argument of a command means, including blanks.
     fn argument(&self, spec: &[u8], directories: bool) -> Search {
         let (text, form, recursive) = (spec.to_vec(), Form::Argument, false);
         self.search(Asked { text, form, recursive, directories, dots: self.dot_files })
@@ -159,7 +158,7 @@ impl Session {
 
     fn receive(&mut self) -> Done {
         let mut options = self.options.clone();
-        // A client that may not do that to a file gives its own the other name.
+        // A client without that right gives its own file another name.
         let may = |effect| self.rules.may(effect).is_ok();
         options.keeps = !may(Effect::Replace) || !may(Effect::Append);
         options.stays = !may(Effect::Aside);
@@ -175,7 +174,7 @@ impl Session {
         if get.delete {
             self.allowed(Action::Delete)?;
         }
-        // A name may have blanks in it: what exists as one name is not a list.
+        // A name may contain blanks: an existing name is not a list.
         let inner = ungrouped(get.names);
         let whole = [get.names.to_vec(), inner.to_vec(), unescaped(inner)];
         let form = if self.existing(&whole)?.is_some() { Form::Name } else { Form::List };
@@ -199,7 +198,7 @@ impl Session {
     }
 
     fn login(&mut self, name: &[u8], password: &[u8]) -> Done {
-        let Some(users) = &self.rules.users else { return Err("No login is needed".into()) };
+        let Some(users) = &self.rules.users else { return Err("No login is required".into()) };
         match users.admit(self.address, name, password, self.stop.as_ref()) {
             Ok(()) => {
                 self.user = Some(name.escape_ascii().to_string());
@@ -222,7 +221,7 @@ impl Session {
 
     fn change_directory(&mut self, name: &[u8]) -> Done {
         let place = if name.is_empty() { Place::new() } else { self.place_of(name)? };
-        // To list it is to know that it is one, and that it may be read.
+        // Listing it checks that it is a directory and readable.
         let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
         if !entry.is_directory {
             return Err("Not a directory".into());
@@ -272,9 +271,9 @@ impl Session {
 
     fn move_or_copy(&mut self, from: &[u8], to: &[u8], moves: bool) -> Done {
         if from.is_empty() || to.is_empty() {
-            return Err("Two names are needed".into());
+            return Err("Expected two names".into());
         }
-        // Of these two C-Kermit 10 sends the braces or quotes that were typed around them.
+        // C-Kermit 10 sends both with the braces or quotes that were typed around them.
         let sources = [from.to_vec(), ungrouped(from).to_vec(), unescaped(ungrouped(from))];
         let from = self.existing(&sources)?.ok_or("No such file or directory")?;
         let to = ungrouped(to);
@@ -284,7 +283,7 @@ impl Session {
         if from.is_empty() || to.starts_with(&from) {
             return Err("Bad name".into());
         }
-        // Into a directory it keeps its name.
+        // In a directory it keeps its name.
         if self.tree.entry(&to).is_ok_and(|entry| entry.is_directory) {
             to.extend(from.last().cloned());
         }
@@ -297,7 +296,7 @@ impl Session {
             let (meter, mut room) = (self.meter.clone(), self.looks_at_room());
             self.tree.copy(&from, &to, &mut |bytes| {
                 heed.step()?;
-                meter.take(Way::Stored, bytes)?;
+                meter.take(Direction::Stored, bytes)?;
                 room(bytes)
             })
         };
@@ -317,7 +316,7 @@ impl Session {
     }
 
     fn help(&self) -> String {
-        let mut text = String::from("This server does:");
+        let mut text = String::from("This server supports:");
         for (name, action) in Action::NAMES {
             let may = match action {
                 Action::Host => self.rules.host.is_some(),
@@ -350,7 +349,7 @@ impl Session {
         )
     }
 
-    /// A setting; those of the protocol are looked after by the engine, which asks first.
+    /// A setting; the engine checks those of the protocol first.
     fn set(&mut self, code: u16, value: &[u8]) -> Done {
         let number = std::str::from_utf8(value).ok().and_then(|v| v.trim().parse::<u16>().ok());
         let bad = || "Bad value of a setting".to_owned();
@@ -366,7 +365,7 @@ impl Session {
                     Some(7) => Collision::Differing,
                     _ => return Err(bad()),
                 };
-                // A server that is only read takes nothing, whatever is set.
+                // A read-only server accepts nothing, whatever is set.
                 if let Some(effect) = Effect::of(collision).filter(|_| self.rules.write) {
                     self.rules.may(effect)?;
                 }
@@ -385,7 +384,7 @@ impl Session {
             code::DOT_FILES => self.dot_files = number == Some(1),
             code::PIPES | code::CD_MESSAGE if number == Some(0) => {}
             code::TRANSFER_MODE if matches!(number, Some(0 | 1)) => {}
-            // Records are not what files here are made of.
+            // Files here have no records.
             311..=315 => {}
             code::FILE_NAMES
             | code::ATTRIBUTES
@@ -433,8 +432,8 @@ impl Session {
                 })
             }
             (b'K', _) => Err("No such variable".into()),
-            // What the system knows is none of a client's business.
-            (b'S', _) => Err("The system's variables are not told".into()),
+            // The system's variables are not for clients.
+            (b'S', _) => Err("System variables are not available".into()),
             _ => match self.variables.get(name) {
                 Some(value) => text(value.clone()),
                 None => Err("No such variable".into()),
@@ -456,7 +455,7 @@ impl Session {
         nothing()
     }
 
-    /// Runs a command of the host and shows what it writes. Only where the rules allow it.
+    /// Runs a host command and shows its output. Only where the rules allow it.
     fn host(&mut self, line: &[u8]) -> Done {
         let directory = self.rules.host.as_deref().ok_or("Host commands are disabled")?;
         let mut shell = Command::new("/bin/sh");
@@ -464,7 +463,7 @@ impl Session {
         ran(line, shell, self.heed())
     }
 
-    /// In a process of its own: what it sets does not last. REMOTE SET does that.
+    /// In a process of its own: its settings do not last. REMOTE SET is for that.
     fn kermit(&mut self, line: &[u8]) -> Done {
         let (program, directory) =
             self.rules.kermit.as_ref().ok_or("Kermit commands are disabled")?;
@@ -478,10 +477,10 @@ fn screen(title: &str, text: String) -> Done {
     Ok(Said::Screen { title: title.into(), text: text.into_bytes() })
 }
 
-/// The answer to a command that is run: what it writes is sent while it writes.
+/// The answer to a command that is run: its output is sent while it is produced.
 fn ran(line: &[u8], command: Command, heed: Heed) -> Done {
     let output = Output::of(command, heed)
-        .map_err(|error| format!("The command did not run: {}", in_words(&error)))?;
+        .map_err(|error| format!("Cannot run the command: {}", in_words(&error)))?;
     Ok(Said::Sheet { title: line.to_vec(), sheet: Sheet::output(output) })
 }
 

@@ -1,9 +1,9 @@
-//! What a client is told of an error of the tree.
+//! Error messages of the tree for clients.
 
 use super::super::quota;
 use std::io;
 
-/// An error of the tree, for a client: without what it says of our disk.
+/// An error of the tree, for a client: without details of our disk.
 pub(super) fn said(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::Interrupted => "The server is ending".into(),

@@ -1,4 +1,4 @@
-//! Commands that are run for a client: what they write, as they write it, to a bound of length and of time.
+//! Commands run for a client: their output as it is produced, limited in length and time.
 
 use super::search::Heed;
 use std::io::{self, PipeReader, Read};
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Bytes that are shown of what a command writes, and how long it may be waited for.
+/// Maximum bytes shown of a command's output, and its timeout.
 const MOST_OUTPUT: usize = 1 << 20;
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long the end of the server may go unnoticed.
 const GLANCE: Duration = Duration::from_millis(50);
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const PIECE: usize = 4096;
 
-/// A command that runs. It is over when it has ended, and with it everything that may write for it; or with the
-/// session, with its time, or with more output than is shown. Then all of its group is ended.
+/// A running command. It ends when it and all that may write for it have ended; or with the session, its
+/// timeout, or more output than is shown. Then its whole process group is killed.
 pub(super) struct Output {
     child: Child,
-    /// Until nobody can write to it any more.
+    /// Until no process can write to it any more.
     pipe: Option<PipeReader>,
     heed: Heed,
-    /// How long it may still be waited for. Who takes its output slowly does not use that up.
+    /// Remaining time. A client that reads the output slowly does not use it up.
     left: Duration,
     told: usize,
     over: bool,
@@ -33,14 +33,14 @@ impl Output {
     pub(super) fn of(mut command: Command, heed: Heed) -> io::Result<Self> {
         let (from_child, to_us) = io::pipe()?;
         command.stdin(Stdio::null()).stdout(to_us.try_clone()?).stderr(to_us);
-        // Its own group, so that all of it can be ended.
+        // Its own process group, so that all of it can be killed.
         let child = command.process_group(0).spawn()?;
-        // With it go our own ends of the pipe.
+        // Closes our own ends of the pipe.
         drop(command);
         Ok(Self { child, pipe: Some(from_child), heed, left: LONGEST, told: 0, over: false })
     }
 
-    /// Adds what it has written since; false if that was all.
+    /// Appends new output; false if that was all.
     pub(super) fn more(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         while !self.over {
             self.heed.step()?;
@@ -58,11 +58,11 @@ impl Output {
         Ok(false)
     }
 
-    /// Listens for a moment; whether anything came.
+    /// Waits briefly; returns whether there was output.
     fn listen(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         let wait = self.left.min(GLANCE);
         let Some(pipe) = &mut self.pipe else {
-            // A child in the background that has closed its output holds nobody up for longer.
+            // A background child that has closed its output does not delay the end.
             if let Some(status) = self.child.try_wait()? {
                 self.over = true;
                 if self.told == 0 {
@@ -90,7 +90,7 @@ impl Output {
         Ok(len > 0)
     }
 
-    /// Ends it, and all that it has begun.
+    /// Kills it and its children.
     fn end(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
             let group = rustix::process::Pid::from_child(&self.child);

@@ -1,8 +1,8 @@
-//! The files that a command means, found while they are asked for.
+//! The files that a command means, searched while they are requested.
 //!
-//! A directory is gone through in passes. Each keeps the first names behind the last one of the pass
-//! before, as many as fit into a page, so that names come sorted out of a directory of any size in
-//! bounded memory, and a name that is deleted or added meanwhile moves no other.
+//! A directory is read in passes. Each keeps the first names after the last one of the previous pass, as many
+//! as fit into a page, so that names of a directory of any size come sorted in bounded memory, and a name that
+//! is deleted or added meanwhile does not affect the others.
 
 use super::super::tree::{Place, Tree, is_pattern, matches, patterns, readings, resolve};
 use super::super::tree::{unescaped, word};
@@ -14,23 +14,23 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::Arc;
 
-/// Files of one transfer, or lines of one listing.
+/// Maximum files of one transfer, or lines of one listing.
 const MOST_FILES: usize = 100_000;
-/// Files of one transfer that several words ask for: those have to be told apart.
+/// Maximum files of one transfer requested by several words: those need unique names.
 const MOST_OF_SEVERAL: usize = 5_000;
-/// Names that a command may go through before its answer begins.
+/// Maximum names that a command may look at before its answer begins.
 const MOST_LOOKED: u64 = 8_000_000;
-/// How deep a walk goes.
+/// Maximum depth of a walk.
 const DEEPEST: usize = 64;
-/// Bytes that the pages of a walk have together, however deep it is: the innermost has at least half of them.
+/// Bytes of all pages of a walk, however deep it is: the innermost has at least half of them.
 const PAGES: usize = 48 * 1024;
 
-/// What a long command looks at between its steps.
+/// What a long command checks between its steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heed {
-    /// Ends the session.
+    /// Aborts with the session.
     pub(super) stop: Option<Signals>,
-    /// How many names were looked at, and may be.
+    /// Names looked at, and the maximum.
     looked: u64,
     most: Option<u64>,
 }
@@ -40,14 +40,13 @@ impl Heed {
         Self { stop, ..Self::default() }
     }
 
-    /// An error if the command should not go on. A name that is matched with a long pattern is worth
-    /// several.
+    /// An error if the command should stop. Matching a name against a long pattern counts as several.
     fn look(&mut self, pattern: &[u8]) -> io::Result<()> {
         self.looked += pattern.len() as u64 / 32;
         self.step()
     }
 
-    /// An error if the command should not go on.
+    /// An error if the command should stop.
     pub(super) fn step(&mut self) -> io::Result<()> {
         if self.stop.as_ref().is_some_and(|stop| stop.count() > 0) {
             return Err(io::ErrorKind::Interrupted.into());
@@ -60,18 +59,18 @@ impl Heed {
     }
 }
 
-/// What the words of a command are.
+/// The meaning of a command's words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
-    /// One name or pattern, blanks and all.
+    /// One name or pattern, including blanks.
     Argument,
-    /// One name as GET has it.
+    /// One name as in GET.
     Name,
     /// Several of these.
     List,
 }
 
-/// What is looked for.
+/// What to search for.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) text: Vec<u8>,
@@ -79,7 +78,7 @@ pub(super) struct Asked {
     pub(super) recursive: bool,
     /// Directories are found, too.
     pub(super) directories: bool,
-    /// Names with a dot in front are found by any wildcard.
+    /// Names that begin with a dot are matched by any wildcard.
     pub(super) dots: bool,
 }
 
@@ -89,10 +88,10 @@ impl Asked {
     }
 }
 
-/// A file: where it is, and what it is called from the current directory.
+/// A file: its place, and its name relative to the current directory.
 pub(super) type Hit = (Place, Vec<u8>);
 
-/// Whether an error says that a name stands for nothing; object stores have names that cannot be.
+/// Whether an error means that a name does not exist; some names are invalid in object stores.
 fn absent(error: &io::Error) -> bool {
     use io::ErrorKind as K;
     matches!(error.kind(), K::NotFound | K::NotADirectory | K::InvalidInput | K::InvalidFilename)
@@ -102,7 +101,7 @@ pub(super) fn place(here: &[Vec<u8>], name: &[u8]) -> Result<Place, String> {
     resolve(here, name).map_err(|_| "Access denied".into())
 }
 
-/// The name among these that stands for something; a name is literal before it is a pattern.
+/// The existing name among these; a name is literal before it is a pattern.
 pub(super) fn existing<'n>(
     tree: &dyn Tree,
     here: &[Vec<u8>],
@@ -118,9 +117,9 @@ pub(super) fn existing<'n>(
     Ok(None)
 }
 
-/// A directory that is gone through.
+/// A directory being read.
 struct Level {
-    /// How much of the walk's front stands in front of its names.
+    /// Length of the walk's prefix before its names.
     front: usize,
     page: std::vec::IntoIter<(Vec<u8>, bool)>,
     /// The last name of the page.
@@ -130,13 +129,13 @@ struct Level {
 }
 
 impl Level {
-    /// What the rest of its page takes.
+    /// Size of the rest of its page.
     fn bytes(&self) -> usize {
         self.page.as_slice().iter().map(|(name, _)| name.len() + PER_NAME).sum()
     }
 
-    /// Gives the second half of its page back. It will be read again, behind the names that are left; where none
-    /// is, behind `here`, which came last.
+    /// Frees the second half of its page. It will be read again, after the remaining names; if there are none,
+    /// after `here`, which was last.
     fn cut(&mut self, here: &[u8]) {
         let mut names: Vec<_> = std::mem::take(&mut self.page).collect();
         names.truncate(names.len() / 2);
@@ -150,7 +149,7 @@ impl Level {
 /// A directory, or everything below it.
 struct Walk {
     at: Place,
-    /// What stands in front of the names of the innermost directory.
+    /// Prefix of the names in the innermost directory.
     front: Vec<u8>,
     levels: Vec<Level>,
     pattern: Vec<u8>,
@@ -174,10 +173,11 @@ impl Walk {
         walk
     }
 
-    /// Begins with the directory that `at` and `front` name. Those above it leave it at least half of the memory.
+    /// Begins with the directory named by `at` and `front`. Those above it leave it at least half of the
+    /// memory.
     fn enter(&mut self) {
         let mut all: usize = self.levels.iter().map(Level::bytes).sum();
-        // Where the names of each came from: the walk began so many parts below the root.
+        // The directory of each level: the walk began this many parts below the root.
         let begun = self.at.len() - self.levels.len();
         for (depth, level) in self.levels.iter_mut().enumerate() {
             while all > PAGES / 2 && !level.page.as_slice().is_empty() {
@@ -267,15 +267,15 @@ impl Walk {
     }
 }
 
-/// What a command finds, file by file.
+/// The files of a command, one by one.
 pub(super) struct Search {
     tree: Arc<dyn Tree>,
     here: Place,
     asked: Asked,
     heed: Heed,
-    /// Where the next word begins.
+    /// Start of the next word.
     at: usize,
-    /// Patterns that the word may still be, if none was of use.
+    /// Further patterns of the word, if none matched so far.
     patterns: std::vec::IntoIter<Vec<u8>>,
     hit: bool,
     one: Option<Hit>,
@@ -293,7 +293,7 @@ impl Search {
         Self::new(self.tree.clone(), &self.here, self.asked.clone(), heed)
     }
 
-    /// What the next word may be: names and patterns.
+    /// The readings of the next word: names and patterns.
     #[allow(clippy::type_complexity)]
     fn word(&mut self) -> Option<(Vec<Vec<u8>>, Vec<Vec<u8>>)> {
         let rest = self.asked.text.get(self.at..)?;
@@ -314,7 +314,7 @@ impl Search {
         Some(found)
     }
 
-    /// Goes on to the next thing that files may come from; whether there is one.
+    /// Advances to the next source of files; returns whether there is one.
     fn source(&mut self) -> Result<bool, String> {
         loop {
             if !self.hit
@@ -351,7 +351,7 @@ impl Search {
         }
     }
 
-    /// The next file; sorted within what one word of the command means.
+    /// The next file; sorted within one word of the command.
     pub(super) fn next(&mut self) -> Result<Option<Hit>, String> {
         loop {
             if let Some(hit) = self.one.take() {
@@ -371,8 +371,8 @@ impl Search {
         }
     }
 
-    /// Counts what all words bring together, up to what a command may bring, and keeps none of it.
-    /// `each` sees the names that files would be sent under.
+    /// Counts the files of all words, up to the maximum, and keeps none of them. `each` gets the names that
+    /// files would be sent under.
     fn count(&self, each: &mut dyn FnMut(&[u8])) -> Result<usize, String> {
         let several = self.asked.is_several();
         let most = if several { MOST_OF_SEVERAL } else { MOST_FILES };
@@ -380,14 +380,14 @@ impl Search {
         let mut one = |name: &[u8]| {
             files += 1;
             each(name);
-            // The reason is said below.
+            // The reason is reported below.
             if files > most { Err(io::Error::from(io::ErrorKind::QuotaExceeded)) } else { Ok(()) }
         };
         let mut search = self.again();
         search.heed.most = Some(MOST_LOOKED);
         let over = |error: &io::Error| match error.kind() {
             io::ErrorKind::QuotaExceeded if several => {
-                format!("More than {most} files by several names: ask for fewer at once")
+                format!("More than {most} files for several names: request fewer at once")
             }
             io::ErrorKind::QuotaExceeded => format!("More than {most} files"),
             io::ErrorKind::FileTooLarge => "Too many names to look through".into(),
@@ -418,12 +418,12 @@ impl Search {
         Ok(files)
     }
 
-    /// How many files there are, up to what a command may bring.
+    /// Number of files, up to the maximum.
     pub(super) fn len(&self) -> Result<usize, String> {
         self.count(&mut |_| {})
     }
 
-    /// The same, and what tells the names of a transfer apart.
+    /// The same, and the data that makes the names of a transfer unique.
     pub(super) fn names(&self) -> Result<(usize, Names), String> {
         let several = self.asked.is_several();
         let mut names = Names::default();
@@ -439,13 +439,13 @@ impl Search {
         Ok((files, names))
     }
 
-    /// Whether directories go with files in their names.
+    /// Whether names include directories.
     pub(super) fn is_recursive(&self) -> bool {
         self.asked.recursive
     }
 }
 
-/// What a file is called on its way: directories go with it only where they were asked for.
+/// The transmitted name: with directories only if requested.
 pub(super) fn sent_as((place, name): &Hit, recursive: bool) -> Vec<u8> {
     if !recursive {
         return place.last().cloned().unwrap_or_default();
@@ -454,19 +454,19 @@ pub(super) fn sent_as((place, name): &Hit, recursive: bool) -> Vec<u8> {
     if up { place.join(&b'/') } else { name.clone() }
 }
 
-/// Tells the names of a transfer apart by their hashes: no two files go under one name. Empty where
-/// one word asks for all, as a walk comes by no name twice.
+/// Makes the names of a transfer unique by their hashes: no two files have one name. Empty where one word
+/// requests all, since a walk finds no name twice.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     keys: RandomState,
-    /// What files have as names of their own, sorted, and whether one of them went.
+    /// Hashes of the files' own names, sorted, and whether one was used.
     known: Vec<u64>,
     sent: Vec<bool>,
     made: HashSet<u64>,
 }
 
 impl Names {
-    /// Another name for a file, if one went under its own.
+    /// Another name for a file, if its own was used.
     pub(super) fn another(&mut self, name: &[u8]) -> Option<Vec<u8>> {
         if self.known.is_empty() {
             return None;
@@ -474,7 +474,7 @@ impl Names {
         let key = self.keys.hash_one(name);
         let first = match self.known.binary_search(&key) {
             Ok(at) => !std::mem::replace(&mut self.sent[at], true),
-            // It has come since they were counted.
+            // It was created since they were counted.
             Err(_) => self.made.insert(key),
         };
         if first {
@@ -494,7 +494,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Files of all levels, and the directory of the next one between their names.
+    /// Files of all levels, with the next level's directory between their names.
     fn deep(root: &std::path::Path, levels: usize, files: usize) -> Vec<Vec<u8>> {
         let (mut here, mut front, mut before, mut behind) =
             (root.to_owned(), String::new(), Vec::new(), Vec::new());
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_takes_no_more_however_deep_it_is_and_misses_nothing() {
+    fn a_deep_walk_is_complete_in_bounded_memory() {
         let dir = tempfile::tempdir().unwrap();
         let wanted = deep(dir.path(), 20, 300);
         let tree = LocalTree::open(dir.path()).unwrap();

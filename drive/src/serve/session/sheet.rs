@@ -1,4 +1,4 @@
-//! Text for the screen that is made while it is sent.
+//! Text for the screen that is produced while it is sent.
 
 use super::super::listing;
 use super::super::tree::{Content, Tree};
@@ -8,16 +8,16 @@ use super::search::Search;
 use std::io;
 use std::sync::Arc;
 
-/// Bytes that are made at a time, at least.
+/// Minimum bytes produced at a time.
 const PIECE: usize = 8 * 1024;
 
-/// Makes the next piece of a text; false if there is none.
+/// Produces the next piece of a text; false if there is none.
 type Make = dyn FnMut(&mut Vec<u8>) -> io::Result<bool> + Send;
 
-/// Text that is read once, from its beginning to its end.
+/// Text that is read once, from start to end.
 pub(super) struct Sheet {
     piece: Vec<u8>,
-    /// Where the piece begins.
+    /// Start of the piece.
     from: u64,
     make: Box<Make>,
 }
@@ -27,7 +27,7 @@ impl Sheet {
         Self { piece: Vec::new(), from: 0, make: Box::new(make) }
     }
 
-    /// What a command writes.
+    /// The output of a command.
     pub(super) fn output(mut output: Output) -> Self {
         Self::new(move |out| output.more(out))
     }
@@ -42,7 +42,7 @@ impl Sheet {
                     out.extend(format!("{files} files, {bytes} bytes\n").into_bytes());
                     break;
                 };
-                // What has gone since it was listed is not there.
+                // Deleted since it was listed.
                 let Ok(entry) = tree.entry(&place) else { continue };
                 files += 1;
                 bytes += if entry.is_directory { 0 } else { entry.size };
@@ -52,7 +52,7 @@ impl Sheet {
         })
     }
 
-    /// What files have in them, one behind the other.
+    /// The contents of files, concatenated.
     pub(super) fn files(tree: Arc<dyn Tree>, mut search: Search) -> Self {
         let mut open: Option<(u64, u64, Box<dyn Content>)> = None;
         Self::new(move |out| {
@@ -65,7 +65,7 @@ impl Sheet {
                     open = Some((0, entry.size, content));
                     continue;
                 };
-                // What was counted is what is shown, though the file may grow.
+                // The counted length is shown, even if the file grows.
                 let room = usize::try_from(*size - *offset).unwrap_or(PIECE).min(PIECE);
                 out.resize(room, 0);
                 let len = if room == 0 { 0 } else { content.read(*offset, out)? };
@@ -79,14 +79,14 @@ impl Sheet {
         })
     }
 
-    /// How long the text of these files is; an error where one of them cannot be shown.
+    /// Length of the text of these files; an error if one of them cannot be shown.
     pub(super) fn len(tree: &dyn Tree, search: &mut Search, most: u64) -> Result<u64, String> {
         let mut bytes = 0u64;
         while let Some((place, _)) = search.next()? {
             let (entry, _) = tree.open(&place).map_err(|e| said(&e))?;
             bytes = bytes.saturating_add(entry.size);
             if bytes > most {
-                return Err("Too long to be shown, use GET".into());
+                return Err("Too long to show, use GET".into());
             }
         }
         Ok(bytes)

@@ -1,5 +1,4 @@
-//! LAPM, the error control of V.42: frames with numbers, acknowledgements, and what happens when
-//! one is lost.
+//! LAPM, the error control of V.42: numbered frames, acknowledgements, and recovery of lost ones.
 //!
 //! ```text
 //! | address | control            | information, at most N401 |   FCS-16 and flags: see hdlc
@@ -17,10 +16,10 @@
 //! | REJ | always | V.42 8.4.4 |
 //! | SREJ | a setting | V.42 8.4.5, optional, agreed by XID |
 //!
-//! The link is established when a run begins: detection phase, XID and SABME lie before it. A
-//! station that has asked N400 times without an answer gives up, and the link is down for good.
+//! The link is established when a run begins: detection phase, XID and SABME are over. A station that has asked
+//! N400 times without an answer gives up, and the link is down permanently.
 //!
-//! Not here: UI and BRK frames, TEST, the 32 bit check, and a link that is established anew.
+//! Not supported: UI and BRK frames, TEST, the 32 bit check, and re-establishing a link.
 
 mod frame;
 mod station;

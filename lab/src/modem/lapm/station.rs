@@ -1,7 +1,6 @@
-//! One end of a LAPM link, without bits and without a line: what to send next, and what a frame
-//! that arrived means.
+//! One end of a LAPM link, without bits and line: what to send next, and what a received frame means.
 //!
-//! Inside, frames are numbered from 0 without end; modulo 128 they are only on the line.
+//! Internally, frames are numbered from 0 without wrapping; modulo 128 only on the line.
 
 use super::frame::{Frame, Kind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,13 +16,13 @@ pub struct Params {
     pub t401: u64,
     /// T402 in ns: how long an acknowledgement may wait for an I frame to carry it.
     pub t402: u64,
-    /// N400: how often to ask.
+    /// N400: maximum retries.
     pub n400: u32,
     /// SREJ instead of REJ.
     pub selective: bool,
 }
 
-/// What a station did.
+/// Statistics of a station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// I frames sent for the first time.
@@ -36,9 +35,9 @@ pub struct Counters {
     pub rnr: u64,
     /// REJ and SREJ sent.
     pub reject: u64,
-    /// How often T401 ran out.
+    /// T401 expirations.
     pub timeouts: u64,
-    /// I frames received that had been received before.
+    /// Duplicate I frames received.
     pub duplicates: u64,
 }
 
@@ -46,28 +45,28 @@ pub struct Counters {
 #[derive(Clone, Debug)]
 pub struct Station {
     params: Params,
-    /// V(A): the oldest frame without acknowledgement; it and those after it are kept.
+    /// V(A): the oldest unacknowledged frame; it and later ones are kept.
     acknowledged: u64,
     kept: VecDeque<Vec<u8>>,
     /// V(S): what is sent next.
     next: u64,
-    /// What was never sent begins here.
+    /// First frame that was never sent.
     fresh: u64,
-    /// Asked for by SREJ.
+    /// Requested by SREJ.
     wanted: BTreeSet<u64>,
     peer_busy: bool,
-    /// T401 ran out: nothing but a question until it is answered.
+    /// T401 expired: only a poll until it is answered.
     recovering: bool,
     ask: bool,
     t401_at: Option<u64>,
     asked: u32,
     down: bool,
-    /// V(R): what is expected.
+    /// V(R): the next expected frame.
     expected: u64,
-    /// A REJ was sent, or is to be sent, for what is expected.
+    /// A REJ was sent, or is to be sent, for the expected frame.
     rejecting: bool,
     reject: bool,
-    /// Arrived in front of what is expected (SREJ only), and asked for again.
+    /// Received out of order (SREJ only), and requested.
     early: BTreeMap<u64, Vec<u8>>,
     missing: VecDeque<u64>,
     requested: u64,
@@ -75,7 +74,7 @@ pub struct Station {
     tell_busy: bool,
     answer: bool,
     acknowledge_at: Option<u64>,
-    /// What it did.
+    /// Statistics.
     pub counters: Counters,
 }
 
@@ -137,12 +136,12 @@ impl Station {
         self.t401_at
     }
 
-    /// When an acknowledgement goes by itself.
+    /// When a separate acknowledgement is due.
     pub fn acknowledge_at(&self) -> Option<u64> {
         self.acknowledge_at
     }
 
-    /// Says whether there is room for what arrives.
+    /// Sets whether there is room for received data.
     pub fn set_busy(&mut self, busy: bool) {
         if self.busy != busy {
             self.busy = busy;
@@ -150,7 +149,7 @@ impl Station {
         }
     }
 
-    /// Lets T401 run out if it is time. Gives whether it did.
+    /// Expires T401 if due. Returns whether it did.
     pub fn tick(&mut self, now: u64) -> bool {
         if self.down || self.t401_at.is_none_or(|at| at > now) {
             return false;
@@ -168,7 +167,7 @@ impl Station {
         true
     }
 
-    /// The next frame to send; `fill` gives the octets of one that was never sent, if there is one.
+    /// The next frame to send; `fill` returns the octets of a new one, if there is one.
     pub fn send(&mut self, now: u64, fill: impl FnOnce() -> Option<Vec<u8>>) -> Option<Frame> {
         if self.down {
             return None;
@@ -253,9 +252,8 @@ impl Station {
         }
     }
 
-    /// A good frame arrived. What is to be delivered is appended to `into`. A station that is busy
-    /// and has no room at all takes the acknowledgement and leaves the information to be sent
-    /// again.
+    /// A good frame was received. Its data is appended to `into`. A station that is busy and has no room at all
+    /// takes the acknowledgement and leaves the data to be retransmitted.
     pub fn receive(&mut self, now: u64, frame: Frame, has_room: bool, into: &mut VecDeque<u8>) {
         if self.down {
             return;
@@ -287,20 +285,20 @@ impl Station {
                     self.asked = 0;
                     self.t401_at = None;
                 }
-                // What is not acknowledged now was lost: all before it had time to arrive.
+                // Unacknowledged frames were lost: all earlier ones had time to arrive.
                 if answered || (kind == Kind::Rej && !self.recovering) {
                     self.next = self.acknowledged;
                     self.wanted.clear();
                 }
                 if self.peer_busy && self.t401_at.is_none() && !self.recovering {
-                    // Its RR may be lost: ask after a while.
+                    // Its RR may be lost: poll after a while.
                     self.t401_at = Some(now.saturating_add(self.params.t401));
                 }
             }
         }
     }
 
-    /// The number, without end, that N(R) means.
+    /// The unwrapped number of N(R).
     fn absolute(&self, nr: u8) -> u64 {
         self.acknowledged + u64::from(nr.wrapping_sub(self.acknowledged as u8) & 0x7f)
     }

@@ -5,16 +5,16 @@
 //!        <- [in order] <--turn-- micro, short or long packets <- [buffer] <-
 //! ```
 //!
-//! Who has the turn sends at least one packet, even without data, and at most `most`; it gives the turn away
-//! when it has nothing more. What it has when a packet begins decides how long that is: a micro packet if the
+//! The modem with the turn sends at least one packet, even without data, and at most `most`; it passes the turn
+//! when it has nothing more. The data available when a packet begins decides its length: a micro packet if the
 //! characters fit into one and `s120=0`, else a short one, else a long one. The first long packet after a turn
-//! without one costs `calibrate` more. Noise hits packets; the other side tells with its turn which, and they
-//! are sent again before anything new. So an answer that is two characters too long for a micro packet costs a
-//! short one, which is what SLIP on Telebit (1989) is about.
+//! without one costs `calibrate` more. Noise hits packets; the other side reports them with its turn, and they
+//! are retransmitted before anything new. So an answer that is two characters too long for a micro packet costs
+//! a short one, which is the subject of SLIP on Telebit (1989).
 //!
 //! The description as text, [`PepModel`], such as `pep:dte=19200,s120=12`:
 //!
-//! | word | meaning | unless given | source |
+//! | parameter | meaning | default | source |
 //! |---|---|---|---|
 //! | `dte=19200` | bit/s between host and modem; `19200/9600` at A and B | 19200 | SLIP on Telebit (1989) |
 //! | `s120=0` | 0: packets of all lengths; 12: no micro packets | 0 | SLIP on Telebit (1989): "seems to disable microshort PEP packets" |
@@ -22,14 +22,15 @@
 //! | `short=25` | characters of a short packet, which takes 22 ms | 25 | SLIP on Telebit (1989): "25 or so"; May 1988 |
 //! | `long=250` | characters of a long packet, which takes 136 ms | 250 | SLIP on Telebit (1989): "~250 bytes"; PEP paper: 128 and 8 ms |
 //! | `most=12` | packets of one turn | 12 | May 1988: 12 packets, about 1630 ms |
-//! | `micros=1` | with `s120=0`: no packet is short, what would be goes in micro packets, so many of a turn | there are short packets | SLIP on Telebit (1989), the second of two guesses |
+//! | `micros=1` | with `s120=0`: no packet is short; instead this many micro packets per turn | there are short packets | SLIP on Telebit (1989), the second of two guesses |
 //! | `spoof=uucp` | the modem answers its host's UUCP `g` itself (S111): `uucp` or `none` | none | Telebit's manuals, second hand; `spoof.rs` |
 //! | `calibrate=136ms` | before the first long packet after a turn without one | 136 ms | May 1988 |
 //! | `gap=11330us` | from one side's last packet to the other's first | 11.33 ms | derived: May 1988 has 15 exchanges of 22 ms packets a second |
 //! | `flow=rtscts`, `reaction=1ms`, `buffer=2048`, `rxbuf=4096` | as of [`super`] | | assumed |
 //! | `ber=1e-5`, `dir=fwd`, `seed=7` | noise, by bits of the packets (2000 of a long one) | none | |
 //!
-//! Not here: the choice of carriers and their fall-back, `burst=`, the modem's own Kermit, XMODEM and YMODEM.
+//! Not modelled: the choice of carriers and their fall-back, `burst=`, the modem's own Kermit, XMODEM and
+//! YMODEM.
 
 mod model;
 mod spoof;
@@ -169,7 +170,7 @@ struct Modem {
     stats: PepStats,
 }
 
-/// What is on the channel.
+/// The state of the channel.
 #[derive(Clone, Debug)]
 struct OnAir {
     packet: Option<Packet>,
@@ -181,7 +182,7 @@ struct OnAir {
 pub struct PepPair {
     model: PepModel,
     modems: [Modem; 2],
-    /// Who has the turn, and how many packets of it have begun.
+    /// The end with the turn, and how many packets of it have begun.
     holder: End,
     sent: u64,
     /// Of these, micro packets.
@@ -244,7 +245,7 @@ impl PepPair {
         &self.model
     }
 
-    /// What was carried of what was offered at `end`.
+    /// Statistics of what was offered at `end`.
     pub fn stats(&self, end: End) -> PepStats {
         self.modems[end.index()].stats
     }
@@ -283,7 +284,7 @@ impl PepPair {
             modem.host.plan().min(hands.unwrap_or(u64::MAX)).min(hears)
         });
         let host = hosts.min().unwrap_or(u64::MAX);
-        // What waits for a host that has said stop is told by the host's line.
+        // Data for a host that has stopped us is resumed by the host's line.
         self.wake = host.max(self.now).min(self.free_at);
         if self.wake <= self.now && self.free_at > self.now {
             self.wake = self.now + 1;
@@ -418,7 +419,7 @@ impl Modem {
         comes.unwrap_or(u64::MAX).min(spoof.deadline())
     }
 
-    /// Lets the modem's own `g` hear its host, while it has room for what it hears.
+    /// Feeds host data to the modem's own `g`, while there is room for its output.
     fn listen(&mut self, at: u64, most: usize) {
         let Some(spoof) = &mut self.spoof else { return };
         spoof.tick(at);

@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::element::End;
 use crate::modem::BadWord;
-use crate::modem::words::Word;
+use crate::modem::parse::Param;
 use crate::serial::flow::{FlowControl, FlowModel, nanos};
 use crate::serial::spec::{Spec, chance, time};
 use crate::serial::{Direction, Probability};
@@ -22,7 +22,7 @@ pub struct PepModel {
     pub room: [usize; 3],
     /// Packets of one turn.
     pub most: u64,
-    /// With micro packets: none are short, what would be goes in so many micro packets of one turn.
+    /// With micro packets: no packet is short; instead this many micro packets per turn.
     pub micros: Option<u64>,
     /// The modem answers its host's UUCP `g` itself (S111).
     pub spoofs_uucp: bool,
@@ -89,7 +89,7 @@ impl PepModel {
         u64::try_from(channel).unwrap_or(u64::MAX).min(self.dte_bps[0] * 100)
     }
 
-    /// The packet for so many characters.
+    /// The packet for this many characters.
     pub(super) fn kind(&self, len: usize) -> Kind {
         let no_short = self.micros.is_some() && len <= self.room[1];
         if self.has_micro && (len <= self.room[0] || no_short) {
@@ -118,7 +118,7 @@ impl PepModel {
         [line(self.buffer_bytes), line(self.rx_buffer_bytes)]
     }
 
-    fn set(&mut self, word: &Word<'_>) -> Result<(), BadWord> {
+    fn set(&mut self, word: &Param<'_>) -> Result<(), BadWord> {
         match word.key {
             "dte" => self.dte_bps = word.pair(DTE, 300, 38_400)?,
             "s120" => {
@@ -170,7 +170,7 @@ impl FromStr for PepModel {
 
     fn from_str(text: &str) -> Result<Self, BadWord> {
         let mut model = Self::default();
-        let words = Word::split(WHAT, text)?;
+        let words = Param::split(WHAT, text)?;
         for word in &words {
             model.set(word)?;
         }

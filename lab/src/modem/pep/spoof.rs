@@ -1,12 +1,12 @@
-//! The modem's own UUCP `g`: it answers its host's packets itself, and sends the other modem what was in them.
+//! The modem's own UUCP `g`: it answers its host's packets itself, and sends their contents to the other modem.
 //!
 //! ```text
 //! host A -> packets of g -> [modem A] -> records -> [modem B] -> packets of g -> host B
 //!        <- RR, RJ, INITs <-                                  <- RR, RJ, INITs <-
 //! ```
 //!
-//! Telebit's modems did so (register S111). Their format between the modems was not published; ours is a
-//! row of records:
+//! Telebit's modems did this (register S111). Their format between the modems was not published; ours is a
+//! sequence of records:
 //!
 //! | record | is |
 //! |---|---|
@@ -15,9 +15,9 @@
 //! | `D len bytes` | what was valid in a packet; none at the end of a file |
 //! | `C` | CLOSE |
 //!
-//! The modem says a window of 3 and packets of 64 bytes, and keeps to its host's. It takes nothing from its
-//! host while it holds as much for the channel as its buffer has, so acknowledgements wait. An acknowledged
-//! packet is the modems' business from then on; the host's `CY` alone is the other host's own word.
+//! The modem announces a window of 3 and packets of 64 bytes, and respects its host's. It accepts nothing from
+//! its host while its channel buffer is full, so acknowledgements wait. An acknowledged packet is the modems'
+//! responsibility from then on; only the host's `CY` comes from the other host itself.
 
 use std::collections::VecDeque;
 use wetstring_proto::uucp::frame::{self, Found, LONGEST, PacketReader};
@@ -29,13 +29,13 @@ const SIZE: usize = 64;
 const SIZE_CODE: u8 = 1;
 /// Most bytes of a record.
 const RECORD: usize = 255;
-/// Without an acknowledgement for so long, the host's packets are sent again.
+/// Timeout after which the host's packets are retransmitted.
 const AGAIN_NS: u64 = 10_000_000_000;
 
-/// How far the packets have come at this host.
+/// Protocol state at this host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
-    /// There are none: bytes go through as they are.
+    /// None: bytes pass unchanged.
     Words,
     /// INITs are exchanged, begun by the host or by us.
     Starting {

@@ -4,7 +4,7 @@ use super::dictionary::{Dictionary, Matching};
 use super::{ECM, EID, ESCAPE_STEP, ETM, FIRST_WIDTH, FLUSH, Mode, RESET, STEPUP, Size};
 use std::fmt;
 
-/// Octets that no encoder sends [V.42bis 5.8]. The link is then to be established anew.
+/// Octets that no encoder sends [V.42bis 5.8]. The link is then to be established again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DecodeError {
     /// A STEPUP when the codewords have N1 bits already.
@@ -24,7 +24,7 @@ pub enum DecodeError {
     },
     /// Not a command after the escape octet.
     Command {
-        /// What came.
+        /// The octet found.
         command: u8,
     },
 }
@@ -150,7 +150,7 @@ impl Decoder {
                 ETM => {
                     self.mode = Mode::Transparent;
                     self.drop_bits();
-                    // What comes next is added to the last string, and begins anew.
+                    // The next string is appended to the last one, and starts a new one.
                     self.matching = Matching::default();
                     self.matching.string = self.previous;
                     self.matching.sent = true;

@@ -130,7 +130,7 @@ impl Dictionary {
         let Entry { parent, character, .. } = self.entries[usize::from(leaf)];
         let mask = self.index.len() - 1;
         let mut hole = self.place(parent, character);
-        // What stands behind the hole moves up, unless it would come before its home.
+        // Entries after the hole move up, unless that would be before their home position.
         let mut place = hole;
         loop {
             place = (place + 1) & mask;
@@ -183,11 +183,11 @@ impl Dictionary {
 pub(super) struct Matching {
     /// Its entry.
     pub(super) string: Option<u16>,
-    /// The entry that the last step made. It may not be used at once: the other end learns of it
+    /// The entry that the last step made. It may not be used at once: the peer learns of it
     /// one step later.
     fresh: Option<u16>,
     /// The string was sent already (a flush, a change of mode): the next character is added to it,
-    /// and begins anew.
+    /// and begins again.
     pub(super) sent: bool,
 }
 

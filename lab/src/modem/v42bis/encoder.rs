@@ -3,7 +3,7 @@
 use super::dictionary::{Dictionary, Matching};
 use super::{CHARACTER_BITS, ECM, EID, ESCAPE_STEP, ETM, FIRST_WIDTH, FLUSH, RESET, STEPUP, Size};
 
-/// Characters after which the encoder asks itself whether to change the mode.
+/// Characters between two checks of the mode.
 const TEST_CHARACTERS: u32 = 256;
 /// Bits that they take in transparent mode.
 const PLAIN_BITS: u32 = TEST_CHARACTERS * CHARACTER_BITS;
@@ -73,12 +73,12 @@ impl Encoder {
         }
     }
 
-    /// The mode of what comes next.
+    /// The mode of the next characters.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether something was taken that the other end cannot know yet: [`Encoder::flush`] sends it.
+    /// Whether characters were taken that the peer cannot know yet: [`Encoder::flush`] sends them.
     pub fn holds_back(&self) -> bool {
         let string = self.matching.string.is_some() && !self.matching.sent;
         self.mode == Mode::Compressed && (string || self.bit_count > 0)
@@ -89,7 +89,7 @@ impl Encoder {
         size_of::<Self>() + self.dictionary.memory_bytes()
     }
 
-    /// Takes characters, and changes the mode when that is worth it. Appends octets to `wire`.
+    /// Takes characters, and changes the mode when that pays. Appends octets to `wire`.
     pub fn push(&mut self, mut characters: &[u8], wire: &mut Vec<u8>) {
         while !characters.is_empty() {
             let room = (TEST_CHARACTERS - self.tested) as usize;
@@ -110,7 +110,7 @@ impl Encoder {
         }
     }
 
-    /// Takes characters in the mode that is.
+    /// Takes characters in the current mode.
     pub fn data(&mut self, characters: &[u8], wire: &mut Vec<u8>) {
         for &character in characters {
             let done = self.matching.push(&mut self.dictionary, character);
@@ -153,7 +153,7 @@ impl Encoder {
         self.mode = Mode::Transparent;
     }
 
-    /// Sends what was held back, up to the octet.
+    /// Sends held-back data, up to the octet.
     pub fn flush(&mut self, wire: &mut Vec<u8>) {
         if self.mode == Mode::Transparent {
             return;
@@ -165,7 +165,7 @@ impl Encoder {
         }
     }
 
-    /// Begins anew, and tells the other end to do so.
+    /// Resets, and tells the peer to do so.
     pub fn reset(&mut self, wire: &mut Vec<u8>) {
         self.transparent(wire);
         wire.extend([self.escape, RESET]);

@@ -1,8 +1,8 @@
 //! V.42bis (BTLZ), the data compression of error-correcting modems.
 //!
-//! Both ends grow the same tree of strings. A string is an entry with a parent and one character;
-//! the sender matches what it has to send against the tree and sends the entry's number. What
-//! cannot be compressed goes as it is (transparent mode), and both trees learn from it all the same.
+//! Both ends build the same tree of strings. A string is an entry with a parent and one character; the sender
+//! matches its data against the tree and sends the entry's number. Incompressible data is sent unchanged
+//! (transparent mode), and both trees learn from it all the same.
 //!
 //! ```text
 //! transparent:  octets as they are;  ESC ECM  to compressed,  ESC EID  ESC itself,  ESC RESET
@@ -13,8 +13,8 @@
 //! The escape octet is 0 at first; each time its value occurs in the data, in either mode, 51 is
 //! added to it modulo 256, so that no data makes the escape expensive for long.
 //!
-//! The dictionary is full after N2 entries; then the next entry in turn that has no children is
-//! taken out and used again. Nothing here grows with the data: [`Encoder::memory_bytes`].
+//! The dictionary is full after N2 entries; then the next entry in turn that has no children is removed and
+//! reused. Memory does not grow with the data: [`Encoder::memory_bytes`].
 //!
 //! Source: CCITT Recommendation V.42bis (1990), clauses 5 to 9 for parameters and procedures. Its
 //! clause 7.8 leaves open when to change the mode; the choice made here is at [`Encoder`].
@@ -52,7 +52,7 @@ const STEPUP: u16 = 2;
 const ECM: u8 = 0;
 /// After the escape octet: it was data.
 const EID: u8 = 1;
-/// After the escape octet: both ends begin anew.
+/// After the escape octet: both ends begin again.
 const RESET: u8 = 2;
 
 /// What one end proposes for the compression [V.42bis 10, XID parameters P0 to P2].

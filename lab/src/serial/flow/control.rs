@@ -1,14 +1,14 @@
-//! How a receiver says stop.
+//! Kinds of flow control.
 
-/// How a receiver says stop.
+/// Kinds of flow control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FlowControl {
-    /// It cannot.
+    /// None.
     #[default]
     None,
-    /// By a wire of its own.
+    /// RTS/CTS.
     RtsCts,
-    /// By a character.
+    /// XON/XOFF.
     XonXoff,
 }
 

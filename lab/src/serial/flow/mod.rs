@@ -7,28 +7,27 @@
 //!    +---- stop after `reaction` <--- RTS down, or XOFF on the way back
 //! ```
 //!
-//! The receiver holds what nobody has taken yet. When it holds `high` characters it says stop, when
-//! only `low` are left it says go. With `rtscts` the signal is there at once; with `xonxoff` it is a
-//! character on the line's other direction, in front of all that waits there. The sender obeys
-//! after `reaction`; what began before that moment goes out. What finds the buffer full is lost and
-//! counted: a reaction that is too long for the room above `high` loses characters, as in real
-//! life, and so does `none`.
+//! The receiver buffers unread characters. When it holds `high` characters it stops the sender, when only `low`
+//! are left it restarts it. With `rtscts` the signal is immediate; with `xonxoff` it is a character on the
+//! line's other direction, ahead of everything queued there. The sender reacts after `reaction`; characters
+//! that began before are sent. What finds the buffer full is lost and counted: a reaction that is too slow for
+//! the room above `high` loses characters, as on real lines, and so does `none`.
 //!
 //! With `xonxoff` every 0x11 and 0x13 that arrives is taken for XON and XOFF, also one that was
 //! meant as data: it disappears and acts. (The eighth bit does not count on a line of 7 bits.)
 //!
-//! With `latency` the receiver's UART is emptied so long after the first character came into its
-//! empty FIFO; what comes meanwhile and finds `fifo` characters there is lost.
+//! With `latency` the receiver's UART is read this long after the first character entered its empty FIFO;
+//! characters that meanwhile find `fifo` characters there are lost.
 //!
 //! The description as text, [`FlowModel`]: the rate, then in any order
 //!
-//! | word | meaning | unless given |
+//! | parameter | meaning | default |
 //! |---|---|---|
-//! | `rtscts`, `xonxoff`, `none` | how the receiver says stop | `none` |
+//! | `rtscts`, `xonxoff`, `none` | flow control | `none` |
 //! | `reaction=1ms` | from the signal to its effect at the sender | 0 |
 //! | `rxbuf=256` | characters that the receiver's driver holds | 256 |
-//! | `high=192` | says stop at | 3/4 of `rxbuf` |
-//! | `low=64` | says go at | 1/4 of `rxbuf` |
+//! | `high=192` | stops the sender at | 3/4 of `rxbuf` |
+//! | `low=64` | restarts it at | 1/4 of `rxbuf` |
 //! | `fifo=16` | characters of the UART's FIFO | 16 |
 //! | `latency=1ms` | from the interrupt to its service | 0: at once |
 //! | `buffer=64` | characters that the sender takes ahead | 64 |
@@ -36,22 +35,22 @@
 //!
 //! Sources: the thresholds 3/4 and 1/4 and a buffer of 256 are those of the Linux 8250 and
 //! `n_tty` tradition, assumed here for hosts whose drivers are not known; a FIFO of 16 is the
-//! 16550A's (an 8250 has 1). A sender without automatic CTS goes on with what is in its own FIFO:
+//! 16550A's (an 8250 has 1). A sender without automatic CTS continues with what is in its own FIFO:
 //! 16 characters at `rate` are then a good `reaction`.
 //!
 //! Not here: noise and delay. Put a [`super::Serial`] behind it in a [`crate::chain::Chain`].
 
 mod control;
+mod direction;
 mod model;
-mod way;
 
 pub use control::FlowControl;
+pub(crate) use direction::{Direction, DirectionSpec};
 pub use model::FlowModel;
 pub(crate) use model::nanos;
-pub(crate) use way::{Way, WaySpec};
 
 use crate::element::{Element, End, Usage};
-use way::Word;
+use direction::FlowSignal;
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
 /// How often and how long a sender was told to wait.
@@ -63,20 +62,20 @@ pub struct Stop {
     pub ns: u64,
 }
 
-/// Two directions that stop each other. The first is the one from end A.
+/// Two directions that control each other. The first is the one from end A.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    pub(crate) ways: [Way; 2],
-    /// When something changes by itself next; 0 if that is not known.
+    pub(crate) ways: [Direction; 2],
+    /// When the next internal event is due; 0 if not known.
     due: u64,
 }
 
 impl Link {
-    pub(crate) fn new(from_a: WaySpec, from_b: WaySpec) -> Self {
-        Self { ways: [Way::new(from_a), Way::new(from_b)], due: 0 }
+    pub(crate) fn new(from_a: DirectionSpec, from_b: DirectionSpec) -> Self {
+        Self { ways: [Direction::new(from_a), Direction::new(from_b)], due: 0 }
     }
 
-    /// When something changes by itself, other than that characters arrive; `u64::MAX` is never.
+    /// When the next internal event other than an arrival is due; `u64::MAX` is never.
     pub(crate) fn next_event(&self) -> u64 {
         match self.due {
             0 => self.ways[0].next_event().min(self.ways[1].next_event()),
@@ -90,7 +89,7 @@ impl Link {
         self.due
     }
 
-    /// Takes characters at the sender of the direction `from`; says how many.
+    /// Accepts characters at the sender of the direction `from`; returns how many.
     pub(crate) fn offer(&mut self, now: u64, from: usize, bytes: &[u8]) -> usize {
         let len = self.ways[from].offer(now, bytes);
         if len > 0 {
@@ -99,7 +98,7 @@ impl Link {
         len
     }
 
-    /// Lets everything happen that is due by `now`.
+    /// Processes all events due by `now`.
     pub(crate) fn advance(&mut self, now: u64) {
         while self.due <= now {
             let times = [self.ways[0].next_event(), self.ways[1].next_event()];
@@ -119,13 +118,13 @@ impl Link {
     }
 
     /// Passes on what happened in the direction `from`.
-    fn tell(&mut self, at: u64, from: usize, word: Word) {
-        match word {
-            Word::Level { go } if self.ways[from].is_xon_xoff() => {
+    fn tell(&mut self, at: u64, from: usize, signal: FlowSignal) {
+        match signal {
+            FlowSignal::Level { go } if self.ways[from].is_xon_xoff() => {
                 self.ways[1 - from].insert(at, go);
             }
-            Word::Level { go } => self.ways[from].signal(at, go),
-            Word::Control { go } => self.ways[1 - from].signal(at, go),
+            FlowSignal::Level { go } => self.ways[from].signal(at, go),
+            FlowSignal::Control { go } => self.ways[1 - from].signal(at, go),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A line with flow control as text.
 
 use super::control::FlowControl;
-use super::way::{Way, WaySpec};
+use super::direction::{Direction, DirectionSpec};
 use crate::element::Usage;
 use crate::serial::model::{LineModel, Parity};
 use crate::serial::spec::{BadLine, Spec, bad, number, time};
@@ -20,9 +20,9 @@ pub struct FlowModel {
     pub bits: u32,
     /// The eighth bit does not get through.
     pub seven_bit: bool,
-    /// What stands in the eighth bit instead.
+    /// The eighth bit, if it is no data.
     pub parity: Parity,
-    /// How the receivers say stop.
+    /// Flow control of the receivers.
     pub flow: FlowControl,
     /// From the signal to its effect at the sender.
     pub reaction: Duration,
@@ -30,9 +30,9 @@ pub struct FlowModel {
     pub buffer_bytes: usize,
     /// Characters that a receiver's driver holds.
     pub rx_buffer_bytes: usize,
-    /// It says stop when it holds so many; 3/4 of the buffer unless given.
+    /// Stop threshold; default 3/4 of the buffer.
     pub high: Option<usize>,
-    /// It says go when it holds so many; 1/4 of the buffer unless given.
+    /// Restart threshold; default 1/4 of the buffer.
     pub low: Option<usize>,
     /// Characters of the receiving UART's FIFO.
     pub fifo: usize,
@@ -82,8 +82,8 @@ impl FlowModel {
     }
 
     /// One of its directions.
-    pub(crate) fn way(&self) -> WaySpec {
-        WaySpec {
+    pub(crate) fn way(&self) -> DirectionSpec {
+        DirectionSpec {
             rate_bps: self.rate_bps,
             dress: self.dress(),
             flow: self.flow,
@@ -98,7 +98,7 @@ impl FlowModel {
     }
 
     /// What a direction has carried.
-    pub(crate) fn usage(&self, way: &Way) -> Usage {
+    pub(crate) fn usage(&self, way: &Direction) -> Usage {
         let bits = u64::from(self.bits);
         Usage {
             bytes_in: way.taken,
@@ -153,7 +153,7 @@ impl FlowModel {
             || number(key, value, CHARACTERS, 1, 1 << 20).map(|characters| characters as usize);
         match key {
             "none" | "rtscts" | "xonxoff" | "7bit" if word.contains('=') => {
-                return Err(bad(key, "the word alone", word));
+                return Err(bad(key, "a flag without a value", word));
             }
             "7bit" => self.seven_bit = true,
             "reaction" => self.reaction = time(key, value)?,

@@ -1,4 +1,4 @@
-//! Trials as they stand in a table's file.
+//! The trials of a table's file.
 
 use crate::scenario::{BadScenario, Partial};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub(in crate::table) struct TrialFile {
     pub(super) scenario: Option<Partial>,
     /// What the source had set for all transfers.
     pub(super) era: Option<Partial>,
-    /// What is varied. Every combination is a transfer.
+    /// The varied settings. Every combination is a transfer.
     #[serde(default)]
     pub(super) axis: Vec<AxisFile>,
     /// Name of the product of all axes, if its correlation was published.
@@ -72,13 +72,13 @@ pub(super) struct SeriesFile {
     pub(super) name: String,
     pub(super) scenario: Option<Partial>,
     pub(super) era: Option<Partial>,
-    /// So many times the same, and not over the axes.
+    /// This many times the same, and not over the axes.
     pub(super) repeat: Option<u64>,
     pub(super) max: Option<f64>,
-    /// So many came to the published `max`.
+    /// This many came to the published `max`.
     pub(super) max_count: Option<u64>,
     pub(super) min: Option<f64>,
-    /// So many came to the published `min`, or were slower.
+    /// This many came to the published `min`, or were slower.
     pub(super) min_count: Option<u64>,
     pub(super) mean: Option<f64>,
     pub(super) median: Option<f64>,
@@ -138,7 +138,7 @@ impl BestFile {
     }
 }
 
-/// So many of them have a value from `from` to `to`.
+/// This many of them have a value from `from` to `to`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BucketFile {

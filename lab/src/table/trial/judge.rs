@@ -1,4 +1,4 @@
-//! What was published of a trial, and ours.
+//! The published values of a trial, and ours.
 
 use super::file::{BestFile, BetweenFile, SeriesFile};
 use super::statistics::{correlation, mean_and_deviation, median};

@@ -18,7 +18,7 @@
 //! name = "streaming"
 //! era.both = { streaming = "on" }
 //! max = 699050
-//! max-count = 11                              # so many had it
+//! max-count = 11                              # this many had it
 //! mean = 441275
 //! r = { window = -0.05, wxp = 0.18 }          # correlations of the rate
 //! reasons = { max = "why ours differs" }
@@ -26,7 +26,7 @@
 //! [[trial.series]]
 //! name = "ftp"
 //! scenario.protocol = "ftp"
-//! repeat = 20                                 # the same so many times, not over the axes
+//! repeat = 20                                 # the same this many times, not over the axes
 //! mean = 74200
 //!
 //! [trial.between]                             # the first series against the second
@@ -186,7 +186,7 @@ impl Trial {
         all.min().unwrap_or(self.defaults.start)..self.defaults.end
     }
 
-    /// Its runs stand so much further to the front.
+    /// Its runs move this far to the front.
     pub(super) fn move_back(&mut self, by: usize) {
         for (_, job) in self.series.iter_mut().flatten() {
             *job -= by;

@@ -1,18 +1,18 @@
-//! Descriptions as words with commas between them: what modems and terminal lines have in common.
+//! Descriptions as comma-separated parameters: shared by modems and terminal lines.
 
 use crate::serial::BadLine;
 use std::fmt;
 
-/// A word of a description that cannot be used.
+/// An invalid parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadWord {
-    /// What is described, such as `modem`.
+    /// The described element, such as `modem`.
     pub what: &'static str,
     /// The key, such as `delay`.
     pub key: String,
-    /// What it takes.
+    /// What it accepts.
     pub expected: &'static str,
-    /// What came instead.
+    /// The given text.
     pub got: String,
 }
 
@@ -32,18 +32,18 @@ impl BadWord {
     }
 }
 
-/// A word: its key, its value (empty without `=`), and all of it.
+/// A parameter: its key, its value (empty without `=`), and the whole text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Word<'a> {
+pub(crate) struct Param<'a> {
     pub(crate) what: &'static str,
     pub(crate) key: &'a str,
     pub(crate) value: &'a str,
     pub(crate) all: &'a str,
 }
 
-impl<'a> Word<'a> {
-    /// The words of a description, which may begin with `what:`. Empty words are left out, so that
-    /// `what:` alone describes the usual.
+impl<'a> Param<'a> {
+    /// The parameters of a description, which may begin with `what:`. Empty ones are skipped, so that `what:`
+    /// alone describes the defaults.
     pub(crate) fn split(what: &'static str, text: &'a str) -> Result<Vec<Self>, BadWord> {
         let text = text.trim();
         let text = text.strip_prefix(what).and_then(|rest| rest.strip_prefix(':')).unwrap_or(text);
@@ -59,17 +59,17 @@ impl<'a> Word<'a> {
         Ok(words)
     }
 
-    /// This word cannot be used.
+    /// This parameter is invalid.
     pub(crate) fn bad(&self, expected: &'static str) -> BadWord {
         BadWord::new(self.what, self.key, expected, self.all)
     }
 
-    /// A word that stands alone.
+    /// A flag.
     pub(crate) fn flag(&self) -> Result<bool, BadWord> {
-        if self.all.contains('=') { Err(self.bad("the word alone")) } else { Ok(true) }
+        if self.all.contains('=') { Err(self.bad("a flag without a value")) } else { Ok(true) }
     }
 
-    /// A value that the serial line's notation has too.
+    /// A value in the serial line's notation.
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&str, &str) -> Result<T, BadLine>,
@@ -88,7 +88,7 @@ impl<'a> Word<'a> {
         self.read(|key, value| crate::serial::spec::number(key, value, expected, low, high))
     }
 
-    /// Two whole numbers with a slash between them, or one for both.
+    /// Two integers separated by a slash, or one for both.
     pub(crate) fn pair(
         &self,
         expected: &'static str,

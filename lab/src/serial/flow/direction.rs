@@ -1,4 +1,4 @@
-//! One direction of a line with flow control: what waits, what is on the wire, what is held.
+//! One direction of a line with flow control: queued, on the wire, and held characters.
 
 use super::{FlowControl, Stop};
 use crate::serial::model::LineModel;
@@ -10,9 +10,9 @@ pub(crate) const XON: u8 = 0x11;
 /// XOFF, DC3.
 pub(crate) const XOFF: u8 = 0x13;
 
-/// What a direction is made of. Times in ns, lengths in characters.
+/// Parameters of a direction. Times in ns, lengths in characters.
 #[derive(Clone, Debug)]
-pub(crate) struct WaySpec {
+pub(crate) struct DirectionSpec {
     pub(crate) rate_bps: u64,
     /// Width, parity and bits of a character; the rest of it does not count.
     pub(crate) dress: LineModel,
@@ -21,9 +21,9 @@ pub(crate) struct WaySpec {
     pub(crate) reaction: u64,
     /// What the sender takes ahead.
     pub(crate) tx_buffer: usize,
-    /// What the receiver holds until somebody takes it.
+    /// Size of the receiver's buffer.
     pub(crate) rx_buffer: usize,
-    /// The receiver says stop when it holds so much, and go when it holds so little again.
+    /// The receiver stops the sender at this level, and restarts it at that one.
     pub(crate) high: usize,
     pub(crate) low: usize,
     /// The receiver's UART, if its interrupt is not served at once.
@@ -31,11 +31,11 @@ pub(crate) struct WaySpec {
     pub(crate) latency: u64,
 }
 
-/// One direction. Characters stand in `bytes` in this order: held by the receiver, in its FIFO,
-/// on the wire, waiting at the sender.
+/// One direction. Characters are in `bytes` in this order: held by the receiver, in its FIFO, on the wire,
+/// queued at the sender.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
-    spec: WaySpec,
+pub(crate) struct Direction {
+    spec: DirectionSpec,
     wire: Timeline,
     bytes: VecDeque<u8>,
     held: usize,
@@ -52,8 +52,8 @@ pub(crate) struct Way {
     choked: bool,
     /// Signals on their way to this direction's sender: when, and whether it may send.
     signals: VecDeque<(u64, bool)>,
-    /// Indices, counted since the way was made, of characters that are XON or XOFF; and the index
-    /// of the first in `bytes`.
+    /// Indices, counted since creation, of characters that are XON or XOFF; and the index of the first in
+    /// `bytes`.
     controls: VecDeque<u64>,
     first: u64,
     /// The last offer was cut short.
@@ -65,23 +65,23 @@ pub(crate) struct Way {
     pub(crate) lost: u64,
     pub(crate) stops: u64,
     pub(crate) stopped_ns: u64,
-    /// What the trace has still to be told: when the sender stopped or went on.
+    /// Not yet traced: when the sender stopped or continued.
     pub(super) obeyed: Vec<(u64, bool)>,
-    /// Somebody listens to the trace.
+    /// The trace is enabled.
     pub(super) listened: bool,
 }
 
-/// What the receiver tells the sender, or a character on the line does.
+/// A signal of the receiver to the sender, or of a character on the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Word {
+pub(super) enum FlowSignal {
     /// The receiver holds too much, or enough room again.
     Level { go: bool },
     /// An XON or XOFF arrived.
     Control { go: bool },
 }
 
-impl Way {
-    pub(crate) fn new(spec: WaySpec) -> Self {
+impl Direction {
+    pub(crate) fn new(spec: DirectionSpec) -> Self {
         Self {
             wire: Timeline::new(CharTime::new(spec.rate_bps, spec.dress.bits)),
             spec,
@@ -134,7 +134,7 @@ impl Way {
         self.spec.tx_buffer.saturating_sub(self.ahead())
     }
 
-    /// Takes characters at the sender; says how many.
+    /// Accepts characters at the sender; returns how many.
     pub(crate) fn offer(&mut self, now: u64, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.space());
         self.short = len < bytes.len();
@@ -159,7 +159,7 @@ impl Way {
         len
     }
 
-    /// Whether the receiver says stop by a character.
+    /// Whether the receiver uses XON/XOFF.
     pub(super) fn is_xon_xoff(&self) -> bool {
         self.spec.flow == FlowControl::XonXoff
     }
@@ -175,7 +175,7 @@ impl Way {
         }
     }
 
-    /// Puts what waits onto the wire.
+    /// Puts queued characters onto the wire.
     fn commit(&mut self, now: u64) {
         if self.allowed && self.waiting > 0 {
             self.wire.push(now, self.waiting as u64);
@@ -206,14 +206,14 @@ impl Way {
         self.commit(now);
     }
 
-    /// A signal for the sender is on its way.
+    /// A signal for the sender is in transit.
     pub(super) fn signal(&mut self, now: u64, go: bool) {
         self.signals.push_back((now.saturating_add(self.spec.reaction), go));
     }
 
     /// Takes what the receiver holds; says how many characters, and whether it lets the sender go
     /// on.
-    pub(super) fn take(&mut self, into: &mut [u8]) -> (usize, Option<Word>) {
+    pub(super) fn take(&mut self, into: &mut [u8]) -> (usize, Option<FlowSignal>) {
         let len = into.len().min(self.held);
         if len == 0 {
             return (0, None);
@@ -224,7 +224,7 @@ impl Way {
         self.given += len as u64;
         if self.choked && self.held <= self.spec.low {
             self.choked = false;
-            return (len, Some(Word::Level { go: true }));
+            return (len, Some(FlowSignal::Level { go: true }));
         }
         (len, None)
     }
@@ -256,7 +256,7 @@ impl Way {
         }
     }
 
-    /// When something changes here by itself, other than that characters arrive.
+    /// When the next internal event other than an arrival is due.
     pub(crate) fn next_event(&self) -> u64 {
         let signal = self.signals.front().map(|(at, _)| *at);
         let events = [signal, self.chokes_at(), self.control_at(), self.served_at()];
@@ -298,8 +298,8 @@ impl Way {
         }
     }
 
-    /// Does what is due at `at`, the time of [`Way::next_event`].
-    pub(super) fn handle(&mut self, at: u64) -> [Option<Word>; 2] {
+    /// Does what is due at `at`, the time of [`Direction::next_event`].
+    pub(super) fn handle(&mut self, at: u64) -> [Option<FlowSignal>; 2] {
         if let Some((_, go)) = self.signals.front().copied().filter(|(due, _)| *due <= at) {
             self.signals.pop_front();
             self.obey(at, go);
@@ -319,11 +319,11 @@ impl Way {
     }
 
     /// Says stop if the receiver holds too much.
-    fn choke(&mut self) -> Option<Word> {
+    fn choke(&mut self) -> Option<FlowSignal> {
         let too_much = self.held >= self.spec.high && self.spec.flow != FlowControl::None;
         (too_much && !self.choked).then(|| {
             self.choked = true;
-            Word::Level { go: false }
+            FlowSignal::Level { go: false }
         })
     }
 
@@ -346,15 +346,15 @@ impl Way {
     }
 
     /// Takes the XON or XOFF at this place out of the line.
-    fn control_arrived(&mut self, place: usize) -> Option<Word> {
+    fn control_arrived(&mut self, place: usize) -> Option<FlowSignal> {
         let byte = self.bytes.remove(place)?;
         self.controls.pop_front();
         self.controls.iter_mut().for_each(|control| *control -= 1);
-        self.control(byte).map(|go| Word::Control { go })
+        self.control(byte).map(|go| FlowSignal::Control { go })
     }
 
     /// The interrupt is served: the FIFO is emptied into the driver's buffer.
-    fn serve(&mut self, at: u64) -> Option<Word> {
+    fn serve(&mut self, at: u64) -> Option<FlowSignal> {
         self.sync(at);
         let mut word = None;
         let mut moved = std::mem::take(&mut self.fifo);
@@ -388,7 +388,7 @@ impl Way {
         self.lose(self.held + self.fifo, count.saturating_sub(room));
     }
 
-    /// The driver's buffer takes so many more, which stand behind those that it holds.
+    /// The driver's buffer takes this many more characters, after those that it holds.
     fn hold(&mut self, since: u64, count: usize) {
         if self.held == 0 {
             self.held_since = since;
@@ -398,7 +398,7 @@ impl Way {
         self.lose(self.held, count.saturating_sub(room));
     }
 
-    /// Characters that nobody had room for.
+    /// Characters lost because the buffer was full.
     fn lose(&mut self, place: usize, count: usize) {
         if count == 0 {
             return;

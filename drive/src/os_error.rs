@@ -1,10 +1,10 @@
-//! The system's errors in words for a person.
+//! System errors as text for users.
 
 use std::fmt::Display;
 
-/// What an error says, without the number that the standard library adds to the system's words:
-/// `No such file or directory`, not `No such file or directory (os error 2)`. Everything that tells
-/// of an [`std::io::Error`] goes through here, also where it is part of another error.
+/// The text of an error, without the number that the standard library appends to the system's message: `No such
+/// file or directory`, not `No such file or directory (os error 2)`. Every report of an [`std::io::Error`] goes
+/// through here, also where it is part of another error.
 pub fn in_words(error: &impl Display) -> String {
     const NUMBER: &str = " (os error ";
     let text = error.to_string();
@@ -28,7 +28,7 @@ mod tests {
     use std::io;
 
     #[test]
-    fn the_systems_number_is_left_out() {
+    fn os_error_numbers_are_omitted() {
         let missing = io::Error::from_raw_os_error(2);
         assert!(missing.to_string().contains("os error"), "{missing}");
         assert_eq!(in_words(&missing), "No such file or directory");

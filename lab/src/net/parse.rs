@@ -1,7 +1,7 @@
-//! Networks and hosts as text: words, numbers with units, and the errors of both.
+//! Text descriptions of networks and hosts: parameters, numbers with units, and their errors.
 //!
-//! A description is a row of words with commas between them, `key=value` or a flag alone; the first
-//! may be a value without its key. Numbers:
+//! A description is a list of comma-separated parameters, `key=value` or a flag; the first may be a value
+//! without its key. Numbers:
 //!
 //! | kind | examples | |
 //! |---|---|---|
@@ -15,16 +15,16 @@ use crate::serial::Probability;
 use std::fmt;
 use wetstring_proto::Duration;
 
-/// A word of a network's or a host's description that cannot be used.
+/// An invalid parameter of a network's or a host's description.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadNet {
     /// The element, such as `ethernet`.
     pub element: &'static str,
     /// The key, such as `load`.
     pub key: String,
-    /// What it takes.
+    /// What it accepts.
     pub expected: &'static str,
-    /// What came instead.
+    /// The given text.
     pub got: String,
 }
 
@@ -50,24 +50,24 @@ const CHANCE: &str = "a chance such as 0.1% or 1e-3";
 const COST: &str = "a cost per packet, or per packet and per byte, such as 300us+50ns";
 const LONGEST_PS: u128 = 1_000_000_000_000_000_000_000;
 
-/// One word of a description.
+/// One parameter of a description.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Word<'a> {
+pub(crate) struct Param<'a> {
     element: &'static str,
-    /// The key; that of the first word if it was given alone.
+    /// The key; for the first parameter the implied one if it was omitted.
     pub(crate) key: &'a str,
     value: Option<&'a str>,
-    /// All of it, as it stands.
+    /// The whole text.
     whole: &'a str,
 }
 
-/// Takes a description apart. `first` is the key of a first word that has none.
+/// Splits a description. `first` is the key of a first parameter without one.
 pub(crate) fn words<'a>(
     element: &'static str,
     text: &'a str,
     first: Option<&'static str>,
-) -> Result<Vec<Word<'a>>, BadNet> {
-    let mut words: Vec<Word<'a>> = Vec::new();
+) -> Result<Vec<Param<'a>>, BadNet> {
+    let mut words: Vec<Param<'a>> = Vec::new();
     if text.trim().is_empty() {
         return Ok(words);
     }
@@ -80,12 +80,12 @@ pub(crate) fn words<'a>(
         if words.iter().any(|earlier| earlier.key == key) {
             return Err(BadNet::new(element, key, "it once", word));
         }
-        words.push(Word { element, key, value, whole: word });
+        words.push(Param { element, key, value, whole: word });
     }
     Ok(words)
 }
 
-impl<'a> Word<'a> {
+impl<'a> Param<'a> {
     /// The value; empty for a flag.
     pub(crate) fn value(&self) -> &'a str {
         self.value.unwrap_or("")
@@ -95,7 +95,7 @@ impl<'a> Word<'a> {
         BadNet::new(self.element, self.key, expected, self.value.unwrap_or(self.whole))
     }
 
-    /// A key that does not exist; `keys` names those that do.
+    /// An unknown key; `keys` lists the valid ones.
     pub(crate) fn unknown(&self, keys: &'static str) -> BadNet {
         BadNet::new(self.element, self.key, keys, self.whole)
     }
@@ -103,7 +103,9 @@ impl<'a> Word<'a> {
     pub(crate) fn flag(&self) -> Result<bool, BadNet> {
         match self.value {
             None => Ok(true),
-            Some(_) => Err(BadNet::new(self.element, self.key, "the word alone", self.whole)),
+            Some(_) => {
+                Err(BadNet::new(self.element, self.key, "a flag without a value", self.whole))
+            }
         }
     }
 
@@ -161,7 +163,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// What a packet costs: so much each, and so much for each of its bytes.
+/// Cost of a packet: fixed, and per byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
     /// Nanoseconds per packet (or call).
@@ -174,7 +176,7 @@ impl Cost {
     /// Nothing.
     pub const NONE: Self = Self { packet_ns: 0, byte_ps: 0 };
 
-    /// What a packet of so many bytes costs, in picoseconds.
+    /// Cost of a packet of this many bytes, in picoseconds.
     pub const fn of_ps(self, bytes: usize) -> u128 {
         self.packet_ns as u128 * 1000 + self.byte_ps as u128 * bytes as u128
     }
@@ -273,7 +275,7 @@ pub(crate) fn chance(text: &str) -> Option<Probability> {
     Probability::new(digits, decimals.checked_add(exponent)?)
 }
 
-/// Shows a value in the notation that is read.
+/// Formats a value in the notation that is parsed.
 pub(crate) struct Shown<T>(pub(crate) T);
 
 impl fmt::Display for Shown<Duration> {
