@@ -53,7 +53,7 @@ mod ncp;
 mod netblt;
 mod netblt_ends;
 mod netblt_hostile;
-mod netblt_partner;
+mod netblt_python_peer;
 mod netblt_stranger;
 #[cfg(feature = "objects")]
 mod objects;
@@ -74,5 +74,5 @@ mod settings_page;
 mod text_and_parts;
 mod touched;
 mod transfer;
-mod uucp_partner;
+mod uucp_python_peer;
 mod zmodem_strangers;

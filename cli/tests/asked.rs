@@ -1,4 +1,4 @@
-//! What a person is asked before a transfer: by the command of an `exec-pty:` line, such as `ssh`, by a
+//! What a user is asked before a transfer: by the command of an `exec-pty:` line, such as `ssh`, by a
 //! server that wants a password, and what is said where no line is set.
 
 use crate::common;

@@ -93,7 +93,7 @@ fn one_who_dials_first_waits_for_the_other() {
     let (file, line) = (desk.path("data.bin"), format!("udp://127.0.0.1:{port}"));
     let sender = Running::start(alone(&["send", &file, &line, "--code"]));
     let phrase = sender.says("code phrase: ");
-    sender.says("waiting until the other end is there");
+    sender.says("waiting until the peer is there");
     let place = format!("udp-listen://127.0.0.1:{port}");
     run(alone(&["receive", &place, "-o", &desk.path("in"), "--yes", "--code", &phrase])).expect(0);
     sender.end().expect(0);

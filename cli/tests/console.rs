@@ -2,9 +2,9 @@
 //!
 //! A block is fenced as `console`. `$ ` is a prompt on this host, `there$ ` one on another: each host has a
 //! directory of its own. A command that ends with ` &` runs beside those that follow; what waits for a peer has to end well
-//! when the block does, what serves for ever is interrupted. `=> ` is the prompt of a board, whose part a peer plays. Any other line is
+//! when the block does, what serves indefinitely is interrupted. `=> ` is the prompt of a board, whose part a peer plays. Any other line is
 //! output that must be among what was said. What is behind `   # ` is for the reader. Files, hosts, ports and devices stand in
-//! the tables below. What needs a person or other hardware is marked `console,norun REASON`.
+//! the tables below. What needs a user or other hardware is marked `console,norun REASON`.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};

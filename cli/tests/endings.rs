@@ -1,4 +1,4 @@
-//! How transfers end that do not end well: a person who interrupts, a source that stays silent, a
+//! How transfers end that do not end well: a user who interrupts, a source that stays silent, a
 //! file that changes on its way.
 
 use crate::common;
@@ -30,7 +30,7 @@ fn interrupted(args: &[&str]) -> Duration {
 }
 
 #[test]
-fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_partner_is_silent() {
+fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_peer_is_silent() {
     let desk = Desk::new(100_000);
     let data = desk.path("data.bin");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -46,7 +46,7 @@ fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_partner_is_silent() {
         &tcp,
         &serial,
     ] {
-        // A partner that says nothing, and one that does not even hear.
+        // A peer that says nothing, and one that does not even hear.
         for args in [
             vec!["send", &data, line],
             vec!["receive", line, "-o", desk.dir.path().to_str().expect("UTF-8")],
@@ -57,7 +57,7 @@ fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_partner_is_silent() {
     }
 }
 
-/// YMODEM cannot leave out a file: a refusal ends the transfer, and is none of a person's interruptions.
+/// YMODEM cannot leave out a file: a refusal ends the transfer, and is none of a user's interruptions.
 #[test]
 fn a_refused_file_of_ymodem_is_a_refusal() {
     let desk = Desk::new(1000);

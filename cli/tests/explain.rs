@@ -182,7 +182,7 @@ fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
     }
     let short = run(wst(["explain", &trace, "--no-replay"]));
     assert!(!short.expect(0).stdout.contains("What helps"), "{}", short.stdout);
-    // A trace of one end, with the rate that a person knows.
+    // A trace of one end, with the rate that a user knows.
     let lines = std::fs::read_to_string(&trace).expect("the trace");
     let of_a = |line: &&str| line.split(' ').nth(1) == Some("A");
     let half = lines.lines().filter(of_a).collect::<Vec<_>>().join("\n");

@@ -30,7 +30,7 @@ fn the_help_is_as_it_was() {
     }
 }
 
-/// What a person sees of a verb at first fits a screen.
+/// What a user sees of a verb at first fits a screen.
 #[test]
 fn the_short_help_is_one_screen() {
     for verb in ["send", "receive", "get", "put", "serve"] {

@@ -1,4 +1,4 @@
-//! What a person sees in the first five minutes: what the README says, and what is said of mistakes. The
+//! What a user sees in the first five minutes: what the README says, and what is said of mistakes. The
 //! texts are snapshots (`tests/snapshots/first-*.txt`): who changes one sees what a newcomer will read.
 
 use crate::common;

@@ -214,7 +214,7 @@ fn is_beta_08() -> bool {
 }
 
 #[test]
-fn ckermit_10_beta_sends_len_95_to_a_partner_that_allows_94() {
+fn ckermit_10_beta_sends_len_95_to_a_peer_that_allows_94() {
     let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     for streaming in [true, false] {

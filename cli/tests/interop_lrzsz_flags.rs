@@ -1,5 +1,5 @@
 //! What each flag of lrzsz does here, seen from outside: on the wire, in the directory, in what is
-//! said and in the exit code. At the other end is lrzsz.
+//! said and in the exit code. At the peer is lrzsz.
 //!
 //! Flags that change nothing (`-B`, `-S`, `-2`, `--syslog`, `--tcp`, `--errors`) are in the last
 //! table: a file arrives with them. `-O` takes longer than a test. `-C`, `-U` and `-R` of `rz` are in
@@ -104,7 +104,7 @@ fn content() -> Vec<u8> {
 /// Our command line, lrzsz's, and what must be seen.
 type Row = (&'static str, &'static str, fn(&Seen) -> bool);
 
-/// Runs a row with `data.bin`, `text` and `sub/x.y` to be sent, and `data.bin` at the other end if
+/// Runs a row with `data.bin`, `text` and `sub/x.y` to be sent, and `data.bin` at the peer if
 /// `there`.
 fn check(row: &Row, there: Option<&[u8]>) -> Result<(), String> {
     let (ours, theirs, holds) = row;

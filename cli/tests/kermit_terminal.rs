@@ -11,7 +11,7 @@ use common::{Desk, Running, wst};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::tcgetattr;
 
-/// A person at the prompt, whose history is in this folder.
+/// A user at the prompt, whose history is in this folder.
 fn at_prompt(state: &str) -> Desktop {
     let person = Desktop::start_with(&["kermit"], |command| {
         command.env("XDG_STATE_HOME", state).env("TERM", "xterm");
@@ -65,7 +65,7 @@ fn the_prompt_completes_helps_and_remembers() {
     assert!(person.end().code().is_some());
 }
 
-/// A file that comes unasked: the person is asked, and Ctrl-C is an answer, too.
+/// A file that comes unasked: the user is asked, and Ctrl-C is an answer, too.
 #[test]
 fn a_question_about_a_file_is_answered_at_the_terminal() {
     let desk = Desk::new(1);

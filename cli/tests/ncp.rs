@@ -8,11 +8,11 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration;
 
-/// A server of a directory, and where its one partner stands.
+/// A server of a directory, and where its one peer stands.
 struct Server {
     dir: tempfile::TempDir,
     running: Running,
-    /// The server's UDP port, and its partner's.
+    /// The server's UDP port, and its peer's.
     ports: [u16; 2],
     /// What else its line says.
     line: &'static str,
@@ -275,7 +275,7 @@ fn ends_with_different_leaders_find_out() {
     assert!(ran.stderr.contains(say), "{}", ran.stderr);
     assert!(ran.stderr.contains("0 of 1 echoes came back"), "{}", ran.stderr);
     server.end();
-    // They do not tell each other for ever that they do not understand.
+    // They do not tell each other indefinitely that they do not understand.
     let [imp, port] =
         [UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port(), free()];
     let host = UdpSocket::bind(("127.0.0.1", imp)).unwrap();

@@ -1,5 +1,5 @@
 //! NETBLT between two of the program, over UDP on the loopback interface: whole files, keys, secrets,
-//! partners that must not get in.
+//! peers that must not get in.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use std::process::Command;
 use common::{Desk, Ran, Running, WST, noise, run, tame, wst};
 use rustix::process::Signal;
 
-/// A person with a configuration folder of their own.
+/// A user with a configuration folder of their own.
 struct Person {
     dir: tempfile::TempDir,
 }

@@ -1,5 +1,5 @@
 //! A listener of NETBLT that runs, and what comes from anywhere: floods of OPENs from addresses that
-//! nobody answers from, scans, partners that vanish. Its memory stays, it sends nobody more than it got,
+//! nobody answers from, scans, peers that vanish. Its memory stays, it sends nobody more than it got,
 //! and who means it gets in.
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! A person at a terminal: the keys of a transfer, and what is said before the line goes quiet.
+//! A user at a terminal: the keys of a transfer, and what is said before the line goes quiet.
 
 use crate::common;
 use crate::peers;
@@ -97,7 +97,7 @@ fn z_cancels_all_that_follow() {
 }
 
 #[test]
-fn e_ends_with_an_error_that_the_partner_hears() {
+fn e_ends_with_an_error_that_the_peer_hears() {
     let (status, screen, received, _) = pressed(b"e");
     assert_eq!(status.code(), Some(130), "{screen}");
     assert_eq!(received.code(), 4, "{}", received.stderr);

@@ -207,7 +207,7 @@ fn the_terminal_comes_back_as_it_was() {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let desk = Desk::new(10);
     let data = desk.path("data.bin");
-    // SIGQUIT, for which a person may want a core dump, leaves the terminal as it was, too.
+    // SIGQUIT, for which a user may want a core dump, leaves the terminal as it was, too.
     for (name, arg, signal) in
         [("sz", &*data, Signal::INT), ("rz", "-v", Signal::INT), ("rz", "-v", Signal::QUIT)]
     {

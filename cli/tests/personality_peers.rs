@@ -1,4 +1,4 @@
-//! The command lines that scripts have, unchanged, with lrzsz at the other end.
+//! The command lines that scripts have, unchanged, with lrzsz at the peer.
 
 use crate::common;
 use crate::peers;

@@ -1,4 +1,4 @@
-//! What lrzsz lets a sender do, and `rz` here does not: each has a partner that tries.
+//! What lrzsz lets a sender do, and `rz` here does not: each has a peer that tries.
 
 use crate::common;
 
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
 
-use common::partner::partner;
+use common::scripted_peer::with_peer;
 use common::zmodem::{self, kind};
 use common::{Desk, Ran};
 
@@ -22,7 +22,7 @@ fn offered(
     info: &'static str,
     options: [u8; 4],
 ) -> (Ran, Option<u8>) {
-    partner(desk, "rz", flags, &[], move |mut stream| {
+    with_peer(desk, "rz", flags, &[], move |mut stream| {
         zmodem::send(&mut stream, name, info, options, b"payload")
     })
 }
@@ -155,7 +155,7 @@ fn modes_have_no_setuid_bits() {
 fn commands_are_refused_unless_the_person_allows_them() {
     for flags in [&[][..], &["-U"], &["-C", "-R"]] {
         let desk = Desk::new(10);
-        let (ran, answer) = partner(&desk, "rz", flags, &[], |mut stream| {
+        let (ran, answer) = with_peer(&desk, "rz", flags, &[], |mut stream| {
             use std::io::Write;
             stream.write_all(&zmodem::hex(kind::ZRQINIT, [0, 0, 0, 0x12])).ok()?;
             zmodem::wait_for(&mut stream, &[kind::ZRINIT])?;
@@ -185,7 +185,7 @@ fn restricted_means_no_directories_and_no_hidden_files() {
     ] {
         for (name, taken) in [(&b".rhosts"[..], false), (b"dir/f", false), (b"plain", true)] {
             let desk = Desk::new(10);
-            let (ran, answer) = partner(&desk, "rz", flags, env, move |mut stream| {
+            let (ran, answer) = with_peer(&desk, "rz", flags, env, move |mut stream| {
                 zmodem::send(&mut stream, name, "7 0 0 0 1 7", PLAIN, b"payload")
             });
             let shown = format!("{flags:?} {env:?} {name:?}: {}", ran.stderr);
@@ -195,7 +195,7 @@ fn restricted_means_no_directories_and_no_hidden_files() {
     }
     // -U takes -R and the variable back.
     let desk = Desk::new(10);
-    let (ran, _) = partner(&desk, "rz", &["-U"], &restricted, |mut stream| {
+    let (ran, _) = with_peer(&desk, "rz", &["-U"], &restricted, |mut stream| {
         zmodem::send(&mut stream, b"dir/.f", "7 0 0 0 1 7", PLAIN, b"payload")
     });
     ran.expect(0);
@@ -216,7 +216,7 @@ fn a_sender_is_not_made_to_read_behind_its_file() {
     // The position asked for is beyond the end: CVE-2018-10195 and its relatives.
     let desk = Desk::new(1000);
     let data = desk.path("data.bin");
-    let (ran, sent) = partner(&desk, "sz", &[&data], &[], |mut stream| {
+    let (ran, sent) = with_peer(&desk, "sz", &[&data], &[], |mut stream| {
         use std::io::{Read, Write};
         let mut all = Vec::new();
         let ask = [
@@ -243,7 +243,7 @@ fn a_sender_is_not_made_to_read_behind_its_file() {
 fn a_file_in_part_is_continued_only_where_the_person_says_so() {
     let resume = [0, 0, 0, 3];
     let tail = |desk: &Desk, flags: &[&str]| {
-        partner(desk, "rz", flags, &[], move |mut stream| {
+        with_peer(desk, "rz", flags, &[], move |mut stream| {
             zmodem::send(&mut stream, b"f", "7 0 0 0 1 7", resume, b"payload")
         })
     };
@@ -293,7 +293,7 @@ fn a_name_that_the_person_gives_is_kept_and_nothing_is_lost() {
     ] {
         let desk = Desk::new(10);
         std::fs::write(desk.path("in/f"), "old").expect("the file");
-        let (ran, began) = partner(&desk, "rx", flags, &[], block);
+        let (ran, began) = with_peer(&desk, "rx", flags, &[], block);
         ran.expect(0);
         assert_eq!(began, start, "{flags:?}");
         assert_eq!(desk.names(), names, "{flags:?}: {}", ran.stderr);

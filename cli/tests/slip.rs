@@ -359,7 +359,7 @@ fn what_is_typed_does_not_wait_for_the_file() {
         let (_, last) = last.unwrap_or_else(|| panic!("expected headers of TCP in {log}"));
         let bytes: f64 = last.split(' ').next().and_then(|n| n.parse().ok()).expect("bytes each");
         assert!(bytes < 10.0, "{last}");
-        assert!(log.contains("the other end compresses headers, and so do we"), "{log}");
+        assert!(log.contains("the peer compresses headers, and so do we"), "{log}");
     }
     let [alone, beside] = first.1;
     assert!(
@@ -368,7 +368,7 @@ fn what_is_typed_does_not_wait_for_the_file() {
     );
 }
 
-/// Where stdout is the line, frames go there and not a word for a person.
+/// Where stdout is the line, frames go there and not a word for a user.
 #[test]
 fn nothing_but_frames_goes_to_a_line_that_is_stdout() {
     let _turn = crate::turn();

@@ -79,7 +79,7 @@ fn text_is_not_cut_off_where_a_buffer_is_full() {
 }
 
 /// A sender removes nothing by sending files whose names with `.part` behind are those of others:
-/// neither a person's nor what it has just sent.
+/// neither a user's nor what it has just sent.
 #[test]
 fn no_sender_removes_a_part_that_is_not_ours() {
     let ways: [(&[&str], &[&str]); 4] = [
@@ -106,7 +106,7 @@ fn no_sender_removes_a_part_that_is_not_ours() {
 }
 
 /// A receiver that is killed leaves a part that is gone on with (Kermit, ZMODEM) or replaced
-/// (YMODEM), beside a person's file of the name that it would have had.
+/// (YMODEM), beside a user's file of the name that it would have had.
 #[test]
 fn a_killed_receiver_is_gone_on_with_beside_a_persons_part() {
     for (protocol, person) in [

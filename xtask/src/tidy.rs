@@ -109,7 +109,7 @@ const BANS: &[Ban] = &[
         not_tests: false,
         except: &[],
         words: &["wetstring_script", "clap::", "indicatif"],
-        why: "drive depends on proto, lab and the OS; talking to a person is the program's work",
+        why: "drive depends on proto, lab and the OS; talking to a user is the program's work",
     },
     Ban {
         rule: "errors-in-words",

@@ -1,4 +1,4 @@
-//! Our program by another name with lrzsz at the other end of a recorded wire. Ours has pipes, a
+//! Our program by another name with lrzsz at the peer of a recorded wire. Ours has pipes, a
 //! terminal or a TCP connection as its stdin and stdout, lrzsz has pipes.
 
 use std::fs::File;

@@ -27,7 +27,7 @@ pub(super) struct Desk {
 pub(super) struct Sent {
     pub(super) name: String,
     bytes: Vec<u8>,
-    /// What had the name at the other end, and its inode.
+    /// What had the name at the peer, and its inode.
     old: Option<(Vec<u8>, u64)>,
 }
 
@@ -259,7 +259,7 @@ impl Desk {
         left
     }
 
-    /// Names and lengths, for a person.
+    /// Names and lengths, for a user.
     pub(super) fn listing(&self) -> String {
         let mut all = BTreeMap::new();
         for (place, name) in ["src", "in"]

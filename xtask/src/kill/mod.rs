@@ -9,7 +9,7 @@
 //! * what stood there before is still there, under its name or as `NAME.~N~`, unless the policy is to replace it
 //!   and the new one is whole;
 //! * whoever ended with exit code 0, or called a file verified, has told the truth;
-//! * a source is gone only with `--delete`, and only if the file is whole at the other end;
+//! * a source is gone only with `--delete`, and only if the file is whole at the peer;
 //! * in the end all files are whole, and of the parts none is left that bears our mark.
 //!
 //! A kill counts if the process ran and died of it.
@@ -94,7 +94,7 @@ fn all(program: &Path, wanted: &Wanted, scratch: &Path) -> Result<Vec<Report>, S
     let mut cases: VecDeque<Case> = first(wanted).into();
     let planned = cases.len();
     let mut reports: Vec<Report> = Vec::new();
-    // A state that cannot be hit must not go on for ever.
+    // A state that cannot be hit must not go on indefinitely.
     for round in 0..5 {
         if cases.is_empty() {
             break;

@@ -61,7 +61,7 @@ impl Way {
         matches!(self, Self::Put | Self::Get)
     }
 
-    /// What a person calls an end.
+    /// What a user calls an end.
     pub(crate) const fn end(self, end: End) -> &'static str {
         match (self, end) {
             (_, End::Both) => "both",
