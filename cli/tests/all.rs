@@ -17,6 +17,7 @@ mod first_minutes;
 mod first_use;
 mod get_wanted;
 mod in_clear;
+mod interactive;
 mod interop_charsets;
 mod interop_ckermit_pty;
 mod interop_ckermit_server;
@@ -59,7 +60,6 @@ mod netblt_stranger;
 mod objects;
 #[cfg(not(feature = "objects"))]
 mod objects_absent;
-mod person;
 mod personality_face;
 mod personality_hostile;
 mod personality_protocols;

@@ -196,7 +196,7 @@ impl Run {
     }
 }
 
-/// The peer's account of a run whose other end may go on listening.
+/// The report of a peer that may keep listening.
 fn peer_of(case: &Case) -> Result<Value, String> {
     let mut run = Run::start(case)?;
     last_event(&run.peer.wait(LIMIT)?).map_err(|why| format!("{why}; wst: {}", run.wst.said()))

@@ -1,4 +1,4 @@
-//! Peers of `rz`, `rb`, `rx` and `sz` that send what nobody should: each transfer has a clear end
+//! Peers of `rz`, `rb`, `rx` and `sz` that send invalid or hostile input: each transfer has a clear end
 //! in a short time, and nothing is left that should not be there.
 
 use crate::common;
@@ -16,7 +16,7 @@ const PLAIN: [u8; 4] = [0, 0, 0, 1];
 /// More than any of them should take.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Writes the same for a second, and reads nothing. That it may go on indefinitely is tried where the
+/// Writes the same for a second, and reads nothing. Indefinite input is tested where the
 /// clock is ours: `noise_that_never_ends` and `a_subpacket_that_never_ends` of the engines.
 fn flood(stream: &mut TcpStream, bytes: &[u8]) {
     let until = Instant::now() + Duration::from_secs(1);

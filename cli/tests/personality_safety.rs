@@ -92,7 +92,7 @@ fn nothing_is_overwritten_at_the_senders_wish() {
 }
 
 #[test]
-fn what_the_person_allows_is_done() {
+fn what_the_user_allows_is_done() {
     let rename = [0, 0, 8, 1];
     let protect = [0, 0, 7, 1];
     let newer = [0, 0, 5, 1];
@@ -152,7 +152,7 @@ fn modes_have_no_setuid_bits() {
 }
 
 #[test]
-fn commands_are_refused_unless_the_person_allows_them() {
+fn commands_are_refused_unless_the_user_allows_them() {
     for flags in [&[][..], &["-U"], &["-C", "-R"]] {
         let desk = Desk::new(10);
         let (ran, answer) = with_peer(&desk, "rz", flags, &[], |mut stream| {
@@ -203,7 +203,7 @@ fn restricted_means_no_directories_and_no_hidden_files() {
 }
 
 #[test]
-fn control_characters_of_a_name_reach_nobody() {
+fn control_characters_of_names_are_escaped() {
     let desk = Desk::new(10);
     let (ran, _) = offered(&desk, &["-v"], b"a\x1b[2J\x07b", "7 0 0 0 1 7", PLAIN);
     ran.expect(0);
@@ -240,7 +240,7 @@ fn a_sender_is_not_made_to_read_behind_its_file() {
 }
 
 #[test]
-fn a_file_in_part_is_continued_only_where_the_person_says_so() {
+fn a_partial_file_is_resumed_only_on_request() {
     let resume = [0, 0, 0, 3];
     let tail = |desk: &Desk, flags: &[&str]| {
         with_peer(desk, "rz", flags, &[], move |mut stream| {
@@ -256,7 +256,7 @@ fn a_file_in_part_is_continued_only_where_the_person_says_so() {
 }
 
 #[test]
-fn a_name_that_the_person_gives_is_kept_and_nothing_is_lost() {
+fn a_name_given_by_the_user_is_used_and_nothing_is_lost() {
     use std::io::{Read, Write};
     let block = |mut stream: TcpStream| {
         let mut start = [0];

@@ -170,7 +170,7 @@ fn what_exists_is_not_overwritten_and_a_refusal_is_told() {
     received.expect(0);
     assert_eq!(desk.names(), ["data.bin", "data.bin.~1~"]);
     // As with C-Kermit the old file has the other name, and that is said.
-    let told = format!("data.bin: what was there before is {} now\n", desk.path("in/data.bin.~1~"));
+    let told = format!("data.bin: the previous file is now {}\n", desk.path("in/data.bin.~1~"));
     assert!(received.stderr.contains(&told), "{}", received.stderr);
     desk.arrived();
     assert_eq!(std::fs::read(desk.path("in/data.bin.~1~")).expect("the file"), b"old");

@@ -345,7 +345,7 @@ fn moods(moods: &[Mood]) {
     });
 }
 
-/// Each by its own name, with the reason where the manual gives the number one, and the others go on.
+/// Each by its own name, with the reason where the manual gives the number one, and the others continue.
 #[test]
 fn refused_files_are_said_by_their_names() {
     if !ready() {

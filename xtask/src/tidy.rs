@@ -46,7 +46,7 @@ const BANS: &[Ban] = &[
         why: "an engine runs on bare metal; use core",
     },
     Ban {
-        rule: "proto-knows-nobody",
+        rule: "proto-depends-on-nothing",
         under: &["proto/src/"],
         ends: SOURCE,
         not_tests: false,

@@ -22,7 +22,7 @@ XDG_CONFIG_HOME is set, in ~/.config.
 The key of this host, the keys that may send to it, and the hosts that it knows (\\fBwst key\\fR).
 .TP
 \\fINAME.part\\fR
-A file that has not arrived whole; \\fBsend \\-\\-resume\\fR goes on with it.
+An incomplete received file; \\fBsend \\-\\-resume\\fR resumes it.
 .TP
 \\fINAME.~1~\\fR
 The previous file NAME, renamed when another of that name arrived, as in C\\-Kermit and GNU programs;

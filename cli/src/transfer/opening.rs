@@ -35,7 +35,7 @@ pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
         LineSpec::Tcp(_) | LineSpec::Telnet(_) | LineSpec::Rfc2217(..) | LineSpec::Tls(_)
             if error.kind() == ErrorKind::ConnectionRefused =>
         {
-            Some("connection refused: is the peer started?".to_owned())
+            Some("nothing is listening there: is the peer started?".to_owned())
         }
         _ => None,
     };
@@ -95,7 +95,10 @@ mod tests {
              dialout: sudo usermod -aG dialout $USER, then log in again"
         );
         let refused = said("tcp://127.0.0.1:1", ErrorKind::ConnectionRefused);
-        assert!(refused.ends_with("; connection refused: is the peer started?"), "{refused}");
+        assert!(
+            refused.ends_with("; nothing is listening there: is the peer started?"),
+            "{refused}"
+        );
         let other = said("tcp://127.0.0.1:1", ErrorKind::TimedOut);
         assert_eq!(other, "could not open tcp://127.0.0.1:1: timed out");
     }

@@ -189,7 +189,7 @@ impl Verdict<'_> {
         let missed = format::count(missed.max(observer.missed), "file");
         let full = |r: &FileRecord| r.outcome == FileOutcome::Refused(Refusal::NoSpace);
         if records.iter().any(full) {
-            let say = "not enough space here; make room or choose another directory with -o";
+            let say = "not enough space here; free some space or choose another directory with -o";
             return (Exit::Store, format!("{missed} refused: {say}"));
         }
         let message = format!("{missed} skipped, refused or cancelled");

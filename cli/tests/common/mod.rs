@@ -238,7 +238,7 @@ pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("nobody connected within ten seconds")
+    panic!("no connection within ten seconds")
 }
 
 /// Runs a command to its end.
@@ -268,7 +268,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A file of so many bytes.
+    /// A file of this length.
     pub(crate) fn new(len: usize) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let bytes = noise(len as u64 + 1, len);

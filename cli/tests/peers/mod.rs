@@ -231,7 +231,7 @@ impl Drop for Running {
     }
 }
 
-/// A TCP port of the loopback interface that nobody else asks for.
+/// A unique TCP port of the loopback interface.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = (std::process::id() % 200) as u16 * 50;

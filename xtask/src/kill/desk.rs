@@ -190,7 +190,7 @@ impl Desk {
             .any(|name| fs::metadata(inbox.join(name)).is_ok_and(|meta| Some(meta.ino()) != old))
     }
 
-    /// Everything that is not as it must be at any moment when nobody runs.
+    /// Everything that is not as it must be while no program runs.
     pub(super) fn judge(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let inbox = self.path("in");
@@ -201,7 +201,7 @@ impl Desk {
                 .iter()
                 .find(|file| is_name(name, &file.name) || is_part(name, &file.name))
             else {
-                wrong.push(format!("{name} is nobody's"));
+                wrong.push(format!("{name} is unexpected"));
                 continue;
             };
             let bytes = fs::read(inbox.join(name)).unwrap_or_default();

@@ -168,9 +168,9 @@ fn commanded(
     if acted && !options.stay {
         return Ok(codes);
     }
-    let goes_on =
+    let result =
         if isatty(stdin()) { at_prompt(&mut interp, signals) } else { from_stdin(&mut interp) };
-    goes_on.map_err(|say| (code::SEND, say))
+    result.map_err(|say| (code::SEND, say))
 }
 
 /// The exit code of a result, with its message printed.
