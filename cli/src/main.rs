@@ -1,7 +1,7 @@
-//! `wst`: moves files over any line, and knows why it is slow.
+//! `wst`: transfers files over any line, and says why it is slow.
 //!
-//! Verbs first, then files, then the line. The code stands in floors, of which each knows only those
-//! below it (the tidy test keeps that): [`ui`] shows and asks, [`config`] has the settings, the file and
+//! Verbs first, then files, then the line. The code is layered: each layer imports only those
+//! below it (the tidy test enforces it): [`ui`] shows and asks, [`config`] has the settings, the file and
 //! its profiles, [`args`] reads the command line, [`transfer`] runs any engine on any line with any store,
 //! and [`commands`] has a file or folder for each verb. Called `sz`, `rz`, `kermit` and so on, the program
 //! is a [`commands::personality`] or [`commands::kermit::ckermit`] instead.
@@ -42,21 +42,21 @@ fn main() -> ExitCode {
             let (sentence, text) = args::explain(&error);
             match text {
                 Some(text) => eprint!("{text}"),
-                // In colours, where stderr shows them.
+                // In colour, if stderr supports it.
                 None => drop(error.print()),
             }
             Output::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, None);
             Exit::Usage.into()
         }
         Err(help) => {
-            // A reader that has seen enough (`head`) is no error.
+            // A reader that closes the pipe (`head`) is not an error.
             let _ = help.print();
             Exit::Done.into()
         }
     }
 }
 
-/// Does what was asked, and says how it ended.
+/// Runs the command, and reports its end.
 fn go(parsed: &Parsed) -> ExitCode {
     let common = &parsed.cli.common;
     let ui = match Output::new(common.json, common.quiet, common.verbose, common.log.as_deref()) {
@@ -102,7 +102,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Man { verb, .. } => plain(man::run(verb.as_deref())),
     };
     if !ending.message.is_empty() {
-        // Only what went wrong is said in the name of the program.
+        // Only errors carry the name of the program.
         match ending.exit {
             Exit::Done => ui.say(Level::Note, &ending.message),
             _ => ui.say(Level::Error, &format!("wst: {}", ending.message)),
@@ -112,7 +112,7 @@ fn go(parsed: &Parsed) -> ExitCode {
     ending.exit.into()
 }
 
-/// An end is an end, however it was reached.
+/// The ending of either result.
 fn either(result: Result<Ending, Ending>) -> Ending {
     match result {
         Ok(ending) | Err(ending) => ending,

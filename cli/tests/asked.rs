@@ -1,4 +1,4 @@
-//! What a person is asked before a transfer: by the command of an `exec-pty:` line, such as `ssh`, by a
+//! What a user is asked before a transfer: by the command of an `exec-pty:` line, such as `ssh`, by a
 //! server that wants a password, and what is said where no line is set.
 
 use crate::common;
@@ -34,18 +34,18 @@ fn through(desk: &Desk, args: &[&str], command: &str) -> String {
     let line = format!("exec-pty:sh {script} {there} {command}");
     let args = [args, &[&line]].concat();
     let into = desk.path("in");
-    let mut person = Desktop::start_with(&args, |command| {
+    let mut user = Desktop::start_with(&args, |command| {
         command.current_dir(into);
     });
-    person.until("the question", |person| person.screen().contains("(yes/no)? "));
+    user.until("the question", |user| user.screen().contains("(yes/no)? "));
     // Long enough for words of the protocol, which would be an answer.
     std::thread::sleep(Duration::from_millis(1500));
-    person.press(b"yes\n");
-    person.until("the password", |person| person.screen().contains("password: "));
+    user.press(b"yes\n");
+    user.until("the password", |user| user.screen().contains("password: "));
     std::thread::sleep(Duration::from_millis(1500));
-    person.press(b"wonderland\n");
-    let status = person.end();
-    let screen = person.screen();
+    user.press(b"wonderland\n");
+    let status = user.end();
+    let screen = user.screen();
     assert!(status.success(), "{command}: {screen}");
     assert!(screen.contains("(yes/no)? yes"), "the answer is echoed: {screen}");
     assert!(!screen.contains("wonderland"), "the password is not: {screen}");
@@ -55,7 +55,7 @@ fn through(desk: &Desk, args: &[&str], command: &str) -> String {
 }
 
 #[test]
-fn what_a_command_asks_is_shown_and_answered_before_the_protocol_begins() {
+fn questions_of_a_command_are_answered_before_the_protocol_starts() {
     let ours = [
         ("kermit", format!("{WST} receive -"), format!("{WST} send ../data.bin -")),
         (
@@ -88,24 +88,24 @@ fn what_a_command_asks_is_shown_and_answered_before_the_protocol_begins() {
 }
 
 #[test]
-fn a_wrong_password_ends_it_and_the_command_is_heard() {
+fn a_wrong_password_ends_the_transfer_with_the_commands_message() {
     let desk = Desk::new(10);
     let script = desk.path("ask.sh");
     std::fs::write(&script, ASK).expect("the script");
     let line = format!("exec-pty:sh {script} . true");
-    let mut person = Desktop::start(&["receive", &line]);
-    person.until("the question", |person| person.screen().contains("(yes/no)? "));
-    person.press(b"no\n");
-    person.until("the password", |person| person.screen().contains("password: "));
-    assert!(!person.modes().contains(LocalModes::ECHO));
-    person.press(b"x\n");
-    let status = person.end();
-    assert_eq!(status.code(), Some(3), "{}", person.screen());
-    assert!(person.screen().contains("Permission denied."), "{}", person.screen());
+    let mut user = Desktop::start(&["receive", &line]);
+    user.until("the question", |user| user.screen().contains("(yes/no)? "));
+    user.press(b"no\n");
+    user.until("the password", |user| user.screen().contains("password: "));
+    assert!(!user.modes().contains(LocalModes::ECHO));
+    user.press(b"x\n");
+    let status = user.end();
+    assert_eq!(status.code(), Some(3), "{}", user.screen());
+    assert!(user.screen().contains("Permission denied."), "{}", user.screen());
 }
 
 #[test]
-fn a_password_for_a_server_is_asked_for_at_a_terminal() {
+fn a_server_password_is_prompted_for_at_a_terminal() {
     let desk = Desk::new(300);
     let users = desk.path("users");
     let mut add = wst(["users", "add", &users, "anna"]);
@@ -125,29 +125,29 @@ fn a_password_for_a_server_is_asked_for_at_a_terminal() {
     ]));
     let at = server.says("listening on ");
     let (data, line) = (desk.path("data.bin"), format!("tcp://{at}"));
-    let mut person = Desktop::start(&["put", "--user", "anna", &line, &data]);
-    person.until("the question", |person| person.screen().contains("password for anna: "));
-    person.until("no echo", |person| !person.modes().contains(LocalModes::ECHO));
-    person.press(b"wonderland\n");
-    let status = person.end();
+    let mut user = Desktop::start(&["put", "--user", "anna", &line, &data]);
+    user.until("the question", |user| user.screen().contains("password for anna: "));
+    user.until("no echo", |user| !user.modes().contains(LocalModes::ECHO));
+    user.press(b"wonderland\n");
+    let status = user.end();
     server.signal(rustix::process::Signal::INT);
     let closing = server.end();
-    assert!(status.success(), "{}\n{}", person.screen(), closing.stderr);
-    assert!(!person.screen().contains("wonderland"), "{}", person.screen());
+    assert!(status.success(), "{}\n{}", user.screen(), closing.stderr);
+    assert!(!user.screen().contains("wonderland"), "{}", user.screen());
     desk.arrived();
 }
 
 #[test]
-fn without_a_line_it_is_said_where_the_peer_is_expected_before_a_packet_comes() {
+fn without_a_line_a_hint_precedes_the_first_packet() {
     let desk = Desk::new(10);
     let data = desk.path("data.bin");
-    let mut person = Desktop::start(&["kermit", "-C", &format!("send {data}")]);
+    let mut user = Desktop::start(&["kermit", "-C", &format!("send {data}")]);
     let say = "no line is set (SET LINE and SET HOST set one)";
-    person.until(say, |person| person.screen().contains(say));
-    person.until("a packet", |person| person.screen().contains('\u{1}'));
-    let screen = person.screen();
+    user.until(say, |user| user.screen().contains(say));
+    user.until("a packet", |user| user.screen().contains('\u{1}'));
+    let screen = user.screen();
     let (before, _) = screen.split_once('\u{1}').expect("a packet");
     assert!(before.contains("start receiving in your terminal program"), "{screen}");
-    person.press(b"\x03\x03\x03");
-    assert!(!person.end().success());
+    user.press(b"\x03\x03\x03");
+    assert!(!user.end().success());
 }

@@ -29,7 +29,7 @@ fn send(desk: &Desk, line: &str, code: &str) -> Ran {
 }
 
 #[test]
-fn the_right_phrase_moves_a_file_whoever_dials() {
+fn the_right_phrase_works_whichever_end_dials() {
     let desk = Desk::new(300_000);
     let (receiver, line) = listen(&desk, RIGHT, &["--yes"]);
     // As it is heard on the telephone.
@@ -69,12 +69,12 @@ fn a_wrong_phrase_is_refused_at_both_ends_and_three_end_the_listener() {
     let ended = receiver.end();
     ended.expect(4);
     assert!(ended.stderr.contains("it has another"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("3 wrong code phrases came"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("3 wrong code phrases were received"), "{}", ended.stderr);
     assert!(desk.names().is_empty());
 }
 
 #[test]
-fn after_two_wrong_ones_the_right_one_opens() {
+fn the_right_phrase_works_after_two_wrong_ones() {
     let desk = Desk::new(1000);
     let (receiver, line) = listen(&desk, RIGHT, &["--yes"]);
     for _ in 0..2 {
@@ -86,14 +86,14 @@ fn after_two_wrong_ones_the_right_one_opens() {
 }
 
 #[test]
-fn one_who_dials_first_waits_for_the_other() {
+fn an_end_that_dials_first_waits() {
     let desk = Desk::new(1000);
     let port =
         std::net::UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
     let (file, line) = (desk.path("data.bin"), format!("udp://127.0.0.1:{port}"));
     let sender = Running::start(alone(&["send", &file, &line, "--code"]));
     let phrase = sender.says("code phrase: ");
-    sender.says("waiting until the other end is there");
+    sender.says("waiting for the peer");
     let place = format!("udp-listen://127.0.0.1:{port}");
     run(alone(&["receive", &place, "-o", &desk.path("in"), "--yes", "--code", &phrase])).expect(0);
     sender.end().expect(0);
@@ -101,7 +101,7 @@ fn one_who_dials_first_waits_for_the_other() {
 }
 
 #[test]
-fn what_makes_no_sense_is_a_usage_error() {
+fn contradictory_flags_are_usage_errors() {
     let desk = Desk::new(10);
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
     let place = "udp-listen://127.0.0.1:0";
@@ -131,7 +131,7 @@ fn a_code_and_a_key_are_told_apart() {
     let desk = Desk::new(10);
     let (receiver, line) = listen(&desk, RIGHT, &["--yes"]);
     let mut with_secret = alone(&["send", &desk.path("data.bin"), &line]);
-    with_secret.env("WETSTRING_SECRET", "what nobody else knows");
+    with_secret.env("WETSTRING_SECRET", "a shared secret");
     let refused = run(with_secret);
     refused.expect(4);
     assert!(refused.stderr.contains("both a code phrase (--code)"), "{}", refused.stderr);
@@ -141,69 +141,69 @@ fn a_code_and_a_key_are_told_apart() {
 /// A receiver at a terminal, who has typed the phrase; it is asked for.
 fn receiver_at(desk: &Desk, place: &str) -> Desktop {
     let into = desk.path("in");
-    let mut person = Desktop::start(&["receive", place, "-o", &into, "--code"]);
-    person.until("the question", |person| person.screen().contains("code phrase: "));
+    let mut user = Desktop::start(&["receive", place, "-o", &into, "--code"]);
+    user.until("the question", |user| user.screen().contains("code phrase: "));
     // A slip costs nothing.
-    person.press(b"7-wlanut-compass\n");
-    person.until("it again", |person| person.screen().contains("was walnut meant?"));
-    person.press(b"7 walnut compass\n");
-    person.until("the listener", |person| person.screen().contains("listening on "));
-    person
+    user.press(b"7-wlanut-compass\n");
+    user.until("it again", |user| user.screen().contains("was walnut meant?"));
+    user.press(b"7 walnut compass\n");
+    user.until("the listener", |user| user.screen().contains("listening on "));
+    user
 }
 
-fn line_of(person: &Desktop) -> String {
-    let screen = person.screen();
+fn line_of(user: &Desktop) -> String {
+    let screen = user.screen();
     let (_, at) = screen.split_once("listening on ").expect("it listens");
     format!("udp://{}", at.split_whitespace().next().expect("where"))
 }
 
 #[test]
-fn a_person_sees_names_and_sizes_and_agrees_first() {
+fn the_user_confirms_names_and_sizes_first() {
     let desk = Desk::new(123_456);
     std::fs::write(desk.path("second.bin"), noise(5, 1000)).expect("a file");
-    let mut person = receiver_at(&desk, "udp-listen://127.0.0.1:0");
-    let (data, second, line) = (desk.path("data.bin"), desk.path("second.bin"), line_of(&person));
+    let mut user = receiver_at(&desk, "udp-listen://127.0.0.1:0");
+    let (data, second, line) = (desk.path("data.bin"), desk.path("second.bin"), line_of(&user));
     let sender = Running::start(alone(&["send", &data, &second, &line, "--code", RIGHT]));
     let question = "2 files, 124.5 kB; the first is data.bin, 123.5 kB. Take them? [yes/no/each] ";
-    person.until("the question", |person| person.screen().contains(question));
+    user.until("the question", |user| user.screen().contains(question));
     // Longer than a sender waits for others.
     std::thread::sleep(std::time::Duration::from_secs(14));
     assert!(desk.names().is_empty(), "{:?}", desk.names());
-    person.press(b"yes\n");
-    assert!(person.end().success(), "{}", person.screen());
+    user.press(b"yes\n");
+    assert!(user.end().success(), "{}", user.screen());
     sender.end().expect(0);
     desk.arrived();
     assert_eq!(desk.names(), ["data.bin", "second.bin"]);
 }
 
 #[test]
-fn a_person_may_say_no() {
+fn the_user_can_refuse() {
     let desk = Desk::new(1000);
-    let mut person = receiver_at(&desk, "udp-listen://127.0.0.1:0");
-    let (data, line) = (desk.path("data.bin"), line_of(&person));
+    let mut user = receiver_at(&desk, "udp-listen://127.0.0.1:0");
+    let (data, line) = (desk.path("data.bin"), line_of(&user));
     let sender = Running::start(alone(&["send", &data, &line, "--code", RIGHT]));
-    person.until("the question", |person| person.screen().contains("Take it? [yes/no/all] "));
-    person.press(b"n\n");
-    assert_eq!(person.end().code(), Some(1), "{}", person.screen());
+    user.until("the question", |user| user.screen().contains("Take it? [yes/no/all] "));
+    user.press(b"n\n");
+    assert_eq!(user.end().code(), Some(1), "{}", user.screen());
     let sent = sender.end();
     assert_eq!(sent.code(), 1, "{}", sent.stderr);
     assert!(desk.names().is_empty());
 }
 
 #[test]
-fn two_people_at_two_terminals() {
+fn two_users_at_two_terminals() {
     let desk = Desk::new(50_000);
     let data = desk.path("data.bin");
     let mut sends = Desktop::start(&["send", &data, "udp-listen://127.0.0.1:0", "--code"]);
-    sends.until("the phrase", |person| person.screen().contains("listening on "));
+    sends.until("the phrase", |user| user.screen().contains("listening on "));
     let screen = sends.screen();
     let (_, phrase) = screen.split_once("code phrase: ").expect("a phrase");
     let phrase = phrase.lines().next().expect("a line").trim().to_owned();
     let (into, line) = (desk.path("in"), line_of(&sends));
     let mut receives = Desktop::start(&["receive", &line, "-o", &into, "--code"]);
-    receives.until("the question", |person| person.screen().contains("code phrase: "));
+    receives.until("the question", |user| user.screen().contains("code phrase: "));
     receives.press(format!("{phrase}\n").as_bytes());
-    receives.until("the offer", |person| person.screen().contains("Take it? [yes/no/all] "));
+    receives.until("the offer", |user| user.screen().contains("Take it? [yes/no/all] "));
     assert!(receives.screen().contains("data.bin, 50.0 kB"), "{}", receives.screen());
     assert!(desk.names().is_empty());
     receives.press(b"y\n");

@@ -2,9 +2,9 @@
 //!
 //! A block is fenced as `console`. `$ ` is a prompt on this host, `there$ ` one on another: each host has a
 //! directory of its own. A command that ends with ` &` runs beside those that follow; what waits for a peer has to end well
-//! when the block does, what serves for ever is interrupted. `=> ` is the prompt of a board, whose part a peer plays. Any other line is
+//! when the block does, what serves indefinitely is interrupted. `=> ` is the prompt of a board, whose part a peer plays. Any other line is
 //! output that must be among what was said. What is behind `   # ` is for the reader. Files, hosts, ports and devices stand in
-//! the tables below. What needs a person or other hardware is marked `console,norun REASON`.
+//! the tables below. What needs a user or other hardware is marked `console,norun REASON`.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -205,7 +205,7 @@ impl Stage {
         self.beside.push((text.to_owned(), serves, running));
     }
 
-    /// The line of the device. Gives the peer at its other end, if the block has none itself.
+    /// The line of the device. Returns the command for the peer, if the block has none itself.
     fn wire(&mut self, block: &Block) -> Option<String> {
         let with: Vec<_> = block.lines.iter().filter(|line| line.contains(DEVICE)).collect();
         let first = with.first()?;
@@ -287,7 +287,7 @@ impl Stage {
                     None => false,
                 })
             };
-            assert!(self.said.lines().any(is), "{place}: nobody says {output:?}\n{}", self.said);
+            assert!(self.said.lines().any(is), "{place}: no output has {output:?}\n{}", self.said);
         }
     }
 }
@@ -350,7 +350,7 @@ fn commands_stand_in_console_blocks() {
 
 /// Every command that a page shows, run or not, has a verb and flags that there are.
 #[test]
-fn what_pages_show_is_there() {
+fn commands_in_pages_exist() {
     let mut shown = 0;
     for (page, text) in pages() {
         let all = blocks(&page, &text);

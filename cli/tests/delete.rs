@@ -85,7 +85,7 @@ type Case = (fn(&Path), &'static str);
 const CASES: [Case; 2] = [(grow, "old\nmore\n"), (replace, "new\n")];
 
 #[test]
-fn put_keeps_what_is_not_as_it_was_sent() {
+fn put_keeps_changed_sources() {
     for (change, left) in CASES {
         let desk = Desk::new(1);
         let (_server, at) = server(&desk);
@@ -108,7 +108,7 @@ fn put_keeps_what_is_not_as_it_was_sent() {
 }
 
 #[test]
-fn a_server_keeps_what_is_not_as_it_was_sent() {
+fn a_server_keeps_changed_sources() {
     for (change, left) in CASES {
         let desk = Desk::new(1);
         let (_server, at) = server(&desk);
@@ -130,7 +130,7 @@ fn a_server_keeps_what_is_not_as_it_was_sent() {
 }
 
 #[test]
-fn a_source_that_changed_is_no_success() {
+fn a_changed_source_is_not_a_success() {
     let desk = Desk::new(1);
     let (_server, at) = server(&desk);
     for way in ["put", "get"] {
@@ -148,7 +148,7 @@ fn a_source_that_changed_is_no_success() {
 }
 
 #[test]
-fn a_script_keeps_what_is_not_as_it_was_sent() {
+fn a_script_keeps_changed_sources() {
     for (change, left) in CASES {
         let desk = Desk::new(1);
         let (_server, at) = server(&desk);

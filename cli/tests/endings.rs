@@ -1,4 +1,4 @@
-//! How transfers end that do not end well: a person who interrupts, a source that stays silent, a
+//! How transfers end that do not end well: a user who interrupts, a source that stays silent, a
 //! file that changes on its way.
 
 use crate::common;
@@ -30,7 +30,7 @@ fn interrupted(args: &[&str]) -> Duration {
 }
 
 #[test]
-fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_partner_is_silent() {
+fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_peer_is_silent() {
     let desk = Desk::new(100_000);
     let data = desk.path("data.bin");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -46,7 +46,7 @@ fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_partner_is_silent() {
         &tcp,
         &serial,
     ] {
-        // A partner that says nothing, and one that does not even hear.
+        // A peer that says nothing, and one that does not even hear.
         for args in [
             vec!["send", &data, line],
             vec!["receive", line, "-o", desk.dir.path().to_str().expect("UTF-8")],
@@ -57,7 +57,7 @@ fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_partner_is_silent() {
     }
 }
 
-/// YMODEM cannot leave out a file: a refusal ends the transfer, and is none of a person's interruptions.
+/// YMODEM cannot leave out a file: a refusal ends the transfer, and is none of a user's interruptions.
 #[test]
 fn a_refused_file_of_ymodem_is_a_refusal() {
     let desk = Desk::new(1000);
@@ -78,7 +78,7 @@ fn fifo(path: &str) {
 }
 
 #[test]
-fn a_fifo_is_sent_with_all_that_is_written_to_it() {
+fn a_fifo_is_sent_completely() {
     let desk = Desk::new(200_000);
     let source = desk.path("fifo");
     fifo(&source);
@@ -93,7 +93,7 @@ fn a_fifo_is_sent_with_all_that_is_written_to_it() {
 }
 
 #[test]
-fn a_fifo_that_nobody_writes_to_gives_way_to_ctrl_c() {
+fn ctrl_c_ends_a_fifo_without_a_writer() {
     let desk = Desk::new(0);
     let source = desk.path("fifo");
     fifo(&source);
@@ -103,7 +103,7 @@ fn a_fifo_that_nobody_writes_to_gives_way_to_ctrl_c() {
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
-/// Carries bytes one way until the end; `act` is told how many have come before they go on.
+/// Carries bytes one way until the end; `act` is told the number of bytes before they are passed.
 fn carry(mut from: TcpStream, mut to: TcpStream, mut act: impl FnMut(usize)) {
     let (mut buffer, mut all) = ([0; 4096], 0);
     while let Ok(len @ 1..) = from.read(&mut buffer) {
@@ -117,7 +117,7 @@ fn carry(mut from: TcpStream, mut to: TcpStream, mut act: impl FnMut(usize)) {
 }
 
 #[test]
-fn a_file_that_differs_in_the_end_is_told_by_both_ends_and_not_kept() {
+fn a_digest_mismatch_is_reported_by_both_ends_and_the_file_removed() {
     let desk = Desk::new(400_000);
     // The beginning is here already, and it is the right one.
     let part = desk.path("in/data.bin.part");

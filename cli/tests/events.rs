@@ -24,7 +24,7 @@ fn told(desk: &Desk, commands: &[&[&str]]) -> BTreeSet<String> {
 }
 
 #[test]
-fn commands_tell_events_of_the_schema() {
+fn commands_emit_events_of_the_schema() {
     let desk = Desk::new(3000);
     std::fs::write(desk.path("sweep.toml"), SWEEP).expect("the sweep");
     std::fs::write(desk.path("users.txt"), "").expect("the users");
@@ -90,7 +90,7 @@ const SWEEP: &str = "title = 'Windows'\n[base]\nprotocol = 'kermit'\nline = '960
 
 /// A server and its client, and a line that is taken down.
 #[test]
-fn what_runs_until_it_is_stopped_tells_events_of_the_schema() {
+fn long_running_commands_emit_events_of_the_schema() {
     let desk = Desk::new(300);
     let mut serve = wst(["serve", "tcp-listen://127.0.0.1:0", "--root", "in", "--json"]);
     serve.current_dir(desk.dir.path());
@@ -111,7 +111,7 @@ fn what_runs_until_it_is_stopped_tells_events_of_the_schema() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_no_event() {
+fn the_schema_rejects_invalid_events() {
     let good = json!({"v": 1, "event": "wrong-peer", "text": "a"});
     assert_eq!(schema::of_event(&good), Ok(()));
     for bad in [

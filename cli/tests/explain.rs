@@ -96,7 +96,7 @@ fn comes_true(predicted: f64, account: &Value) {
 }
 
 #[test]
-fn a_prediction_for_a_live_transfer_comes_true() {
+fn predictions_for_live_transfers_are_accurate() {
     let _turn = crate::turn();
     let len = 6000;
     let slow = ["-P", "kermit", "--window", "1", "--length", "250"];
@@ -125,7 +125,7 @@ fn a_prediction_for_a_live_transfer_comes_true() {
 }
 
 #[test]
-fn short_packets_one_at_a_time_are_no_rate_of_the_line() {
+fn stop_and_wait_does_not_measure_the_line_rate() {
     let _turn = crate::turn();
     let len = 3000;
     let flags = ["-P", "kermit", "--streaming", "off", "--send-length", "94"];
@@ -149,7 +149,7 @@ const SCENARIO: &str = "line = '9600,delay=150ms'\nprotocol = 'kermit'\n[file]\n
                         [both]\nwindow = 1\nsend-length = 500\n";
 
 #[test]
-fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
+fn a_laboratory_run_is_explained_live_and_from_its_trace() {
     let _turn = crate::turn();
     let desk = Desk::new(1);
     let (scenario, trace) = (desk.path("s.toml"), desk.path("s.trace"));
@@ -182,7 +182,7 @@ fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
     }
     let short = run(wst(["explain", &trace, "--no-replay"]));
     assert!(!short.expect(0).stdout.contains("What helps"), "{}", short.stdout);
-    // A trace of one end, with the rate that a person knows.
+    // A trace of one end, with the rate that a user knows.
     let lines = std::fs::read_to_string(&trace).expect("the trace");
     let of_a = |line: &&str| line.split(' ').nth(1) == Some("A");
     let half = lines.lines().filter(of_a).collect::<Vec<_>>().join("\n");
@@ -194,7 +194,7 @@ fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
 }
 
 #[test]
-fn a_run_that_fails_says_what_arrived_and_what_did_not() {
+fn a_failed_run_reports_received_and_lost_bytes() {
     let _turn = crate::turn();
     let desk = Desk::new(1);
     let path = desk.path("s.toml");
@@ -213,7 +213,7 @@ fn a_run_that_fails_says_what_arrived_and_what_did_not() {
 }
 
 #[test]
-fn what_no_engine_moved_is_not_explained() {
+fn comparators_are_not_explained() {
     let _turn = crate::turn();
     let desk = Desk::new(1);
     let path = desk.path("s.toml");
@@ -245,7 +245,7 @@ fn what_a_trace_names_is_shown_so_that_no_terminal_acts_on_it() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_what_was_expected() {
+fn invalid_traces_are_rejected() {
     let _turn = crate::turn();
     let desk = Desk::new(2000);
     let data = desk.path("data.bin");

@@ -5,7 +5,7 @@ use crate::common;
 use common::{Desk, run, snapshot, wst};
 
 #[test]
-fn the_help_is_as_it_was() {
+fn help_matches_the_snapshots() {
     for (name, args) in [
         ("help", &["--help"][..]),
         ("help-send", &["send", "--help"]),
@@ -30,7 +30,7 @@ fn the_help_is_as_it_was() {
     }
 }
 
-/// What a person sees of a verb at first fits a screen.
+/// What a user sees of a verb at first fits a screen.
 #[test]
 fn the_short_help_is_one_screen() {
     for verb in ["send", "receive", "get", "put", "serve"] {
@@ -59,7 +59,7 @@ fn the_short_help_is_one_screen() {
 #[test]
 fn the_help_names_the_exit_codes() {
     let ran = run(wst(["--help"]));
-    for line in ["0  all done", "7  timeout: nothing usable came", "130  interrupted"] {
+    for line in ["0  all done", "7  timeout: nothing usable received", "130  interrupted"] {
         assert!(ran.stdout.contains(line), "{line}");
     }
 }
@@ -82,8 +82,8 @@ fn a_wrong_command_line_ends_with_2() {
         &["send", "a", "b", "-", "--as", "c"],
         &["send", "-", "exec:cat"],
         &["receive", "-", "-o", "-"],
-        &["receive", "-", "--profile", "nobody"],
-        &["receive", "@nobody"],
+        &["receive", "-", "--profile", "absent"],
+        &["receive", "@absent"],
         &["line", "fast"],
         &["demo", "--line", "0"],
         &["show", "kermit.widow"],
@@ -96,10 +96,10 @@ fn a_wrong_command_line_ends_with_2() {
 }
 
 #[test]
-fn a_verb_of_the_future_is_told_apart_from_a_wrong_one() {
+fn planned_verbs_are_told_apart_from_unknown_ones() {
     let ran = run(wst(["connect", "-"]));
     ran.expect(2);
-    assert!(ran.stderr.starts_with("wst: connect is not there yet"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("wst: connect is not supported"), "{}", ran.stderr);
     let wrong = run(wst(["sned"]));
     assert!(wrong.stderr.contains("send"), "{}", wrong.stderr);
 }
@@ -157,7 +157,7 @@ fn a_line_that_cannot_be_opened_ends_with_3() {
     let ran = run(wst(["send", &data, "/dev/no-such-device"]));
     ran.expect(3);
     assert!(ran.stderr.contains("/dev/no-such-device"), "{}", ran.stderr);
-    // A port that nobody listens on: bound, and let go.
+    // A port without a listener: bound, and released.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let line = format!("tcp://{}", listener.local_addr().expect("its address"));
     drop(listener);
@@ -190,7 +190,7 @@ fn settings_are_shown_with_their_ranges() {
 }
 
 #[test]
-fn the_configuration_file_and_its_profiles_count() {
+fn the_configuration_file_and_its_profiles_apply() {
     let desk = Desk::new(10);
     std::fs::create_dir(desk.path("wetstring")).expect("a directory");
     let text = "[set]\nkermit.window = 4\n[profile.board]\nline = '/dev/no-such-device'\n\
@@ -217,7 +217,7 @@ fn the_configuration_file_and_its_profiles_count() {
 }
 
 #[test]
-fn completions_and_the_manual_know_the_flags_of_the_table() {
+fn completions_and_the_manual_list_the_settings() {
     for shell in ["bash", "zsh", "fish"] {
         let ran = run(wst(["completions", shell]));
         ran.expect(0);
@@ -289,7 +289,7 @@ fn completions_know_values() {
 }
 
 #[test]
-fn the_demonstration_moves_a_file_and_proves_it() {
+fn the_demonstration_transfers_and_verifies_a_file() {
     let ran = run(wst(["demo", "--json", "--faster", "100000"]));
     ran.expect(0);
     let events = ran.events();

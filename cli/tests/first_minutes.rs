@@ -1,4 +1,4 @@
-//! What a person sees in the first five minutes: what the README says, and what is said of mistakes. The
+//! What a user sees in the first five minutes: what the README says, and what is said of mistakes. The
 //! texts are snapshots (`tests/snapshots/first-*.txt`): who changes one sees what a newcomer will read.
 
 use crate::common;
@@ -31,7 +31,7 @@ fn desk() -> Desk {
 }
 
 #[test]
-fn a_line_that_is_none_is_one_line_that_helps() {
+fn invalid_lines_get_one_line_of_advice() {
     let desk = desk();
     let text = transcript(
         &desk,
@@ -60,7 +60,7 @@ fn a_line_that_is_none_is_one_line_that_helps() {
 }
 
 #[test]
-fn files_and_directories_that_are_not_there_are_said_in_words() {
+fn missing_files_and_directories_are_reported() {
     let desk = desk();
     let text = transcript(
         &desk,
@@ -110,7 +110,7 @@ fn a_host_by_ssh_is_a_line_for_every_verb() {
 
 /// With every protocol that tells names, and a receiver that was told to keep directories.
 #[test]
-fn a_directory_goes_with_every_protocol_that_can() {
+fn directories_are_sent_by_every_protocol_that_can() {
     let desk = desk();
     std::fs::create_dir_all(desk.path("photos/old")).expect("a directory");
     std::fs::write(desk.path("photos/a.jpg"), "a").expect("a file");
@@ -129,7 +129,7 @@ fn a_directory_goes_with_every_protocol_that_can() {
 }
 
 #[test]
-fn what_cannot_resume_or_go_is_refused_before_the_line_is_opened() {
+fn unsupported_requests_are_refused_before_the_line_is_opened() {
     let desk = desk();
     let text = transcript(
         &desk,

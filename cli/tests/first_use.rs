@@ -27,7 +27,7 @@ impl Pair {
         run(self.friends.ours(&[&["send", &file, line][..], flags].concat()))
     }
 
-    fn person(&self, line: &str) -> Desktop {
+    fn user(&self, line: &str) -> Desktop {
         let (file, config) = (self.desk.path("data.bin"), self.friends.ours.path().to_owned());
         Desktop::start_with(&["send", &file, line], |command| {
             command.env("XDG_CONFIG_HOME", config);
@@ -46,7 +46,7 @@ impl Pair {
 }
 
 #[test]
-fn a_script_is_refused_and_told_the_way() {
+fn scripts_are_refused_with_advice() {
     let pair = Pair::new();
     let (receiver, line) = pair.listen();
     let refused = pair.send(&line, &[]);
@@ -104,35 +104,35 @@ fn a_key_that_is_known_by_another_line_is_recognised() {
 }
 
 #[test]
-fn a_person_is_asked_before_anything_is_sent() {
+fn a_new_key_is_confirmed_before_anything_is_sent() {
     let pair = Pair::new();
     let (receiver, line) = pair.listen();
-    let mut person = pair.person(&line);
-    person.until("the question", |person| person.screen().contains("Trust it? [yes/no] "));
-    assert!(person.screen().contains(&pair.fingerprint()), "{}", person.screen());
-    person.press(b"what?\n");
-    person.until("it again", |person| person.screen().matches("Trust it?").count() == 2);
-    person.press(b"no\n");
-    assert_eq!(person.end().code(), Some(4), "{}", person.screen());
-    person.until("its last words", |person| person.screen().contains("nothing was sent"));
+    let mut user = pair.user(&line);
+    user.until("the question", |user| user.screen().contains("Trust it? [yes/no] "));
+    assert!(user.screen().contains(&pair.fingerprint()), "{}", user.screen());
+    user.press(b"what?\n");
+    user.until("it again", |user| user.screen().matches("Trust it?").count() == 2);
+    user.press(b"no\n");
+    assert_eq!(user.end().code(), Some(4), "{}", user.screen());
+    user.until("its last words", |user| user.screen().contains("nothing was sent"));
     assert!(pair.known().is_empty() && pair.desk.names().is_empty());
-    let mut person = pair.person(&line);
-    person.until("the question", |person| person.screen().contains("Trust it? [yes/no] "));
-    person.press(b"yes\n");
-    assert!(person.end().success(), "{}", person.screen());
+    let mut user = pair.user(&line);
+    user.until("the question", |user| user.screen().contains("Trust it? [yes/no] "));
+    user.press(b"yes\n");
+    assert!(user.end().success(), "{}", user.screen());
     receiver.end().expect(0);
     pair.desk.arrived();
     assert!(pair.known().contains(&pair.fingerprint()));
 }
 
 #[test]
-fn ctrl_c_is_an_answer() {
+fn ctrl_c_refuses_the_key() {
     let pair = Pair::new();
     let (receiver, line) = pair.listen();
-    let mut person = pair.person(&line);
-    person.until("the question", |person| person.screen().contains("Trust it? [yes/no] "));
-    person.press(b"\x03");
-    assert!(!person.end().success(), "{}", person.screen());
+    let mut user = pair.user(&line);
+    user.until("the question", |user| user.screen().contains("Trust it? [yes/no] "));
+    user.press(b"\x03");
+    assert!(!user.end().success(), "{}", user.screen());
     assert!(pair.known().is_empty());
     drop(receiver);
 }

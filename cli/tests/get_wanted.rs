@@ -68,7 +68,7 @@ fn crc_of(bytes: &[u8]) -> u16 {
 }
 
 #[test]
-fn a_name_that_was_not_asked_for_is_not_stored() {
+fn unrequested_names_are_not_stored() {
     let desk = Desk::new(1);
     fs::create_dir_all(desk.path("root/d")).unwrap();
     fs::write(desk.path("root/a.txt"), "text").unwrap();
@@ -85,7 +85,7 @@ fn a_name_that_was_not_asked_for_is_not_stored() {
         let got = get(&relay(at, b"a.txt", to), asked);
         assert_eq!(got.code(), 1, "{asked}: {}", got.stderr);
         let named = String::from_utf8_lossy(to);
-        let said = format!("not asked for, so not stored: {named}; did not come: {asked}");
+        let said = format!("not requested, so not stored: {named}; not received: {asked}");
         assert!(got.stderr.contains(&said), "{asked}: {}", got.stderr);
         assert!(stored(&inbox).is_empty(), "{:?}", stored(&inbox));
     }
@@ -96,7 +96,7 @@ fn a_name_that_was_not_asked_for_is_not_stored() {
 }
 
 #[test]
-fn what_did_not_come_is_named() {
+fn missing_files_are_reported() {
     let desk = Desk::new(1);
     fs::create_dir_all(desk.path("root/b")).unwrap();
     fs::write(desk.path("root/a"), "text").unwrap();
@@ -116,7 +116,7 @@ fn what_did_not_come_is_named() {
 }
 
 #[test]
-fn what_is_hidden_below_what_was_asked_for_was_not_asked_for() {
+fn hidden_files_below_a_requested_directory_are_not_stored() {
     let desk = Desk::new(1);
     fs::create_dir_all(desk.path("root/d")).unwrap();
     fs::write(desk.path("root/d/a.txt"), "text").unwrap();
@@ -126,14 +126,14 @@ fn what_is_hidden_below_what_was_asked_for_was_not_asked_for() {
         let line = relay(at, b"d/a.txt", b"d/.bash");
         let got = run(wst(["get", "-r", asked, &line, "-o", &inbox, "--set", "kermit.check=3"]));
         assert_eq!(got.code(), 1, "{asked}: {}", got.stderr);
-        let said = format!("not asked for, so not stored: d/.bash; did not come: {asked}");
+        let said = format!("not requested, so not stored: d/.bash; not received: {asked}");
         assert!(got.stderr.contains(&said), "{asked}: {}", got.stderr);
         assert!(!fs::exists(desk.path("in/d/.bash")).unwrap(), "{asked}");
     }
 }
 
 #[test]
-fn the_program_called_kermit_and_its_scripts_store_what_was_asked_for() {
+fn kermit_and_scripts_store_only_requested_files() {
     let desk = Desk::new(1);
     fs::create_dir_all(desk.path("root")).unwrap();
     fs::write(desk.path("root/a.txt"), "text").unwrap();
@@ -160,5 +160,5 @@ fn the_program_called_kermit_and_its_scripts_store_what_was_asked_for() {
     kermit.current_dir(&inbox);
     let got = run(kermit);
     assert_eq!(got.code(), 1, "{}", got.stderr);
-    assert!(got.stderr.contains("did not come: none*"), "{}", got.stderr);
+    assert!(got.stderr.contains("not received: none*"), "{}", got.stderr);
 }

@@ -115,7 +115,7 @@ fn a_file_that_exists_is_refused_by_either() {
             if kept != b"old" {
                 return Err("the file that was there has changed".to_owned());
             }
-            // The rest of the batch goes on.
+            // The rest of the batch continues.
             same(&files[1], &done.into.join("b.bin"))
         };
         let commands = vec!["set file collision reject".to_owned()];
@@ -214,7 +214,7 @@ fn is_beta_08() -> bool {
 }
 
 #[test]
-fn ckermit_10_beta_sends_len_95_to_a_partner_that_allows_94() {
+fn ckermit_10_beta_sends_len_95_to_a_peer_that_allows_94() {
     let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     for streaming in [true, false] {

@@ -66,7 +66,7 @@ fn ckermit_recovers() {
 #[test]
 fn ckermit_recovers_nothing_of_another_file() {
     let Some(_) = ckermit() else { return };
-    for (changes, goes_on) in [(false, true), (true, false)] {
+    for (changes, continues) in [(false, true), (true, false)] {
         let scene = Scene::new();
         let bytes = stock(&scene);
         let (_server, at) = server(&scene, "tcp-listen", &["--allow", "write"]).unwrap();
@@ -97,7 +97,7 @@ fn ckermit_recovers_nothing_of_another_file() {
         let end = client(&scene, &relay.at, "", "/raw", commands).unwrap();
         assert_eq!(end.code, 0, "{}", end.said);
         // A byte of noise takes at least one on the line.
-        assert_eq!(relay.passed() < bytes.len(), goes_on, "{}", relay.passed());
+        assert_eq!(relay.passed() < bytes.len(), continues, "{}", relay.passed());
         // Nor is a file of that name the beginning of the next.
         let commands = "resend old.dat\nif fail exit 2\nbye";
         let end = client(&scene, &at, "", "/raw", commands).unwrap();

@@ -112,7 +112,7 @@ fn text_both_ways() {
 }
 
 /// With `-e 90` G-Kermit 2.01 cuts its parameter string off before WHATAMI, so it never says that it
-/// streams; but if the partner offers to, it does, and takes an acknowledgement for an error.
+/// streams; but if the peer offers to, it does, and takes an acknowledgement for an error.
 /// Nobody can know this from outside. The way around it is `--streaming off` here or `-S` there.
 #[test]
 fn gkermit_2_01_streams_without_saying_so() {
@@ -131,7 +131,7 @@ fn gkermit_2_01_streams_without_saying_so() {
         let done = run(&scene, args("send", &job, &[shown(&file)], &command));
         assert_eq!(done.is_ok(), well, "{job:?}: {done:?}");
         if !well {
-            // It ends at once, and with the partner's own words.
+            // It ends at once, and with the peer's own words.
             let said = done.expect_err("checked above");
             assert!(said.contains("code: 4") && said.contains("while streaming"), "{said}");
         }

@@ -14,7 +14,7 @@ fn gkermit_gets_and_sends() {
         let scene = Scene::new();
         let bytes = stock(&scene);
         scene.file("client/up.dat", &bytes[..40_000]);
-        // -i: bytes; -a: the name that what it gets shall have.
+        // -i: bytes; -a: the local name of the received file.
         let text = format!(
             "cd {} || exit 9\n\
              gkermit -i -a got.dat -g bin.dat || exit 1\n\

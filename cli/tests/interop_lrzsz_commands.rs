@@ -1,5 +1,5 @@
 //! The command lines that scripts and people have, by our `sz`, `rz`, `sx`, `rx`, `sb` and `rb` on a
-//! terminal, a TCP connection and pipes, with lrzsz at the other end.
+//! terminal, a TCP connection and pipes, with lrzsz at the peer.
 
 use crate::peers;
 
@@ -143,7 +143,7 @@ fn sz_is_asked_for_ymodem() {
     });
 }
 
-/// `sz -` sends its stdin, and hears the other end by the terminal that it has.
+/// `sz -` sends its stdin, and hears the peer by the terminal that it has.
 #[test]
 fn stdin_is_sent() {
     let Some(_) = lrzsz() else { return };

@@ -1,5 +1,5 @@
 //! What each flag of lrzsz does here, seen from outside: on the wire, in the directory, in what is
-//! said and in the exit code. At the other end is lrzsz.
+//! said and in the exit code. At the peer is lrzsz.
 //!
 //! Flags that change nothing (`-B`, `-S`, `-2`, `--syslog`, `--tcp`, `--errors`) are in the last
 //! table: a file arrives with them. `-O` takes longer than a test. `-C`, `-U` and `-R` of `rz` are in
@@ -104,7 +104,7 @@ fn content() -> Vec<u8> {
 /// Our command line, lrzsz's, and what must be seen.
 type Row = (&'static str, &'static str, fn(&Seen) -> bool);
 
-/// Runs a row with `data.bin`, `text` and `sub/x.y` to be sent, and `data.bin` at the other end if
+/// Runs a row with `data.bin`, `text` and `sub/x.y` to be sent, and `data.bin` at the peer if
 /// `there`.
 fn check(row: &Row, there: Option<&[u8]>) -> Result<(), String> {
     let (ours, theirs, holds) = row;
@@ -220,7 +220,7 @@ fn flags_of_sz_that_are_no_words_of_the_protocol() {
         ("sz -m 1000000 -M 1 data.bin", "sleep 6", |s| {
             s.code() == 128 && s.done.took < Duration::from_secs(20)
         }),
-        ("sz -s +1 data.bin", "sleep 3", |s| s.code() == 128 && s.said("time to stop")),
+        ("sz -s +1 data.bin", "sleep 3", |s| s.code() == 128 && s.said("stop time")),
         ("sz -t 10 data.bin", "sleep 5", |s| s.count(b"**\x18B00") >= 3),
         ("sz data.bin", "sleep 5", |s| s.count(b"**\x18B00") <= 2),
     ];
@@ -250,7 +250,7 @@ fn flags_of_rz_on_the_wire() {
         ("rz", "sz dos", |s| s.got("dos").as_deref() == Some(b"one\r\ntwo\r\n\x1A")),
         ("rz -a", "sz dos", |s| s.got("dos").as_deref() == Some(b"one\ntwo\n")),
         ("rb -a", "sb dos", |s| s.got("dos").as_deref() == Some(b"one\ntwo\n")),
-        ("rz -s +1", "sleep 3", |s| s.code() == 128 && s.said("time to stop")),
+        ("rz -s +1", "sleep 3", |s| s.code() == 128 && s.said("stop time")),
         ("rz -m 1000000 -M 1", "sleep 6", |s| s.code() == 128 && s.names().is_empty()),
     ];
     table(rows, None);

@@ -124,7 +124,7 @@ fn resuming_and_files_that_exist() {
     for job in both(&[("sz -b -r", "rz -b -r"), ("sz -b", "rz -b -r")]) {
         jobs.push((job, part, true));
     }
-    // Our rz goes on with a file under its own name only if told so at its own end.
+    // Our rz resumes a file under its own name only if its own flags say so.
     jobs.push((Job { our_sender: true, send: "sz -b -r", receive: "rz -b" }, part, true));
     jobs.push((Job { our_sender: false, send: "sz -b -r", receive: "rz -b" }, part, false));
     jobs.extend(both(&[("sz -b", "rz -b -y")]).into_iter().map(|job| (job, &b"old"[..], true)));

@@ -2,7 +2,7 @@
 //! directions.
 //!
 //! lrzsz throws its input away after each answer and sees the end only after a second of silence;
-//! the tests wait for that more than for anything else, so many of them run at once.
+//! the tests mostly wait for that, and run in parallel.
 
 use crate::peers;
 

@@ -206,7 +206,7 @@ fn wst_does_not_resume_another_file() {
     assert_eq!((done.code, done.wst.code), (0, 0), "{done:?}");
     assert!(!done.wst.said.contains("--resume"), "{done:?}");
     let left: Vec<_> = fs::read_dir(scene.folder("in")).expect("it is there").flatten().collect();
-    // It may be a person's, so it stays as it is.
+    // It may be a user's, so it stays as it is.
     assert_eq!(left.len(), 2, "{left:?}");
     assert_eq!(fs::read(scene.path("in/a.bin.part")).ok(), Some(part));
     // The file came as a whole.

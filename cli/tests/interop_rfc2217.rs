@@ -167,7 +167,7 @@ fn a_telnet_server_without_a_port() {
     let scene = Scene::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let partner = thread::spawn(move || {
+    let peer = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         // DO and WILL for what all ask for, DONT COM-PORT-OPTION.
         stream
@@ -177,5 +177,5 @@ fn a_telnet_server_without_a_port() {
     });
     let end = send(&scene, port, "?baud=9600");
     assert!(end.code == 3 && end.said.contains("COM-PORT-OPTION"), "{end:?}");
-    partner.join().unwrap();
+    peer.join().unwrap();
 }

@@ -92,7 +92,7 @@ fn telnetd(scene: &Scene, commands: &str) -> Result<Option<(Running, u16)>, Stri
         return Ok(None);
     }
     let folder = scene.folder("host");
-    // A person's shell stays, too: telnetd throws away what a program wrote right before the last one ended.
+    // A user's shell stays, too: telnetd throws away what a program wrote right before the last one ended.
     let text = format!("#!/bin/sh\ncd {} || exit 1\n{commands}\nsleep 5\n", folder.display());
     let script = scene.file("login.sh", text.as_bytes());
     let mut permissions = fs::metadata(&script).map_err(|e| e.to_string())?.permissions();

@@ -290,7 +290,7 @@ fn a_caller_that_uucico_does_not_know_is_told_so() {
     meet(|scene, theirs| {
         let file = scene.file("from/a.txt", b"hello\n");
         let job = args("send", &["--name=stranger"], &[shown(&file)], theirs.called());
-        let said = run(scene, job, theirs).expect_err("nobody knows us");
+        let said = run(scene, job, theirs).expect_err("an unknown system");
         assert!(said.contains("You are unknown to me"), "{said}");
         Ok(())
     });

@@ -220,7 +220,7 @@ fn is_a_log(log: &str) {
     assert!(lines[171].starts_with("; STREAMING win ratio: "), "{log}");
 }
 
-/// Appendix I of Kermit streaming (1998), as printed. The script asks for a comment: nobody is there to give one.
+/// Appendix I of Kermit streaming (1998), as printed. The script asks for a comment; there is no input for it.
 const BENCH: &str = include_str!("../../script/tests/bench.ksc");
 
 #[test]
@@ -300,7 +300,7 @@ fn a_script_is_a_server() {
         return;
     };
     assert_eq!(client.code, 0, "{}", client.said);
-    // FINISH gives the script its connection back, and it goes on.
+    // FINISH returns the connection to the script, which continues.
     assert_eq!(server.code, 3, "{}", server.said);
     same(&scene.path("here/client.log"), &scene.path("root/up")).expect("the same bytes");
     assert!(!scene.path("root/motd").exists());

@@ -195,9 +195,9 @@ fn commands_come_from_files_and_from_the_line() {
         (&["t.ksc", "stop"], 7, "file stop-\n"),
         (&["-y", "init", "-C", "echo one, exit 3"], 3, "init\none\n"),
         (&["-Y", "-e", "500", "-C", "echo \\v(packetlen), exit"], 0, "500\n"),
-        (&["-Y", "-Z"], 1, "there is no option -Z"),
-        (&["-Y", "-s", "nonesuch"], 1, "there is no file nonesuch"),
-        (&["-Y", "-l", "/nonesuch", "-r"], 1, "this did not go: set line"),
+        (&["-Y", "-Z"], 1, "no such option: -Z"),
+        (&["-Y", "-s", "nonesuch"], 1, "no such file: nonesuch"),
+        (&["-Y", "-l", "/nonesuch", "-r"], 1, "command failed: set line"),
         (&["-h"], 0, "Usage: kermit"),
         (&["--version"], 0, "kermit (wetstring)"),
     ] {

@@ -106,7 +106,7 @@ fn a_cell_is_what_a_scenario_gives() {
         );
     }
     let scene = Scene::new();
-    // A file of 50 kB at 11.52 kB/s takes seconds, of which nobody waits for one.
+    // A file of 50 kB at 11.52 kB/s takes seconds, without waiting in real time.
     let end = ran_on(&scene, LINE, &script, &[]);
     assert_eq!(end.code, 0, "{}", end.said);
     let rates = end.said.lines().filter_map(|line| line.strip_prefix("CPS "));

@@ -11,61 +11,60 @@ use common::{Desk, Running, wst};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::tcgetattr;
 
-/// A person at the prompt, whose history is in this folder.
+/// A user at the prompt, whose history is in this folder.
 fn at_prompt(state: &str) -> Desktop {
-    let person = Desktop::start_with(&["kermit"], |command| {
+    let user = Desktop::start_with(&["kermit"], |command| {
         command.env("XDG_STATE_HOME", state).env("TERM", "xterm");
     });
-    person.until("the prompt", |person| person.screen().contains("wst kermit> "));
-    person
+    user.until("the prompt", |user| user.screen().contains("wst kermit> "));
+    user
 }
 
 /// Types, and waits until something is on the screen that was not there before.
 #[track_caller]
-fn typed(person: &mut Desktop, keys: &[u8], says: &str) {
-    let before = person.screen().len();
-    person.press(keys);
-    person
-        .until(says, |person| person.screen().get(before..).is_some_and(|new| new.contains(says)));
+fn typed(user: &mut Desktop, keys: &[u8], says: &str) {
+    let before = user.screen().len();
+    user.press(keys);
+    user.until(says, |user| user.screen().get(before..).is_some_and(|new| new.contains(says)));
 }
 
 #[test]
 fn the_prompt_completes_helps_and_remembers() {
     let desk = Desk::new(1);
     let state = desk.path("state");
-    let mut person = at_prompt(&state);
-    typed(&mut person, b"echo first\\45one\r", "first-one");
+    let mut user = at_prompt(&state);
+    typed(&mut user, b"echo first\\45one\r", "first-one");
     // Tab: a word that can only become one, and what follows SET.
-    typed(&mut person, b"statis\t", "statistics");
-    typed(&mut person, b"\r", "no transfer yet");
-    typed(&mut person, b"set stream\t", "set streaming ");
-    typed(&mut person, b"on\r", "wst kermit> ");
-    typed(&mut person, b"show streaming\r", "Streaming is offered on every connection");
+    typed(&mut user, b"statis\t", "statistics");
+    typed(&mut user, b"\r", "no transfer yet");
+    typed(&mut user, b"set stream\t", "set streaming ");
+    typed(&mut user, b"on\r", "wst kermit> ");
+    typed(&mut user, b"show streaming\r", "Streaming is offered on every connection");
     // `?`: what may follow, without a key for it on the line.
-    typed(&mut person, b"remote ?", "directory");
-    person.until("more of them", |person| person.screen().contains("rename"));
-    person.press(b"\x15");
-    typed(&mut person, b"echo who\\45is\\45it?\r", "who-is-it?");
+    typed(&mut user, b"remote ?", "directory");
+    user.until("more of them", |user| user.screen().contains("rename"));
+    user.press(b"\x15");
+    typed(&mut user, b"echo who\\45is\\45it?\r", "who-is-it?");
     // A block goes over several lines, and Ctrl-C forgets one.
-    typed(&mut person, b"if = 1 1 {\r", "  ... ");
-    typed(&mut person, b"\x03", "wst kermit> ");
-    typed(&mut person, b"for \\%i 1 2 1 {\r", "  ... ");
-    typed(&mut person, b"echo n\\%i\r", "  ... ");
-    typed(&mut person, b"}\r", "n2");
+    typed(&mut user, b"if = 1 1 {\r", "  ... ");
+    typed(&mut user, b"\x03", "wst kermit> ");
+    typed(&mut user, b"for \\%i 1 2 1 {\r", "  ... ");
+    typed(&mut user, b"echo n\\%i\r", "  ... ");
+    typed(&mut user, b"}\r", "n2");
     // The line before, by the arrow.
-    typed(&mut person, b"echo again\\45and\r", "again-and");
-    typed(&mut person, b"\x1b[A\r", "again-and");
-    typed(&mut person, b"nonesuch\r", "not a command or a macro: nonesuch");
-    typed(&mut person, b"exit 5\r", "exit 5");
-    assert_eq!(person.end().code(), Some(5));
+    typed(&mut user, b"echo again\\45and\r", "again-and");
+    typed(&mut user, b"\x1b[A\r", "again-and");
+    typed(&mut user, b"nonesuch\r", "not a command or a macro: nonesuch");
+    typed(&mut user, b"exit 5\r", "exit 5");
+    assert_eq!(user.end().code(), Some(5));
     // The next one finds the history.
-    let mut person = at_prompt(&state);
-    typed(&mut person, b"\x1b[A\x1b[A\x1b[A\r", "again-and");
-    person.press(b"\x04");
-    assert!(person.end().code().is_some());
+    let mut user = at_prompt(&state);
+    typed(&mut user, b"\x1b[A\x1b[A\x1b[A\r", "again-and");
+    user.press(b"\x04");
+    assert!(user.end().code().is_some());
 }
 
-/// A file that comes unasked: the person is asked, and Ctrl-C is an answer, too.
+/// A file that comes unasked: the user is asked, and Ctrl-C is an answer, too.
 #[test]
 fn a_question_about_a_file_is_answered_at_the_terminal() {
     let desk = Desk::new(1);
@@ -76,19 +75,19 @@ fn a_question_about_a_file_is_answered_at_the_terminal() {
     std::fs::write(format!("{theirs}/a.txt"), b"a").expect("a file");
     let script = desk.path("send.ksc");
     std::fs::write(&script, format!("cd {theirs}\nsend a.txt\n")).expect("a script");
-    let mut person = at_prompt(&desk.path("state"));
-    typed(&mut person, format!("cd {mine}\r").as_bytes(), "wst kermit> ");
+    let mut user = at_prompt(&desk.path("state"));
+    typed(&mut user, format!("cd {mine}\r").as_bytes(), "wst kermit> ");
     let here = format!("{mine}/a.txt");
     for (answer, comes) in [(&b"\x03"[..], false), (b"n\r", false), (b"y\r", true)] {
         let peer = format!("set host /network-type:pipe {} kermit {script}\r", common::WST);
-        typed(&mut person, peer.as_bytes(), "wst kermit> ");
-        typed(&mut person, b"receive\r", "Accept incoming file \"a.txt\"?");
-        typed(&mut person, answer, "wst kermit> ");
-        assert_eq!(std::path::Path::new(&here).exists(), comes, "{answer:?}: {}", person.screen());
-        typed(&mut person, b"close\r", "wst kermit> ");
+        typed(&mut user, peer.as_bytes(), "wst kermit> ");
+        typed(&mut user, b"receive\r", "Accept incoming file \"a.txt\"?");
+        typed(&mut user, answer, "wst kermit> ");
+        assert_eq!(std::path::Path::new(&here).exists(), comes, "{answer:?}: {}", user.screen());
+        typed(&mut user, b"close\r", "wst kermit> ");
     }
-    typed(&mut person, b"exit 0\r", "exit 0");
-    assert_eq!(person.end().code(), Some(0));
+    typed(&mut user, b"exit 0\r", "exit 0");
+    assert_eq!(user.end().code(), Some(0));
 }
 
 #[test]
@@ -110,21 +109,21 @@ fn connect_is_a_terminal_and_comes_back() {
     });
     let desk = Desk::new(1);
     let log = desk.path("session.log");
-    let mut person = at_prompt(&desk.path("state"));
-    typed(&mut person, format!("log session {log}\r").as_bytes(), "wst kermit> ");
+    let mut user = at_prompt(&desk.path("state"));
+    typed(&mut user, format!("log session {log}\r").as_bytes(), "wst kermit> ");
     let connect = format!("set host 127.0.0.1 {port} /raw /connect\r");
-    typed(&mut person, connect.as_bytes(), "login: ");
+    typed(&mut user, connect.as_bytes(), "login: ");
     // Help, the escape character itself, and a word.
-    typed(&mut person, b"\x1c?", "comes back, H hangs up");
-    person.press(b"me\x1c\x1c\r");
-    typed(&mut person, b"\x1cc", "(back at the commands)");
-    typed(&mut person, b"echo is \\v(local)\r", "is 1");
-    typed(&mut person, b"connect\r", "Connected to 127.0.0.1:");
-    typed(&mut person, b"bye\r", "good bye");
-    person.until("the end", |person| person.screen().contains("(the connection is closed)"));
-    typed(&mut person, b"echo is \\v(local)\r", "is 0");
-    typed(&mut person, b"exit\r", "exit");
-    assert_eq!(person.end().code(), Some(0));
+    typed(&mut user, b"\x1c?", "comes back, H hangs up");
+    user.press(b"me\x1c\x1c\r");
+    typed(&mut user, b"\x1cc", "(back at the commands)");
+    typed(&mut user, b"echo is \\v(local)\r", "is 1");
+    typed(&mut user, b"connect\r", "Connected to 127.0.0.1:");
+    typed(&mut user, b"bye\r", "good bye");
+    user.until("the end", |user| user.screen().contains("(the connection is closed)"));
+    typed(&mut user, b"echo is \\v(local)\r", "is 0");
+    typed(&mut user, b"exit\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
     assert_eq!(host.join().expect("the host"), b"me\x1c\rbye\r");
     let log = std::fs::read_to_string(log).expect("the log");
     assert!(log.contains("login: ") && log.contains("good bye"), "{log}");
@@ -152,7 +151,7 @@ fn set_speed_acts_on_a_serial_line() {
         let mut heard = Vec::new();
         while heard != word {
             assert!(Instant::now() < until, "{heard:?}");
-            // Between two openings of the line there is nobody at it.
+            // Between two openings the line has no peer.
             match terminal.read(&mut buffer) {
                 Ok(len) => heard.extend_from_slice(&buffer[..len]),
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),

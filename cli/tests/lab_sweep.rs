@@ -87,10 +87,10 @@ fn shards_merge_to_the_whole() {
     }
 }
 
-/// A sweep that takes long is interrupted, keeps what it has, and goes on; then it is the same as
+/// A sweep that takes long is interrupted, keeps its results, and continues; then it is the same as
 /// one that was never interrupted.
 #[test]
-fn an_interrupt_keeps_what_is_there_and_the_same_command_goes_on() {
+fn an_interrupt_keeps_what_is_there_and_the_same_command_continues() {
     let text = SWEEP.replace("3000", "120000").replace("[1, 2, 4]", "[1, 2, 3, 4, 5, 6, 7, 8]");
     let (desk, sweep) = desk(&text);
     let (csv, whole) = (desk.path("out.csv"), desk.path("whole.csv"));
@@ -134,7 +134,7 @@ fn results_of_something_else_are_not_touched() {
     ran.expect(2);
     assert!(ran.stderr.contains("expected the columns sweep, point, window"), "{}", ran.stderr);
     assert_eq!(read(&other), "name,age\nAda,36\n");
-    // A value that cannot be one of the column's is nobody's result.
+    // An invalid value in a column is an error.
     let mine = desk.path("mine.csv");
     run(wst(["lab", "sweep", &sweep, "-o", &mine])).expect(0);
     let whole = read(&mine);

@@ -8,11 +8,11 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration;
 
-/// A server of a directory, and where its one partner stands.
+/// A server of a directory, and where its one peer stands.
 struct Server {
     dir: tempfile::TempDir,
     running: Running,
-    /// The server's UDP port, and its partner's.
+    /// The server's UDP port, and its peer's.
     ports: [u16; 2],
     /// What else its line says.
     line: &'static str,
@@ -82,7 +82,7 @@ fn echoes_come_back() {
     let server = Server::new(&[], None);
     let ran = run(wst(["ncp", "echo", &server.line(""), "--count", "2"]));
     ran.expect(0);
-    assert!(ran.stderr.contains("2 of 2 echoes came back"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 of 2 echoes answered"), "{}", ran.stderr);
     server.end();
 }
 
@@ -183,7 +183,7 @@ fn guesses_are_further_and_further_apart() {
 }
 
 #[test]
-fn garbage_at_the_interface_is_counted_and_hurts_nobody() {
+fn garbage_at_the_interface_is_counted_and_ignored() {
     let server = Server::new(&[], None);
     fs::write(server.path("root/tape"), noise(3, 5000)).unwrap();
     fs::create_dir(server.path("in")).unwrap();
@@ -202,7 +202,7 @@ fn garbage_at_the_interface_is_counted_and_hurts_nobody() {
 }
 
 #[test]
-fn nobody_there_is_said_in_time() {
+fn an_absent_peer_is_a_timeout() {
     let (there, here) = (free(), free());
     let line = format!("ncp://0.2/?imp=127.0.0.1:{there}&port={here}");
     let ran = run(wst(["ncp", "echo", &line, "--count", "1"]));
@@ -251,7 +251,7 @@ fn leaders_of_96_bits_at_both_ends() {
     let server = Server::with("&leader=new", &["--write"], None);
     let ran = run(wst(["ncp", "echo", &server.line(""), "--count", "2"]));
     ran.expect(0);
-    assert!(ran.stderr.contains("2 of 2 echoes came back"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 of 2 echoes answered"), "{}", ran.stderr);
     let (bytes, file) = (noise(8, 20_003), server.path("tape"));
     fs::write(&file, &bytes).unwrap();
     fs::create_dir(server.path("in")).unwrap();
@@ -273,9 +273,9 @@ fn ends_with_different_leaders_find_out() {
     ran.expect(7);
     let say = "expected leaders of 96 bits, got some of 32";
     assert!(ran.stderr.contains(say), "{}", ran.stderr);
-    assert!(ran.stderr.contains("0 of 1 echoes came back"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("0 of 1 echoes answered"), "{}", ran.stderr);
     server.end();
-    // They do not tell each other for ever that they do not understand.
+    // They do not tell each other indefinitely that they do not understand.
     let [imp, port] =
         [UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port(), free()];
     let host = UdpSocket::bind(("127.0.0.1", imp)).unwrap();

@@ -32,7 +32,7 @@ fn a_file_goes_through_the_imps_and_takes_its_time() {
     let at_a = format!("ncp://0.6/?imp=127.0.0.1:{imp_a}&port={host_a}");
     let ran = run(wst(["ncp", "echo", &at_a, "--count", "2"]));
     ran.expect(0);
-    assert!(ran.stderr.contains("2 of 2 echoes came back"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 of 2 echoes answered"), "{}", ran.stderr);
     let (bytes, file) = (noise(11, 20_000), dir.path().join("tape.bin"));
     fs::write(&file, &bytes).unwrap();
     let begin = Instant::now();
@@ -52,8 +52,8 @@ fn a_file_goes_through_the_imps_and_takes_its_time() {
     // 160,000 bits at 50 kb/s, four times as fast.
     assert!(took >= Duration::from_millis(800), "{took:?}");
     // A host that there is not is dead, says its IMP.
-    let nobody = format!("ncp://0.7/?imp=127.0.0.1:{imp_a}&port={host_a}");
-    let ran = run(wst(["ncp", "echo", &nobody, "--count", "1"]));
+    let absent = format!("ncp://0.7/?imp=127.0.0.1:{imp_a}&port={host_a}");
+    let ran = run(wst(["ncp", "echo", &absent, "--count", "1"]));
     assert_ne!(ran.code(), 0);
     assert!(ran.stderr.contains("its IMP cannot be reached"), "{}", ran.stderr);
     for running in [server, imps] {
@@ -80,7 +80,7 @@ fn an_echo_to_a_host_that_is_down_says_what_the_imp_said() {
         ran.expect(7);
         let said = format!("the IMP says that {why} (destination dead, subtype {subtype})");
         assert_eq!(ran.stderr.matches(&said).count(), 2, "{}", ran.stderr);
-        let end = format!("0 of 2 echoes came back: {why}");
+        let end = format!("0 of 2 echoes answered: {why}");
         assert!(ran.stderr.contains(&end), "{}", ran.stderr);
     }
     imps.signal(rustix::process::Signal::TERM);
@@ -102,7 +102,7 @@ fn an_echo_that_is_interrupted_is_counted() {
     echo.signal(rustix::process::Signal::TERM);
     let ran = echo.end();
     ran.expect(130);
-    assert!(ran.stderr.contains("0 of 1 echoes came back"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("0 of 1 echoes answered"), "{}", ran.stderr);
 }
 
 #[test]

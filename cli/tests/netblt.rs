@@ -1,5 +1,5 @@
 //! NETBLT between two of the program, over UDP on the loopback interface: whole files, keys, secrets,
-//! partners that must not get in.
+//! peers that must not get in.
 
 use crate::common;
 
@@ -9,12 +9,12 @@ use std::process::Command;
 use common::{Desk, Ran, Running, WST, noise, run, tame, wst};
 use rustix::process::Signal;
 
-/// A person with a configuration folder of their own.
-struct Person {
+/// A user with a configuration folder of their own.
+struct KeyOwner {
     dir: tempfile::TempDir,
 }
 
-impl Person {
+impl KeyOwner {
     fn new() -> Self {
         Self { dir: tempfile::tempdir().expect("a directory") }
     }
@@ -40,32 +40,32 @@ impl Person {
 }
 
 /// Somebody who listens, and where.
-fn listen(person: &Person, into: &str, flags: &[&str]) -> (Running, String) {
+fn listen(user: &KeyOwner, into: &str, flags: &[&str]) -> (Running, String) {
     let mut args = vec!["receive", "udp-listen://127.0.0.1:0", "-o", into];
     args.extend(flags);
-    let running = Running::start(person.wst(&args));
+    let running = Running::start(user.wst(&args));
     let line = format!("udp://{}", running.says("listening on "));
     (running, line)
 }
 
 /// Sends to whoever listens there: a key that is new is taken.
-fn send(person: &Person, file: &str, line: &str, flags: &[&str]) -> Ran {
+fn send(user: &KeyOwner, file: &str, line: &str, flags: &[&str]) -> Ran {
     let mut args = vec!["send", file, line];
     if !flags.iter().any(|flag| ["--plain", "--secret-file"].contains(flag)) {
         args.push("--accept-new");
     }
     args.extend(flags);
-    run(person.wst(&args))
+    run(user.wst(&args))
 }
 
 #[test]
 fn a_stranger_is_refused_and_a_friend_gets_in() {
-    let (desk, ours, theirs) = (Desk::new(3_000_000), Person::new(), Person::new());
+    let (desk, ours, theirs) = (Desk::new(3_000_000), KeyOwner::new(), KeyOwner::new());
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
     let (receiver, line) = listen(&theirs, &into, &[]);
     let refused = send(&ours, &file, &line, &[]);
     refused.expect(4);
-    assert!(refused.stderr.contains("is new here: its key is "), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is new: its key is "), "{}", refused.stderr);
     assert!(refused.stderr.contains("does not know the key"), "{}", refused.stderr);
     let advice = format!("wst key trust {}", ours.key());
     let told = receiver.says("127.0.0.1:");
@@ -88,7 +88,7 @@ fn a_stranger_is_refused_and_a_friend_gets_in() {
 #[test]
 fn a_key_that_has_changed_is_not_believed() {
     let (desk, ours, theirs, other) =
-        (Desk::new(1000), Person::new(), Person::new(), Person::new());
+        (Desk::new(1000), KeyOwner::new(), KeyOwner::new(), KeyOwner::new());
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
     let (receiver, line) = listen(&theirs, &into, &[]);
     send(&ours, &file, &line, &[]).expect(4);
@@ -112,10 +112,9 @@ fn a_key_that_has_changed_is_not_believed() {
 
 #[test]
 fn a_secret_opens_and_a_wrong_one_does_not() {
-    let (desk, ours, theirs) = (Desk::new(200_000), Person::new(), Person::new());
+    let (desk, ours, theirs) = (Desk::new(200_000), KeyOwner::new(), KeyOwner::new());
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
-    let (good, bad) =
-        (ours.secret("what nobody else knows\n"), theirs.secret("something else again"));
+    let (good, bad) = (ours.secret("a shared secret\n"), theirs.secret("something else again"));
     let (receiver, line) = listen(&theirs, &into, &["--secret-file", &good]);
     let wrong = send(&ours, &file, &line, &["--secret-file", &bad]);
     wrong.expect(4);
@@ -126,7 +125,7 @@ fn a_secret_opens_and_a_wrong_one_does_not() {
     assert!(desk.names().is_empty());
     // The environment does as well.
     let mut by_environment = ours.wst(&["send", &file, &line]);
-    by_environment.env("WETSTRING_SECRET", "what nobody else knows");
+    by_environment.env("WETSTRING_SECRET", "a shared secret");
     run(by_environment).expect(0);
     receiver.end().expect(0);
     desk.arrived();
@@ -138,7 +137,7 @@ fn a_secret_opens_and_a_wrong_one_does_not() {
 
 #[test]
 fn plain_needs_both_ends() {
-    let (desk, ours, theirs) = (Desk::new(500_000), Person::new(), Person::new());
+    let (desk, ours, theirs) = (Desk::new(500_000), KeyOwner::new(), KeyOwner::new());
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
     let (receiver, line) = listen(&theirs, &into, &[]);
     let refused = send(&ours, &file, &line, &["--plain"]);
@@ -160,7 +159,7 @@ fn plain_needs_both_ends() {
 
 #[test]
 fn the_one_who_dials_may_receive() {
-    let (desk, ours, theirs) = (Desk::new(1_000_000), Person::new(), Person::new());
+    let (desk, ours, theirs) = (Desk::new(1_000_000), KeyOwner::new(), KeyOwner::new());
     run(theirs.wst(&["key", "trust", &ours.key()])).expect(0);
     let file = desk.path("data.bin");
     let sender = Running::start(theirs.wst(&["send", &file, "udp-listen://127.0.0.1:0"]));
@@ -172,7 +171,7 @@ fn the_one_who_dials_may_receive() {
 
 #[test]
 fn two_at_once_with_several_files_each() {
-    let (desk, ours, theirs) = (Desk::new(2_000_000), Person::new(), Person::new());
+    let (desk, ours, theirs) = (Desk::new(2_000_000), KeyOwner::new(), KeyOwner::new());
     run(theirs.wst(&["key", "trust", &ours.key()])).expect(0);
     let (receiver, line) = listen(&theirs, &desk.path("in"), &["--sessions", "2"]);
     let mut senders = Vec::new();
@@ -201,8 +200,8 @@ fn two_at_once_with_several_files_each() {
 #[test]
 fn fixed_rates_and_ceilings_hold() {
     for flags in [&["--burst", "10", "--interval", "20ms"][..], &["--max-rate", "8M"]] {
-        let (desk, ours, theirs) = (Desk::new(1_000_000), Person::new(), Person::new());
-        let secret = ours.secret("what nobody else knows");
+        let (desk, ours, theirs) = (Desk::new(1_000_000), KeyOwner::new(), KeyOwner::new());
+        let secret = ours.secret("a shared secret");
         let (receiver, line) =
             listen(&theirs, &desk.path("in"), &["--secret-file", &secret, "--datagram", "1400"]);
         let mut all = vec!["--secret-file", &secret, "--datagram", "1400", "--json"];
@@ -221,7 +220,7 @@ fn fixed_rates_and_ceilings_hold() {
 
 #[test]
 fn a_disk_that_is_full_ends_both_ends() {
-    let (desk, ours, theirs) = (Desk::new(3_000_000), Person::new(), Person::new());
+    let (desk, ours, theirs) = (Desk::new(3_000_000), KeyOwner::new(), KeyOwner::new());
     run(theirs.wst(&["key", "trust", &ours.key()])).expect(0);
     // A limit of 64 blocks on what may be written; the program is told, not killed.
     let mut limited = Command::new("sh");
@@ -241,8 +240,8 @@ fn a_disk_that_is_full_ends_both_ends() {
 }
 
 #[test]
-fn a_transfer_that_was_cut_goes_on() {
-    let (desk, ours, theirs) = (Desk::new(6_000_000), Person::new(), Person::new());
+fn a_transfer_that_was_cut_continues() {
+    let (desk, ours, theirs) = (Desk::new(6_000_000), KeyOwner::new(), KeyOwner::new());
     run(theirs.wst(&["key", "trust", &ours.key()])).expect(0);
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
     let (receiver, line) = listen(&theirs, &into, &[]);
@@ -268,7 +267,7 @@ fn a_transfer_that_was_cut_goes_on() {
 
 #[test]
 fn what_does_not_fit_is_a_usage_error() {
-    let (desk, ours) = (Desk::new(10), Person::new());
+    let (desk, ours) = (Desk::new(10), KeyOwner::new());
     let file = desk.path("data.bin");
     for (args, say) in [
         (vec!["send", &file, "udp://127.0.0.1:9", "-P", "kermit"], "expected NETBLT on udp://"),
@@ -281,7 +280,7 @@ fn what_does_not_fit_is_a_usage_error() {
         ran.expect(2);
         assert!(ran.stderr.contains(say), "{say}: {}", ran.stderr);
     }
-    let nobody = run(ours.wst(&["send", &file, "udp://127.0.0.1:9"]));
-    nobody.expect(3);
-    assert!(nobody.stderr.contains("nothing listens at that address"), "{}", nobody.stderr);
+    let absent = run(ours.wst(&["send", &file, "udp://127.0.0.1:9"]));
+    absent.expect(3);
+    assert!(absent.stderr.contains("nothing listens at that address"), "{}", absent.stderr);
 }

@@ -57,14 +57,14 @@ fn a_file_that_does_not_fit_is_refused_before_it_moves() {
     sent.expect(1);
     // It is the disk here that is full.
     ended.expect(5);
-    assert!(ended.stderr.contains("make room"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("free some space"), "{}", ended.stderr);
     assert!(sent.stderr.contains("huge.bin"), "{}", sent.stderr);
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
 #[test]
 fn a_disk_that_fills_up_ends_both_ends_and_says_so() {
-    // Below a mebibyte nothing is reserved, and of what comes from a pipe nobody knows the length.
+    // Below a mebibyte nothing is reserved, and the length of a pipe is unknown.
     for (len, piped) in [(900_000, false), (3_000_000, true)] {
         let (desk, friends) = (Desk::new(len), Friends::new());
         let (receiver, line) = limited(&friends, &desk.path("in"), 400);
@@ -86,7 +86,7 @@ fn a_disk_that_fills_up_ends_both_ends_and_says_so() {
         let part = desk.path("in/data.bin.part");
         let told = format!(
             "wst: {part}: File too large; \
-             make room or choose another directory with -o\n"
+             free some space or choose another directory with -o\n"
         );
         assert!(ended.stderr.ends_with(&told), "{}", ended.stderr);
         let kept = format!("data.bin: 204.8 kB kept in {part}; send it again with --resume\n");
@@ -100,7 +100,7 @@ fn a_disk_that_fills_up_ends_both_ends_and_says_so() {
 }
 
 #[test]
-fn a_sender_that_was_killed_goes_on_at_once() {
+fn a_sender_that_was_killed_continues_at_once() {
     let (desk, friends) = (Desk::new(6_000_000), Friends::new());
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
     let (receiver, line) = friends.listen(&into, &[]);
@@ -121,7 +121,7 @@ fn a_sender_that_was_killed_goes_on_at_once() {
     // One session for the listener: the other one was it.
     let ended = receiver.end();
     ended.expect(0);
-    assert!(ended.stderr.contains("goes on in another session"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("continues in another session"), "{}", ended.stderr);
     desk.arrived();
     assert_eq!(desk.names(), ["data.bin"]);
 }
@@ -217,12 +217,12 @@ fn flood_with_forgeries(at: SocketAddr, holds: &dyn Fn() -> bool) {
             hear(number, socket);
         }
         std::thread::sleep(Duration::from_millis(50));
-        assert!(holds(), "blocks for what nobody has proved");
+        assert!(holds(), "blocks for an unproved address");
     }
     std::thread::sleep(Duration::from_millis(1500));
     sockets.iter().enumerate().for_each(|(number, socket)| hear(number, socket));
     println!("sent {sent:?}, got {got:?}");
-    assert!(got.iter().sum::<usize>() > 0, "nobody was answered");
+    assert!(got.iter().sum::<usize>() > 0, "no answers");
     for (sent, got) in sent.iter().zip(&got) {
         assert!(got <= sent, "{got} bytes for {sent}");
     }
@@ -257,7 +257,7 @@ fn forged_opens_take_no_disk_and_nothing_away() {
 
     let (receiver, at) = listen();
     flood_with_forgeries(at, &|| blocks(&into) <= before);
-    // The part is what it was; and who means it goes on with it.
+    // The part is unchanged, and an explicit resume continues it.
     let now = std::fs::metadata(desk.path("in/data.bin.part")).expect("the part").len();
     assert_eq!(now, left);
     std::thread::sleep(Duration::from_secs(11));

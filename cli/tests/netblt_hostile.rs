@@ -1,5 +1,5 @@
 //! A listener of NETBLT that runs, and what comes from anywhere: floods of OPENs from addresses that
-//! nobody answers from, scans, partners that vanish. Its memory stays, it sends nobody more than it got,
+//! forged addresses, scans, peers that vanish. Its memory is bounded, it sends no address more than it received,
 //! and who means it gets in.
 
 use crate::common;
@@ -29,7 +29,7 @@ fn listener(desk: &Desk, flags: &[&str]) -> (Running, SocketAddr) {
 
 fn secret(desk: &Desk) -> String {
     let path = desk.path("secret");
-    std::fs::write(&path, "what nobody else knows").expect("the secret");
+    std::fs::write(&path, "a shared secret").expect("the secret");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("its mode");
     path
 }
@@ -181,7 +181,7 @@ fn a_listener_says_who_was_refused_and_why() {
         let refused = run(wst(&args));
         assert_eq!(refused.code(), code, "{theirs:?}: {}", refused.stderr);
         let told = running.says("127.0.0.1:");
-        assert!(told.contains("is not let in") && told.contains(say), "{told}");
+        assert!(told.contains("is refused") && told.contains(say), "{told}");
         running.signal(rustix::process::Signal::INT);
         running.end();
     }

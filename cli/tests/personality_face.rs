@@ -22,7 +22,7 @@ fn called<S: AsRef<std::ffi::OsStr>>(name: &str, args: impl IntoIterator<Item = 
 }
 
 #[test]
-fn the_help_is_as_it_was() {
+fn help_matches_the_snapshots() {
     for name in ["sz", "rz", "rx"] {
         let ran = run(called(name, ["--help"]));
         ran.expect(0);
@@ -43,7 +43,7 @@ fn the_name_makes_the_program() {
         ran.expect(0);
         assert!(ran.stdout.contains("(wetstring)"), "{name}: {}", ran.stdout);
     }
-    // A command pasted behind the name is lrzsz's way to run one. It is nobody's name here.
+    // A command pasted behind the name is how lrzsz runs one. It selects no personality here.
     run(called("rzrmail", ["--version"])).expect(0);
     assert!(run(called("rzrmail", ["--version"])).stdout.starts_with("wst "));
 }
@@ -156,7 +156,7 @@ fn a_time_to_stop_stops() {
     let ran = Running::start(command).end();
     ran.expect(128);
     assert!(ran.elapsed < Duration::from_secs(4), "{:?}", ran.elapsed);
-    assert!(ran.stderr.contains("time to stop"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("stop time"), "{}", ran.stderr);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn links_are_made_and_foreign_files_stay() {
     let ran = run(wst(["install-links", &into]));
     ran.expect(1);
     assert!(ran.stderr.contains("rz is not ours"), "{}", ran.stderr);
-    let counted = "wst: 2 of 13 names are taken, 11 links are made\n";
+    let counted = "wst: 2 of 13 names are taken, 11 links made\n";
     assert!(ran.stderr.ends_with(counted), "{}", ran.stderr);
     assert_eq!(std::fs::read(desk.path("in/rz")).expect("the file"), b"lrzsz");
     assert_eq!(desk.names().len(), 13, "{:?}", desk.names());
@@ -181,7 +181,7 @@ fn links_are_made_and_foreign_files_stay() {
     // A second time there is nothing to do.
     let again = run(wst(["install-links", &into]));
     again.expect(0);
-    assert_eq!(again.stderr, "all 13 links are there already\n");
+    assert_eq!(again.stderr, "all 13 links exist already\n");
     assert_eq!(desk.names().len(), 13, "{:?}", desk.names());
     run(wst(["install-links", &desk.path("nowhere")])).expect(5);
     // One that cannot be made keeps no other from it, and is counted.
@@ -189,7 +189,7 @@ fn links_are_made_and_foreign_files_stay() {
     let some = run(wst(["install-links", "--force", &desk.path("more")]));
     some.expect(5);
     assert!(
-        some.stderr.contains("more/sz") && some.stderr.contains("; 12 of 13 links are made"),
+        some.stderr.contains("more/sz") && some.stderr.contains("; 12 of 13 links made"),
         "{}",
         some.stderr
     );
@@ -207,7 +207,7 @@ fn the_terminal_comes_back_as_it_was() {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let desk = Desk::new(10);
     let data = desk.path("data.bin");
-    // SIGQUIT, for which a person may want a core dump, leaves the terminal as it was, too.
+    // SIGQUIT, for which a user may want a core dump, leaves the terminal as it was, too.
     for (name, arg, signal) in
         [("sz", &*data, Signal::INT), ("rz", "-v", Signal::INT), ("rz", "-v", Signal::QUIT)]
     {
@@ -257,24 +257,24 @@ fn ctrl_c_or_five_ctrl_x_typed_at_it_end_it() {
     for (name, args) in programs {
         for keys in [&b"\x03"[..], b"\x18\x18\x18\x18\x18"] {
             let inbox = desk.path("in");
-            let mut person = Desktop::start_called(name, args, |command| {
+            let mut user = Desktop::start_called(name, args, |command| {
                 command.current_dir(&inbox);
             });
-            person.until("a raw terminal", |person| !person.modes().contains(LocalModes::ICANON));
+            user.until("a raw terminal", |user| !user.modes().contains(LocalModes::ICANON));
             // One key after the other, as fingers press them.
             for key in keys {
-                person.press(&[*key]);
+                user.press(&[*key]);
             }
             let typed = std::time::Instant::now();
-            let status = person.end();
+            let status = user.end();
             let took = typed.elapsed();
             // What it said last may still be on its way to the screen.
             let limit = std::time::Instant::now() + Duration::from_secs(5);
             let said = format!("{name}: ");
-            while !person.screen().contains(&said) && std::time::Instant::now() < limit {
+            while !user.screen().contains(&said) && std::time::Instant::now() < limit {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            let shown = person.screen();
+            let shown = user.screen();
             assert_eq!(status.code(), Some(128), "{name} {keys:?}: {shown}");
             assert!(took < Duration::from_secs(3), "{name} {keys:?} took {took:?}");
             assert!(shown.contains(&said), "{name} {keys:?} says nothing: {shown}");

@@ -1,4 +1,4 @@
-//! Partners of `rz`, `rb`, `rx` and `sz` that send what nobody should: each transfer has a clear end
+//! Peers of `rz`, `rb`, `rx` and `sz` that send invalid or hostile input: each transfer has a clear end
 //! in a short time, and nothing is left that should not be there.
 
 use crate::common;
@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-use common::partner::{block, header, partner, send_by_ymodem, until};
+use common::scripted_peer::{block, header, send_by_ymodem, until, with_peer};
 use common::zmodem::{self, kind};
 use common::{Desk, Ran};
 
@@ -16,7 +16,7 @@ const PLAIN: [u8; 4] = [0, 0, 0, 1];
 /// More than any of them should take.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Writes the same for a second, and reads nothing. That it may go on for ever is tried where the
+/// Writes the same for a second, and reads nothing. Indefinite input is tested where the
 /// clock is ours: `noise_that_never_ends` and `a_subpacket_that_never_ends` of the engines.
 fn flood(stream: &mut TcpStream, bytes: &[u8]) {
     let until = Instant::now() + Duration::from_secs(1);
@@ -41,7 +41,7 @@ fn soon(ran: &Ran, code: i32) {
 fn ten_gigabytes_are_announced() {
     // ZMODEM has no positions beyond 4 GiB.
     let desk = Desk::new(10);
-    let (ran, answer) = partner(&desk, "rz", &[], &[], |mut stream| {
+    let (ran, answer) = with_peer(&desk, "rz", &[], &[], |mut stream| {
         zmodem::send(&mut stream, b"f", "10737418240 0 0 0 1 10737418240", PLAIN, b"payload")
     });
     assert_eq!(answer, Some(kind::ZSKIP));
@@ -50,7 +50,7 @@ fn ten_gigabytes_are_announced() {
     // YMODEM has; what does not come takes no room, and is no file. More than any disk is refused.
     for size in ["10737418240", "9000000000000000000"] {
         let desk = Desk::new(10);
-        let (ran, began) = partner(&desk, "rb", &[], &[], move |mut stream| {
+        let (ran, began) = with_peer(&desk, "rb", &[], &[], move |mut stream| {
             until(&mut stream, b"C")?;
             stream.write_all(&header(b"f", size)).ok()?;
             (until(&mut stream, &[6, 0x18])? == 6).then_some(())?;
@@ -79,14 +79,14 @@ fn room(desk: &Desk) -> u64 {
 fn a_million_files_are_announced() {
     let info = "7 0 0 0 1000000 99999999999999";
     let desk = Desk::new(10);
-    let (ran, answer) = partner(&desk, "rz", &[], &[], move |mut stream| {
+    let (ran, answer) = with_peer(&desk, "rz", &[], &[], move |mut stream| {
         zmodem::send(&mut stream, b"f", info, PLAIN, b"payload")
     });
     assert_eq!(answer, Some(kind::ZRPOS));
     soon(&ran, 0);
     let desk = Desk::new(10);
     let (ran, taken) =
-        partner(&desk, "rb", &[], &[], move |mut stream| send_by_ymodem(&mut stream, b"f", info));
+        with_peer(&desk, "rb", &[], &[], move |mut stream| send_by_ymodem(&mut stream, b"f", info));
     assert!(taken.is_some(), "{}", ran.stderr);
     soon(&ran, 0);
     assert_eq!(std::fs::read(desk.path("in/f")).expect("the file"), b"payload");
@@ -95,7 +95,7 @@ fn a_million_files_are_announced() {
 #[test]
 fn a_name_without_end() {
     let desk = Desk::new(10);
-    let (ran, answer) = partner(&desk, "rz", &[], &[], |mut stream| {
+    let (ran, answer) = with_peer(&desk, "rz", &[], &[], |mut stream| {
         zmodem::send(&mut stream, &vec![b'n'; 60_000], "7 0 0 0 1 7", PLAIN, b"payload")
     });
     assert_ne!(answer, Some(kind::ZRPOS));
@@ -103,7 +103,7 @@ fn a_name_without_end() {
     assert!(desk.names().is_empty(), "{:?}", desk.names());
     // Block 0 has no room for more than a kilobyte of it, and then no NUL.
     let desk = Desk::new(10);
-    let (ran, ()) = partner(&desk, "rb", &[], &[], |mut stream| {
+    let (ran, ()) = with_peer(&desk, "rb", &[], &[], |mut stream| {
         until(&mut stream, b"C");
         let _ = stream.write_all(&block(0, &[b'n'; 1024]));
         until(&mut stream, &[0x18]);
@@ -116,7 +116,7 @@ fn a_name_without_end() {
 fn data_without_end() {
     // A subpacket without its end, and then more of it until the line is gone.
     let desk = Desk::new(10);
-    let (ran, ()) = partner(&desk, "rz", &[], &[], |mut stream| {
+    let (ran, ()) = with_peer(&desk, "rz", &[], &[], |mut stream| {
         begin(&mut stream, "7 0 0 0 1 7");
         let _ = stream.write_all(&zmodem::hex(kind::ZDATA, [0; 4]));
         flood(&mut stream, &[b'x'; 5000]);
@@ -128,7 +128,7 @@ fn data_without_end() {
             let desk = Desk::new(10);
             let noise = noise.repeat(3000);
             let (ran, ()) =
-                partner(&desk, name, args, &[], move |mut stream| flood(&mut stream, &noise));
+                with_peer(&desk, name, args, &[], move |mut stream| flood(&mut stream, &noise));
             soon(&ran, 128);
             assert!(!desk.names().contains(&"f".to_owned()), "{name}");
         }
@@ -140,7 +140,7 @@ fn an_end_of_file_that_is_none() {
     // Behind what came, before it, and nonsense: the file is not whole, whatever follows.
     for position in [5_u32, 100, u32::MAX] {
         let desk = Desk::new(10);
-        let (ran, ()) = partner(&desk, "rz", &[], &[], move |mut stream| {
+        let (ran, ()) = with_peer(&desk, "rz", &[], &[], move |mut stream| {
             begin(&mut stream, "7 0 0 0 1 7");
             let _ = stream.write_all(&zmodem::hex(kind::ZDATA, [0; 4]));
             let _ = stream.write_all(&zmodem::subpacket(b"payload", b'h'));
@@ -153,7 +153,7 @@ fn an_end_of_file_that_is_none() {
     }
     // A stray 0x04 between the blocks of XMODEM and YMODEM, and one where a block should begin.
     let desk = Desk::new(10);
-    let (ran, ()) = partner(&desk, "rb", &[], &[], |mut stream| {
+    let (ran, ()) = with_peer(&desk, "rb", &[], &[], |mut stream| {
         until(&mut stream, b"C");
         let _ = stream.write_all(&header(b"f", "300"));
         until(&mut stream, b"C");
@@ -166,13 +166,13 @@ fn an_end_of_file_that_is_none() {
     assert!(!desk.names().contains(&"f".to_owned()), "{:?}", desk.names());
 }
 
-/// A receiver that never has enough: the same position for ever, in the file and beyond it.
+/// A receiver that never has enough: the same position indefinitely, in the file and beyond it.
 #[test]
 fn a_receiver_that_asks_for_ever() {
     let desk = Desk::new(20_000);
     let data = desk.path("data.bin");
     for (name, with) in [("ZRPOS", [0; 4]), ("ZRPOS beyond", [0xFF; 4])] {
-        let (ran, ()) = partner(&desk, "sz", &[&data], &[], move |mut stream| {
+        let (ran, ()) = with_peer(&desk, "sz", &[&data], &[], move |mut stream| {
             let _ = stream.write_all(&zmodem::hex(kind::ZRINIT, [0, 0, 0, 0x23]));
             let mut hears = stream.try_clone().expect("a socket");
             std::thread::spawn(move || std::io::copy(&mut hears, &mut std::io::sink()));
@@ -201,7 +201,7 @@ fn names_and_modes_of_ymodem() {
     ] {
         let desk = Desk::new(10);
         let before = common::names(desk.dir.path());
-        let (ran, taken) = partner(&desk, "rb", &[], &[], move |mut stream| {
+        let (ran, taken) = with_peer(&desk, "rb", &[], &[], move |mut stream| {
             send_by_ymodem(&mut stream, name, "7 14000000000 107777")
         });
         let shown = format!("{}: {}", name.escape_ascii(), ran.stderr);
@@ -229,7 +229,7 @@ fn a_file_that_is_here_ends_ymodem_in_good_order() {
     std::fs::write(desk.path("secret"), "secret").expect("the file");
     symlink(desk.path("secret"), desk.path("in/link")).expect("a link");
     for (flags, name) in [(&[][..], &b"f"[..]), (&[], b"link"), (&["-y"], b"link")] {
-        let (ran, taken) = partner(&desk, "rb", flags, &[], move |mut stream| {
+        let (ran, taken) = with_peer(&desk, "rb", flags, &[], move |mut stream| {
             send_by_ymodem(&mut stream, name, "7")
         });
         let replaced = flags == ["-y"];

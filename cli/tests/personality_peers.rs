@@ -1,4 +1,4 @@
-//! The command lines that scripts have, unchanged, with lrzsz at the other end.
+//! The command lines that scripts have, unchanged, with lrzsz at the peer.
 
 use crate::common;
 use crate::peers;
@@ -137,7 +137,7 @@ fn a_file_in_part_is_continued_with_lrzsz() {
         let (_, received) = cross(&sz, &ours("rz", flags, into.clone()));
         received.expect(0);
         desk.arrived();
-        assert!(received.stderr.contains("going on at 40.0 kB"), "{}", received.stderr);
+        assert!(received.stderr.contains("resuming at 40.0 kB"), "{}", received.stderr);
         std::fs::remove_file(desk.path("in/data.bin")).expect("the file");
     }
     std::fs::write(desk.path("in/data.bin"), part).expect("the part");
@@ -145,7 +145,7 @@ fn a_file_in_part_is_continued_with_lrzsz() {
     let (sent, _) = cross(&ours("sz", &["-r", "data.bin"], root), &rz);
     sent.expect(0);
     desk.arrived();
-    assert!(sent.stderr.contains("going on at "), "{}", sent.stderr);
+    assert!(sent.stderr.contains("resuming at "), "{}", sent.stderr);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What lrzsz lets a sender do, and `rz` here does not: each has a partner that tries.
+//! What lrzsz lets a sender do, and `rz` here does not: each has a peer that tries.
 
 use crate::common;
 
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
 
-use common::partner::partner;
+use common::scripted_peer::with_peer;
 use common::zmodem::{self, kind};
 use common::{Desk, Ran};
 
@@ -22,7 +22,7 @@ fn offered(
     info: &'static str,
     options: [u8; 4],
 ) -> (Ran, Option<u8>) {
-    partner(desk, "rz", flags, &[], move |mut stream| {
+    with_peer(desk, "rz", flags, &[], move |mut stream| {
         zmodem::send(&mut stream, name, info, options, b"payload")
     })
 }
@@ -92,7 +92,7 @@ fn nothing_is_overwritten_at_the_senders_wish() {
 }
 
 #[test]
-fn what_the_person_allows_is_done() {
+fn what_the_user_allows_is_done() {
     let rename = [0, 0, 8, 1];
     let protect = [0, 0, 7, 1];
     let newer = [0, 0, 5, 1];
@@ -152,10 +152,10 @@ fn modes_have_no_setuid_bits() {
 }
 
 #[test]
-fn commands_are_refused_unless_the_person_allows_them() {
+fn commands_are_refused_unless_the_user_allows_them() {
     for flags in [&[][..], &["-U"], &["-C", "-R"]] {
         let desk = Desk::new(10);
-        let (ran, answer) = partner(&desk, "rz", flags, &[], |mut stream| {
+        let (ran, answer) = with_peer(&desk, "rz", flags, &[], |mut stream| {
             use std::io::Write;
             stream.write_all(&zmodem::hex(kind::ZRQINIT, [0, 0, 0, 0x12])).ok()?;
             zmodem::wait_for(&mut stream, &[kind::ZRINIT])?;
@@ -185,7 +185,7 @@ fn restricted_means_no_directories_and_no_hidden_files() {
     ] {
         for (name, taken) in [(&b".rhosts"[..], false), (b"dir/f", false), (b"plain", true)] {
             let desk = Desk::new(10);
-            let (ran, answer) = partner(&desk, "rz", flags, env, move |mut stream| {
+            let (ran, answer) = with_peer(&desk, "rz", flags, env, move |mut stream| {
                 zmodem::send(&mut stream, name, "7 0 0 0 1 7", PLAIN, b"payload")
             });
             let shown = format!("{flags:?} {env:?} {name:?}: {}", ran.stderr);
@@ -195,7 +195,7 @@ fn restricted_means_no_directories_and_no_hidden_files() {
     }
     // -U takes -R and the variable back.
     let desk = Desk::new(10);
-    let (ran, _) = partner(&desk, "rz", &["-U"], &restricted, |mut stream| {
+    let (ran, _) = with_peer(&desk, "rz", &["-U"], &restricted, |mut stream| {
         zmodem::send(&mut stream, b"dir/.f", "7 0 0 0 1 7", PLAIN, b"payload")
     });
     ran.expect(0);
@@ -203,7 +203,7 @@ fn restricted_means_no_directories_and_no_hidden_files() {
 }
 
 #[test]
-fn control_characters_of_a_name_reach_nobody() {
+fn control_characters_of_names_are_escaped() {
     let desk = Desk::new(10);
     let (ran, _) = offered(&desk, &["-v"], b"a\x1b[2J\x07b", "7 0 0 0 1 7", PLAIN);
     ran.expect(0);
@@ -216,7 +216,7 @@ fn a_sender_is_not_made_to_read_behind_its_file() {
     // The position asked for is beyond the end: CVE-2018-10195 and its relatives.
     let desk = Desk::new(1000);
     let data = desk.path("data.bin");
-    let (ran, sent) = partner(&desk, "sz", &[&data], &[], |mut stream| {
+    let (ran, sent) = with_peer(&desk, "sz", &[&data], &[], |mut stream| {
         use std::io::{Read, Write};
         let mut all = Vec::new();
         let ask = [
@@ -240,10 +240,10 @@ fn a_sender_is_not_made_to_read_behind_its_file() {
 }
 
 #[test]
-fn a_file_in_part_is_continued_only_where_the_person_says_so() {
+fn a_partial_file_is_resumed_only_on_request() {
     let resume = [0, 0, 0, 3];
     let tail = |desk: &Desk, flags: &[&str]| {
-        partner(desk, "rz", flags, &[], move |mut stream| {
+        with_peer(desk, "rz", flags, &[], move |mut stream| {
             zmodem::send(&mut stream, b"f", "7 0 0 0 1 7", resume, b"payload")
         })
     };
@@ -256,7 +256,7 @@ fn a_file_in_part_is_continued_only_where_the_person_says_so() {
 }
 
 #[test]
-fn a_name_that_the_person_gives_is_kept_and_nothing_is_lost() {
+fn a_name_given_by_the_user_is_used_and_nothing_is_lost() {
     use std::io::{Read, Write};
     let block = |mut stream: TcpStream| {
         let mut start = [0];
@@ -293,7 +293,7 @@ fn a_name_that_the_person_gives_is_kept_and_nothing_is_lost() {
     ] {
         let desk = Desk::new(10);
         std::fs::write(desk.path("in/f"), "old").expect("the file");
-        let (ran, began) = partner(&desk, "rx", flags, &[], block);
+        let (ran, began) = with_peer(&desk, "rx", flags, &[], block);
         ran.expect(0);
         assert_eq!(began, start, "{flags:?}");
         assert_eq!(desk.names(), names, "{flags:?}: {}", ran.stderr);

@@ -112,7 +112,7 @@ fn a_wait_is_said_at_once_counted_and_what_to_check_is_said() {
                 let said = running.says("opened exec:exec sleep 40; waiting for ");
                 let title = if protocol == "uucp-g" { "UUCP" } else { &protocol.to_uppercase() };
                 assert!(said.to_uppercase().contains(title), "{protocol}: {said}");
-                let check = running.says("nothing usable has come for 5 s; ");
+                let check = running.says("nothing usable received for 5 s; ");
                 assert!(check.contains("command"), "{protocol}: {check}");
                 assert!(running.says("still waiting for ").ends_with("10 s"), "{protocol}");
                 running.signal(rustix::process::Signal::INT);

@@ -110,7 +110,7 @@ fn what_is_cut_short_has_not_touched_the_file() {
     let end = run(wst(["put", "--recover", &desk.path("in/f"), &format!("tcp://{}", relay.at)]));
     assert_ne!(end.code(), 0, "{}", end.stderr);
     assert!(fs::read(desk.path("root/f")).unwrap() == bytes[..1000]);
-    // It goes on from there.
+    // It resumes from there.
     let end = run(wst(["put", "--recover", &desk.path("in/f"), &format!("tcp://{at}")]));
     assert_eq!(end.code(), 0, "{}", end.stderr);
     assert!(fs::read(desk.path("root/f")).unwrap() == bytes);

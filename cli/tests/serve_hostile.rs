@@ -112,7 +112,7 @@ impl Hostile {
     }
 }
 
-/// For so many clients of one address at once.
+/// Maximum simultaneous clients of one address.
 const CROWDED: &[&str] =
     &["--per-address", "256", "--unproved", "256", "--unproved-per-address", "256"];
 
@@ -149,7 +149,7 @@ fn another_is_served(scene: &Scene, at: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn many_wildcards_in_one_request_cost_no_memory_and_hold_up_nobody() {
+fn many_wildcards_in_one_request_cost_no_memory_and_block_no_one() {
     let scene = Scene::new();
     let bytes = stock(&scene);
     crowd(&scene, 2_000, 200);

@@ -101,7 +101,7 @@ fn silent_strangers_cost_a_place_for_a_while_and_no_wake_up() {
     }
     assert!(began.elapsed() >= Duration::from_secs(6), "{:?}", began.elapsed());
     drop(waiting);
-    // The server waits a moment for the other end to hang up.
+    // The server waits a moment for the peer to hang up.
     let until = Instant::now() + Duration::from_secs(10);
     loop {
         let end = getting(&scene, &at, 0).wait(LIMIT).unwrap();

@@ -98,7 +98,7 @@ fn slirp_carries_a_download_and_pings() {
 }
 
 #[test]
-fn nobody_answers_and_the_line_that_ends_says_so() {
+fn a_silent_peer_and_a_closed_line_are_reported() {
     let _turn = crate::turn();
     let ran =
         run(wst(["slip", "exec:sleep 5", "--ping", "10.0.2.2", "--count", "2", "--mtu", "296"]));
@@ -303,7 +303,7 @@ fn measure(which: usize, desk: &Desk, more: &[&str]) -> (Duration, [f64; 2]) {
             CAME[which].fetch_add(len as u64, Ordering::Relaxed);
         }
     });
-    let person = net.at(1, move || {
+    let user = net.at(1, move || {
         let share = |from: u64, began: Instant| {
             let bytes = CAME[which].load(Ordering::Relaxed) - from;
             bytes as f64 / began.elapsed().as_secs_f64() / 960.0
@@ -330,7 +330,7 @@ fn measure(which: usize, desk: &Desk, more: &[&str]) -> (Duration, [f64; 2]) {
         println!("{which}: {} echoes, {times:?}, shares {alone:.3} {beside:.3}", times.len());
         (times[times.len() / 2], [alone, beside])
     });
-    let measured = person.join().expect("a measurement");
+    let measured = user.join().expect("a measurement");
     bulk.join().expect("the file");
     measured
 }
@@ -347,7 +347,7 @@ fn what_is_typed_does_not_wait_for_the_file() {
         (measure(0, &desk, &[]), fifo.join().expect("without priority"))
     });
     println!("echo {first:?}, without priority {fifo:?}");
-    // The MTU is 190: a packet holds the line for 200 ms. The two small packets are 41 bytes with
+    // The MTU is 190: a packet occupies the line for 200 ms. The two small packets are 41 bytes with
     // headers of at most 7, and two ENDs: 10 ms each.
     let bound = Duration::from_millis((200 + 2 * 10) * 13 / 10);
     assert!(first.0 <= bound, "the echo took {:?}, expected {bound:?} at most", first.0);
@@ -359,7 +359,7 @@ fn what_is_typed_does_not_wait_for_the_file() {
         let (_, last) = last.unwrap_or_else(|| panic!("expected headers of TCP in {log}"));
         let bytes: f64 = last.split(' ').next().and_then(|n| n.parse().ok()).expect("bytes each");
         assert!(bytes < 10.0, "{last}");
-        assert!(log.contains("the other end compresses headers, and so do we"), "{log}");
+        assert!(log.contains("the peer compresses headers; compression is on"), "{log}");
     }
     let [alone, beside] = first.1;
     assert!(
@@ -368,7 +368,7 @@ fn what_is_typed_does_not_wait_for_the_file() {
     );
 }
 
-/// Where stdout is the line, frames go there and not a word for a person.
+/// Where stdout is the line, frames go there and not a word for a user.
 #[test]
 fn nothing_but_frames_goes_to_a_line_that_is_stdout() {
     let _turn = crate::turn();
@@ -394,7 +394,7 @@ fn nothing_but_frames_goes_to_a_line_that_is_stdout() {
     assert_eq!(rest, b"");
     let said = child.wait_with_output().expect("its end");
     let words = String::from_utf8_lossy(&said.stderr);
-    assert!(words.contains("10.0.2.2: ping 0 answered after"), "{words}");
+    assert!(words.contains("10.0.2.2: ping 0: RTT"), "{words}");
 }
 
 /// The kernel of one end answers the pings of a stack at the other.
@@ -417,27 +417,10 @@ fn a_kernel_answers_pings() {
     ip(&format!("netns add {name}")).expect("a namespace");
     let line = format!("serial:{a}");
     let mut command = std::process::Command::new("ip");
-    command.args([
-        "netns",
-        "exec",
-        &name,
-        common::WST,
-        "slip",
-        &line,
-        "--tun",
-        "sl7",
-        "--rate",
-        "9600",
-    ]);
-    command.args([
-        "--local",
-        "10.98.6.1",
-        "--remote",
-        "10.98.6.2",
-        "--quiet",
-        "--route",
-        "10.97.0.0/16",
-    ]);
+    command.args(["netns", "exec", &name, common::WST, "slip", &line]);
+    let words =
+        "--tun sl7 --rate 9600 --local 10.98.6.1 --remote 10.98.6.2 --quiet --route 10.97.0.0/16";
+    command.args(words.split(' '));
     common::tame(&mut command);
     net.start(command);
     let until = Instant::now() + Duration::from_secs(10);
@@ -463,6 +446,10 @@ fn a_kernel_answers_pings() {
         "3",
     ]));
     ran.expect(0);
-    assert!(ran.stdout.matches("answered after").count() >= 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("MTU 190: a packet holds the line for 200 ms"), "{}", ran.stderr);
+    assert!(ran.stdout.matches(": RTT ").count() >= 2, "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("MTU 190: a packet occupies the line for 200 ms"),
+        "{}",
+        ran.stderr
+    );
 }

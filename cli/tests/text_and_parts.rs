@@ -50,7 +50,7 @@ fn who_decides_what_is_text() {
     }
 }
 
-/// Wherever a buffer ends, text goes on behind it.
+/// Text may continue across any end of a buffer.
 #[test]
 fn text_is_not_cut_off_where_a_buffer_is_full() {
     for protocol in ["xmodem-1k", "ymodem", "zmodem"] {
@@ -79,7 +79,7 @@ fn text_is_not_cut_off_where_a_buffer_is_full() {
 }
 
 /// A sender removes nothing by sending files whose names with `.part` behind are those of others:
-/// neither a person's nor what it has just sent.
+/// neither a user's nor what it has just sent.
 #[test]
 fn no_sender_removes_a_part_that_is_not_ours() {
     let ways: [(&[&str], &[&str]); 4] = [
@@ -106,10 +106,10 @@ fn no_sender_removes_a_part_that_is_not_ours() {
 }
 
 /// A receiver that is killed leaves a part that is gone on with (Kermit, ZMODEM) or replaced
-/// (YMODEM), beside a person's file of the name that it would have had.
+/// (YMODEM), beside a user's file of the name that it would have had.
 #[test]
-fn a_killed_receiver_is_gone_on_with_beside_a_persons_part() {
-    for (protocol, person) in [
+fn a_killed_receiver_resumes_beside_a_users_part() {
+    for (protocol, user) in [
         ("kermit", true),
         ("zmodem", true),
         ("ymodem", true),
@@ -118,8 +118,8 @@ fn a_killed_receiver_is_gone_on_with_beside_a_persons_part() {
         ("ymodem", false),
     ] {
         let desk = Desk::new(3_000_000);
-        let ours = desk.path(if person { "in/data.bin.part.~1~" } else { "in/data.bin.part" });
-        if person {
+        let ours = desk.path(if user { "in/data.bin.part.~1~" } else { "in/data.bin.part" });
+        if user {
             std::fs::write(desk.path("in/data.bin.part"), "precious").expect("the file");
         }
         let (into, data) = (desk.path("in"), desk.path("data.bin"));
@@ -162,15 +162,15 @@ fn a_killed_receiver_is_gone_on_with_beside_a_persons_part() {
         let ended = receiver.end();
         ended.expect(0);
         desk.arrived();
-        let gone_on = ended.stderr.contains("going on at");
+        let gone_on = ended.stderr.contains("resuming at");
         assert_eq!(gone_on, protocol != "ymodem", "{protocol} from {there}: {}", ended.stderr);
-        let left: &[&str] = if person { &["data.bin", "data.bin.part"] } else { &["data.bin"] };
+        let left: &[&str] = if user { &["data.bin", "data.bin.part"] } else { &["data.bin"] };
         assert_eq!(desk.names(), left, "{protocol}");
-        assert!(!person || read(&desk, "in/data.bin.part") == "precious", "{protocol}");
+        assert!(!user || read(&desk, "in/data.bin.part") == "precious", "{protocol}");
     }
 }
 
-/// Carries at most so many bytes one way, and then holds the line open.
+/// Carries at most this many bytes one way, and then holds the line open.
 fn carry(mut from: std::net::TcpStream, mut to: std::net::TcpStream, most: u64) {
     use std::io::{Read, Write};
     let (mut buffer, mut all) = ([0; 4096], 0);

@@ -1,4 +1,4 @@
-//! What is called whole stands there: somebody at the receiving machine lays hands on a file on its way.
+//! A file reported as complete is complete, even if another process changes it while it is received.
 
 use crate::common;
 
@@ -58,7 +58,7 @@ fn put_is_not_verified_if_the_part_is_touched() {
         let part = desk.path("root/f.bin.part");
         wait_for(part.as_ref());
         hand(part.as_ref());
-        relay.go_on();
+        relay.resume();
         let end = put.end();
         assert_ne!(end.code(), 0, "{what}: {}", end.stderr);
         assert!(!end.stderr.contains(" verified"), "{what}: {}", end.stderr);
@@ -87,7 +87,7 @@ fn receive_does_not_end_well_if_the_part_is_touched() {
             let part = desk.path("in/f.bin.part");
             wait_for(part.as_ref());
             hand(part.as_ref());
-            relay.go_on();
+            relay.resume();
             for end in [receiver.end(), sender.end()] {
                 assert_ne!(end.code(), 0, "{protocol}: {what}: {}", end.stderr);
                 assert!(!end.stderr.contains(" verified"), "{protocol}: {what}: {}", end.stderr);

@@ -1,4 +1,4 @@
-//! Whole transfers by the program, between two of itself and with partners that misbehave.
+//! Whole transfers by the program, between two of itself and with peers that misbehave.
 
 use crate::common;
 
@@ -170,7 +170,7 @@ fn what_exists_is_not_overwritten_and_a_refusal_is_told() {
     received.expect(0);
     assert_eq!(desk.names(), ["data.bin", "data.bin.~1~"]);
     // As with C-Kermit the old file has the other name, and that is said.
-    let told = format!("data.bin: what was there before is {} now\n", desk.path("in/data.bin.~1~"));
+    let told = format!("data.bin: the previous file is now {}\n", desk.path("in/data.bin.~1~"));
     assert!(received.stderr.contains(&told), "{}", received.stderr);
     desk.arrived();
     assert_eq!(std::fs::read(desk.path("in/data.bin.~1~")).expect("the file"), b"old");
@@ -200,8 +200,8 @@ fn the_trace_is_in_the_laboratorys_format() {
     assert!(log.contains("data.bin: sent 1.0 kB"), "{log}");
 }
 
-/// A partner on TCP that does what `act` says, and the program that talks to it.
-fn partner(
+/// A peer on TCP that does what `act` says, and the program that talks to it.
+fn with_peer(
     args: &[&str],
     act: impl FnOnce(TcpStream) + Send + 'static,
 ) -> (Running, std::thread::JoinHandle<()>) {
@@ -216,16 +216,16 @@ fn partner(
 }
 
 #[test]
-fn a_silent_partner_is_a_timeout() {
+fn a_silent_peer_is_a_timeout() {
     let desk = Desk::new(100);
     let data = desk.path("data.bin");
     let (program, act) =
-        partner(&["send", &data, "--timeout", "1", "--retries", "2"], |mut stream| {
+        with_peer(&["send", &data, "--timeout", "1", "--retries", "2"], |mut stream| {
             let mut sink = Vec::new();
             let _ = stream.read_to_end(&mut sink);
         });
     let ran = program.end();
-    act.join().expect("the partner ends");
+    act.join().expect("the peer ends");
     ran.expect(7);
     assert!(ran.elapsed < Duration::from_secs(15), "{:?}", ran.elapsed);
     assert!(ran.stderr.contains("nothing usable came"), "{}", ran.stderr);
@@ -236,7 +236,7 @@ fn a_flood_is_survived_in_bounded_memory() {
     let desk = Desk::new(100);
     let into = desk.path("in");
     let args = ["receive", "-o", &into, "--timeout", "1", "--retries", "2"];
-    let (program, act) = partner(&args, |mut stream| {
+    let (program, act) = with_peer(&args, |mut stream| {
         // MARKs and noise, as fast as they are taken, for two seconds at least.
         let flood = common::noise(7, 1 << 16);
         let began = std::time::Instant::now();
@@ -244,7 +244,7 @@ fn a_flood_is_survived_in_bounded_memory() {
     });
     std::thread::sleep(Duration::from_millis(1500));
     let peak_kb = program.peak_kb();
-    act.join().expect("the partner ends");
+    act.join().expect("the peer ends");
     let ran = program.end();
     assert!([3, 4, 7].contains(&ran.code()), "{}: {}", ran.code(), ran.stderr);
     assert!(peak_kb.is_none_or(|kb| kb < 40_000), "{peak_kb:?} kB");
@@ -252,17 +252,17 @@ fn a_flood_is_survived_in_bounded_memory() {
 }
 
 #[test]
-fn an_error_packet_is_shown_and_is_the_partners_fault() {
+fn an_error_packet_is_shown_and_is_the_peers_fault() {
     let desk = Desk::new(100);
     let data = desk.path("data.bin");
-    let (program, act) = partner(&["send", &data], |mut stream| {
+    let (program, act) = with_peer(&["send", &data], |mut stream| {
         wait_for(&mut stream, b'S', Some(0));
         let _ = stream.write_all(&packet(b'E', 0, b"no room #[[2J here"));
         let mut sink = Vec::new();
         let _ = stream.read_to_end(&mut sink);
     });
     let ran = program.end();
-    act.join().expect("the partner ends");
+    act.join().expect("the peer ends");
     ran.expect(4);
     assert!(ran.stderr.contains("no room \\u{1b}[2J here"), "{}", ran.stderr);
     assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
@@ -272,20 +272,20 @@ fn an_error_packet_is_shown_and_is_the_partners_fault() {
 fn a_line_that_closes_early_is_the_lines_fault() {
     let desk = Desk::new(100);
     let data = desk.path("data.bin");
-    let (program, act) = partner(&["send", &data], |mut stream| {
+    let (program, act) = with_peer(&["send", &data], |mut stream| {
         wait_for(&mut stream, b'S', Some(0));
     });
-    act.join().expect("the partner ends");
+    act.join().expect("the peer ends");
     program.end().expect(3);
 }
 
 #[test]
-fn ctrl_c_tells_the_partner_and_ends_within_a_second() {
+fn ctrl_c_tells_the_peer_and_ends_within_a_second() {
     let desk = Desk::new(100);
     let data = desk.path("data.bin");
     let (send, told) = std::sync::mpsc::channel();
     let (ready, started) = std::sync::mpsc::channel();
-    let (program, act) = partner(&["send", &data, "--json"], move |mut stream| {
+    let (program, act) = with_peer(&["send", &data, "--json"], move |mut stream| {
         wait_for(&mut stream, b'S', Some(0));
         let _ = ready.send(());
         let _ = send.send(wait_for(&mut stream, b'E', None));
@@ -297,8 +297,8 @@ fn ctrl_c_tells_the_partner_and_ends_within_a_second() {
     program.signal(Signal::INT);
     let ran = program.end();
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-    assert!(told.recv_timeout(Duration::from_secs(5)).expect("the partner ends"), "not told");
-    act.join().expect("the partner ends");
+    assert!(told.recv_timeout(Duration::from_secs(5)).expect("the peer ends"), "not told");
+    act.join().expect("the peer ends");
     ran.expect(130);
     let events = ran.events();
     assert_eq!(events.last().expect("an event")["outcome"], "interrupted");
@@ -335,7 +335,7 @@ fn a_full_disk_is_the_stores_fault() {
 }
 
 #[test]
-fn names_from_the_partner_stay_in_the_directory() {
+fn names_from_the_peer_stay_in_the_directory() {
     for (name, here) in [
         (&b"../evil"[..], Some("evil")),
         (b"/tmp/wetstring-evil", Some("wetstring-evil")),
@@ -347,11 +347,11 @@ fn names_from_the_partner_stay_in_the_directory() {
         let desk = Desk::new(10);
         let into = desk.path("in");
         let before = common::names(desk.dir.path());
-        let (program, act) = partner(&["receive", "-o", &into], move |mut stream| {
+        let (program, act) = with_peer(&["receive", "-o", &into], move |mut stream| {
             send_as(&mut stream, name, b"payload");
         });
         let ran = program.end();
-        act.join().expect("the partner ends");
+        act.join().expect("the peer ends");
         let shown = String::from_utf8_lossy(name).into_owned();
         assert_eq!(common::names(desk.dir.path()), before, "{shown}");
         assert!(!std::path::Path::new("/tmp/wetstring-evil").exists());
@@ -371,11 +371,11 @@ fn names_from_the_partner_stay_in_the_directory() {
 fn control_characters_in_a_name_reach_neither_terminal_nor_disk() {
     let desk = Desk::new(10);
     let into = desk.path("in");
-    let (program, act) = partner(&["receive", "-o", &into, "-v"], |mut stream| {
+    let (program, act) = with_peer(&["receive", "-o", &into, "-v"], |mut stream| {
         assert!(send_as(&mut stream, b"a\x1b[2J\x07b", b"payload"));
     });
     let ran = program.end();
-    act.join().expect("the partner ends");
+    act.join().expect("the peer ends");
     ran.expect(0);
     assert!(!ran.stderr.contains(['\u{1b}', '\u{7}']), "{:?}", ran.stderr);
     assert!(ran.stderr.contains("a\\u{1b}[2J\\u{7}b"), "{}", ran.stderr);

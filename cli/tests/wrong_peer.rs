@@ -1,4 +1,4 @@
-//! Whoever is at the other end instead of the peer that was meant is named, with the flag that speaks
+//! Whoever is at the peer instead of the peer that was meant is named, with the flag that speaks
 //! to it: every sender and receiver of ours against every wrong kind of the programs that people have,
 //! and against our own.
 //!
@@ -24,7 +24,7 @@ const NAMED: Duration = Duration::from_secs(25);
 
 const PROTOCOLS: [&str; 4] = ["kermit", "xmodem", "ymodem", "zmodem"];
 
-/// A program at the other end: its protocol, whether it sends, and its command.
+/// A program at the peer: its protocol, whether it sends, and its command.
 struct Other {
     protocol: &'static str,
     sends: bool,

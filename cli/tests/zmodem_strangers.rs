@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::partner::partner;
+use common::scripted_peer::with_peer;
 use common::zmodem::{answer, hex, kind, subpacket};
 use common::{Desk, Running, names, wst};
 
@@ -72,7 +72,7 @@ fn files_that_rz_skips_do_not_end_a_strict_sender() {
         Ok::<_, String>(taken)
     };
     let began = Instant::now();
-    let (ran, taken) = partner(&desk, "rz", &[], &[], act);
+    let (ran, taken) = with_peer(&desk, "rz", &[], &[], act);
     assert_eq!(taken, Ok(vec![false, false, true, true]), "{ran:?}");
     assert!(began.elapsed() < Duration::from_secs(9), "nothing waits: {:?}", began.elapsed());
     let content = |name: &str| std::fs::read(desk.path(&format!("in/{name}"))).expect("the file");

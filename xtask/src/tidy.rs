@@ -9,6 +9,7 @@ mod imports;
 mod paths;
 mod programs;
 mod settings;
+mod words;
 
 use std::fmt;
 use std::path::Path;
@@ -45,7 +46,7 @@ const BANS: &[Ban] = &[
         why: "an engine runs on bare metal; use core",
     },
     Ban {
-        rule: "proto-knows-nobody",
+        rule: "proto-depends-on-nothing",
         under: &["proto/src/"],
         ends: SOURCE,
         not_tests: false,
@@ -108,7 +109,7 @@ const BANS: &[Ban] = &[
         not_tests: false,
         except: &[],
         words: &["wetstring_script", "clap::", "indicatif"],
-        why: "drive depends on proto, lab and the OS; talking to a person is the program's work",
+        why: "drive depends on proto, lab and the OS; talking to a user is the program's work",
     },
     Ban {
         rule: "errors-in-words",
@@ -228,30 +229,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         if path.contains("/src/") && SOURCE.iter().any(|end| path.ends_with(end)) {
             sources.push((path.to_owned(), text.to_owned()));
         }
-        let rows = settings::described(path, text).into_iter();
-        complaints.extend(rows.filter(|(_, name)| !settings::is_listed(&page, name)).map(
-            |(line, name)| Complaint {
-                rule: "settings-are-listed",
-                path: path.to_owned(),
-                line,
-                say: format!("{name} is not in {}; run cargo xtask table --write", settings::PAGE),
-            },
-        ));
         complaints.extend(check(path, text));
-        if Path::new(path).extension().is_some_and(|end| end == "md") && path != "CHANGELOG.md" {
-            complaints.extend(paths::gone(root, text).into_iter().map(|(line, say)| Complaint {
-                rule: "paths-are-there",
-                path: path.to_owned(),
-                line,
-                say,
-            }));
-        }
-        complaints.extend(citations::broken(root, text).into_iter().map(|(line, say)| Complaint {
-            rule: "citations-resolve",
-            path: path.to_owned(),
-            line,
-            say,
-        }));
         let mut complain = |rule, found: Vec<(usize, String)>| {
             complaints.extend(found.into_iter().map(|(line, say)| Complaint {
                 rule,
@@ -260,11 +238,23 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
                 say,
             }));
         };
+        complain("settings-are-listed", settings::unlisted(&page, path, text));
+        if Path::new(path).extension().is_some_and(|end| end == "md") && path != "CHANGELOG.md" {
+            complain("paths-are-there", paths::gone(root, text));
+        }
+        complain("citations-resolve", citations::broken(root, text));
         complain("links-lead-somewhere", book::broken_links(root, path, text));
         complain("pages", book::wrong(path, text));
+        complain("words", words::broken(path, text));
     })?;
     complaints.extend(book::unreached(root)?.into_iter().map(|(path, say)| Complaint {
         rule: "pages-are-reached",
+        path,
+        line: 1,
+        say,
+    }));
+    complaints.extend(words::unneeded(root).into_iter().map(|(path, say)| Complaint {
+        rule: "words",
         path,
         line: 1,
         say,

@@ -16,23 +16,23 @@ Commands:
   directory [FILES]     list files, as a table
   type FILES            show files
   delete FILES          delete files
-  rename FROM TO        give a file another name
+  rename FROM TO        rename a file
   copy FROM TO          copy a file
   mkdir DIR, rmdir DIR  make, remove a directory
-  space                 room that is left
-  who [USER]            who is there
+  space                 free space
+  who [USER]            who is logged in
   status, help          how it goes; what the server does
   set NAME VALUE        a setting: collision, incomplete, file-type, file-names, block-check,
                         packet-length, window, timeout, retries, server-timeout, attributes,
                         match-dot-files, transfer-mode, or a number
   query [KIND] NAME     a variable; KIND is kermit (default), system or global
-  assign NAME VALUE     give a variable a value
-  message TEXT          say something to the person at the server
+  assign NAME VALUE     set a variable
+  message TEXT          send a message to the operator of the server
   host COMMAND          run a command of the host
-  kermit COMMAND        give a command in the server's own language
+  kermit COMMAND        run a command of the server's own language
   finish, bye, exit     end the server; the connection; the program";
 
-/// How to come in at a server.
+/// How to log in to a server.
 #[derive(Args, Debug)]
 pub(crate) struct Access {
     /// Log in as this user; the password is taken from WETSTRING_PASSWORD, or asked for
@@ -46,28 +46,28 @@ pub(crate) struct Access {
     pub(crate) sets: Vec<String>,
 }
 
-/// How files move between a server and here.
+/// How files are transferred between a server and here.
 #[derive(Args, Debug)]
-pub(crate) struct How {
-    /// Go on where an earlier transfer of the same file stopped
+pub(crate) struct FileOptions {
+    /// Resume an interrupted transfer of the same file
     #[arg(long, alias = "recover")]
     pub(crate) resume: bool,
-    /// Delete each file where it came from when it is whole at the other end
+    /// Delete each source file once the receiver has all of it
     #[arg(long)]
     pub(crate) delete: bool,
-    /// Directories with all that is below them
+    /// Include directories and everything below them
     #[arg(short, long)]
     pub(crate) recursive: bool,
-    /// Lines of text: line ends become those of the end that receives
+    /// Text: convert line ends to those of the receiver
     #[arg(long, conflicts_with = "binary")]
     pub(crate) text: bool,
-    /// Bytes as they are
+    /// Binary: send bytes unchanged
     #[arg(long)]
     pub(crate) binary: bool,
 }
 
-impl How {
-    /// Text or bytes, if that was said.
+impl FileOptions {
+    /// Text or binary, if a flag says so.
     pub(crate) fn kind(&self) -> Option<FileKind> {
         if self.text { Some(FileKind::Text) } else { self.binary.then_some(FileKind::Binary) }
     }
@@ -77,16 +77,16 @@ impl How {
 #[derive(Args, Debug)]
 #[command(override_usage = "wst get [OPTIONS] NAME... LINE")]
 pub(crate) struct Get {
-    /// Files there (wildcards are the server's), and last the line to the server
+    /// Files at the server (which expands wildcards), and last the line to the server
     #[arg(required = true, value_name = "NAME... LINE")]
     pub(super) things: Vec<OsString>,
     /// Directory to put them into
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
-    /// How the files move.
+    /// How the files are transferred.
     #[command(flatten)]
-    pub(crate) how: How,
-    /// How to come in.
+    pub(crate) options: FileOptions,
+    /// How to log in.
     #[command(flatten)]
     pub(crate) access: Access,
 }
@@ -95,13 +95,13 @@ pub(crate) struct Get {
 #[derive(Args, Debug)]
 #[command(override_usage = "wst put [OPTIONS] FILE... LINE")]
 pub(crate) struct Put {
-    /// Files here, and last the line to the server
+    /// Local files, and last the line to the server
     #[arg(required = true, value_name = "FILE... LINE")]
     pub(super) things: Vec<OsString>,
-    /// How the files move.
+    /// How the files are transferred.
     #[command(flatten)]
-    pub(crate) how: How,
-    /// How to come in.
+    pub(crate) options: FileOptions,
+    /// How to log in.
     #[command(flatten)]
     pub(crate) access: Access,
 }
@@ -112,10 +112,10 @@ pub(crate) struct Put {
 pub(crate) struct Remote {
     /// The line to the server
     pub(crate) line: OsString,
-    /// What it shall do
+    /// The command
     #[arg(required = true, value_name = "COMMAND")]
     pub(crate) words: Vec<OsString>,
-    /// How to come in.
+    /// How to log in.
     #[command(flatten)]
     pub(crate) access: Access,
 }

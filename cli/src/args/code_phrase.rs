@@ -1,11 +1,11 @@
-//! `--code PHRASE`: a phrase that may stand behind the flag as a word of its own.
+//! `--code PHRASE`: the phrase may follow the flag as a separate word.
 
 use std::ffi::OsString;
 
 use super::line_arg::is_line;
 
-/// Puts `--code` and the phrase behind it together. What follows may as well be a file or the line: a phrase is a
-/// number and two words, and a receiver has nothing else to name but its line.
+/// Joins `--code` with a phrase that follows it. What follows may also be a file or the line: a phrase is a
+/// number and two words, and a receiver takes no operand but its line.
 pub(crate) fn joined(args: &[OsString]) -> Vec<OsString> {
     let receives = args.iter().skip(1).any(|arg| arg == "receive");
     let mut joined = Vec::with_capacity(args.len());
@@ -28,7 +28,7 @@ pub(crate) fn joined(args: &[OsString]) -> Vec<OsString> {
     joined
 }
 
-/// Whether this is meant for a phrase, mistyped or not.
+/// Whether this is meant as a phrase, mistyped or not.
 fn is_phrase(text: &str) -> bool {
     let parts: Vec<&str> = text.split(['-', '_', ' ']).filter(|part| !part.is_empty()).collect();
     let digits = |part: &str| part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -36,7 +36,7 @@ fn is_phrase(text: &str) -> bool {
     matches!(parts[..], [number, one, two] if digits(number) && letters(one) && letters(two))
 }
 
-/// Whether this is no flag and no line.
+/// Whether this is neither a flag nor a line.
 fn is_word(text: &str) -> bool {
     !text.starts_with('-') && !is_line(text.as_ref())
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_word_behind_the_flag_is_the_phrase_if_it_can_be_one() {
+    fn a_word_after_the_flag_is_the_phrase_if_it_looks_like_one() {
         let put = |line: &str| {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let words: Vec<String> =

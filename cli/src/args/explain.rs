@@ -10,10 +10,10 @@ pub(crate) struct Explain {
     /// The trace: what --trace FILE wrote; - is stdin
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
-    /// The rate of the line in bit/s, if it is known better than the trace knows it
+    /// The rate of the line in bit/s, overriding that of the trace
     #[arg(long, value_name = "BPS", value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
     pub(crate) rate: Option<u64>,
-    /// Do not replay the transfer with other settings, only say where the time went
+    /// Only say where the time went; do not replay the transfer with other settings
     #[arg(long)]
     pub(crate) no_replay: bool,
 }

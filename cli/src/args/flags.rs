@@ -1,4 +1,4 @@
-//! The flags that come from the tables of settings, and the command that has them all.
+//! The flags generated from the tables of settings, and the command that has them all.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ fn flag_of(row: &'static Setting) -> Option<&'static str> {
 
 fn with_range(arg: Arg, row: &'static Setting) -> Arg {
     match row.range {
-        // A unit that a person would write may be written.
+        // A value may be written with its usual unit.
         Range::Number(..) if matches!(row.name, "netblt.interval" | "netblt.max-rate") => {
             let name = if row.name == "netblt.interval" { "TIME" } else { "RATE" };
             arg.value_name(name)
@@ -70,7 +70,7 @@ fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
     own.collect()
 }
 
-/// `--resume` alone is what `send --resume` needs; more has to be said with a word.
+/// `--resume` alone means what `send --resume` needs; other policies need a value.
 fn resume_here(row: &'static Setting, heading: &'static str) -> Arg {
     let help = format!("{} [default, also of --resume alone: {}]", row.doc, row.default);
     let arg = Arg::new(row.name).long("resume").help(help).help_heading(heading);
@@ -114,7 +114,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
     command
 }
 
-/// The families of which a person chooses one, but for that of this protocol.
+/// The protocol families, except that of this protocol.
 fn others(chosen: Protocol) -> impl Iterator<Item = &'static Family> {
     let mut families: Vec<_> = Protocol::chosen().map(Protocol::family).collect();
     families.dedup();
@@ -136,7 +136,7 @@ fn chosen_by(family: &'static Family) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The flags of the protocols that were not chosen, for the long help.
+/// The flags of the other protocols, for the long help.
 fn of_the_others(chosen: Protocol) -> String {
     let mut text = String::new();
     for family in others(chosen) {
@@ -157,7 +157,7 @@ fn of_the_others(chosen: Protocol) -> String {
 }
 
 /// The command with the flags of every protocol, for completions. Flags of the same name take
-/// different values, which are then not completed.
+/// different values, so those are not completed.
 pub(crate) fn complete() -> Command {
     let mut command = command(Protocol::default());
     for family in others(Protocol::default()) {
@@ -177,12 +177,12 @@ pub(crate) fn complete() -> Command {
     with_values(command)
 }
 
-/// The values that a person may complete where the program takes any text.
+/// Completions for values where the program accepts any text.
 fn with_values(mut command: Command) -> Command {
     let settings = || Settings::rows().map(|row| format!("{}=", row.name));
     let names = || Settings::rows().map(|row| row.name.to_owned());
     let profiles = crate::config::File::load().map(|file| file.profiles()).unwrap_or_default();
-    // The command wants words that stay; it is made once, and the program ends after it.
+    // The command needs `'static` words; it is built once, just before the program ends.
     let list = |words: Vec<String>| {
         PossibleValuesParser::new(words.into_iter().map(|word| &*String::leak(word)))
     };
@@ -208,10 +208,10 @@ fn with_values(mut command: Command) -> Command {
     command.mut_arg("profile", |arg| arg.value_parser(list(profiles)))
 }
 
-/// The protocol that a command line names, even if the rest of it makes no sense: the flags that
-/// it may have depend on it.
+/// The protocol that a command line names, even if the rest is invalid: the flags that
+/// are accepted depend on it.
 pub(super) fn protocol_in(args: &[OsString]) -> Protocol {
-    // Lines of datagrams carry nothing else.
+    // Lines of datagrams carry only NETBLT.
     let mut implied = args.iter().skip(1).filter_map(|arg| arg.to_str()?.parse::<LineSpec>().ok());
     let implied = implied.next_back().is_some_and(|line| line.has_datagrams());
     let mut args = args.iter().skip(1).take_while(|arg| *arg != OsStr::new("--"));
@@ -229,7 +229,7 @@ pub(super) fn protocol_in(args: &[OsString]) -> Protocol {
     found
 }
 
-/// `55ms` and `2s` in milliseconds, `200M` in bit/s; what is neither is left for the table to judge.
+/// `55ms` and `2s` in milliseconds, `200M` in bit/s; anything else is left for the table to validate.
 fn plain_number(row: &Setting, value: String) -> String {
     let units: &[(&str, u64)] = match row.name {
         "netblt.interval" => &[("ms", 1), ("s", 1000)],
@@ -242,7 +242,7 @@ fn plain_number(row: &Setting, value: String) -> String {
     known.map_or(value, |number| number.to_string())
 }
 
-/// What the flags say of settings, as text.
+/// The settings that the flags set, as text.
 pub(super) fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
     let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
     if verb != "send" && verb != "receive" {

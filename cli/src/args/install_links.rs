@@ -10,7 +10,7 @@ pub(crate) struct InstallLinks {
     /// The directory for the links
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Replace what is there and is not ours
+    /// Replace existing files that are not links to this program
     #[arg(long)]
     pub(crate) force: bool,
 }

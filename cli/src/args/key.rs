@@ -13,26 +13,26 @@ pub(crate) struct Key {
 /// The verbs of `wst key`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum KeyVerb {
-    /// Show the key of this host and user; it is made when there is none
+    /// Show the key of this host and user; create it if there is none
     Show,
-    /// List the hosts that are known, and the keys that may send to listeners here
+    /// List the known hosts, and the keys that may send to listeners here
     List,
-    /// Let a key send to listeners here
+    /// Allow a key to send to listeners here
     Trust {
-        /// The key, as wst key show writes it at the other end
+        /// The key, as `wst key show` prints it at the peer
         #[arg(value_name = "KEY")]
         key: String,
-        /// Whose it is, for the list
+        /// The owner, for the list
         #[arg(value_name = "NAME", default_value = "")]
         name: String,
     },
-    /// Let a key in no more
+    /// Revoke a key
     Revoke {
-        /// The key, as wst key list writes it
+        /// The key, as `wst key list` prints it
         #[arg(value_name = "KEY")]
         key: String,
     },
-    /// Forget the key of a host that has changed it on purpose
+    /// Forget the key of a host whose key has changed intentionally
     Forget {
         /// The line by which it was dialled, such as udp://box:998
         #[arg(value_name = "LINE")]

@@ -10,23 +10,23 @@ use wetstring_lab::swarm::Kind;
 /// `wst lab`.
 #[derive(Args, Debug)]
 pub(crate) struct Lab {
-    /// What to do in it.
+    /// The command.
     #[command(subcommand)]
     pub(crate) verb: LabVerb,
 }
 
-/// What can be done in the laboratory.
+/// The commands of the laboratory.
 #[derive(Subcommand, Debug)]
 pub(crate) enum LabVerb {
     /// Run one scenario: a transfer over a line that a TOML file describes
     Run(Run),
-    /// Run a published table again, and compare cell by cell
+    /// Reproduce a published table, and compare cell by cell
     Table(Table),
     /// Run a scenario with every combination of some values of its keys
     Sweep(SweepVerb),
     /// Try to break the protocols: a seed picks settings, files, line and faults
     Swarm(SwarmVerb),
-    /// Say what changed between two results: of tables, sweeps or runs, or two traces
+    /// Compare two results of tables, sweeps or runs, or two traces
     Diff(DiffVerb),
     /// Write one page of HTML with all tables, sweeps and time budgets
     Report(ReportVerb),
@@ -36,10 +36,10 @@ pub(crate) enum LabVerb {
 #[derive(Args, Debug)]
 #[command(after_help = scenarios())]
 pub(crate) struct Run {
-    /// The scenario: one of those below, or a TOML file of your own
+    /// The scenario: one of those below, or a TOML file
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: PathBuf,
-    /// Where all chance comes from; unless given, what the scenario says
+    /// Seed of all random choices [default: that of the scenario]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Override a key of the scenario, such as both.window=5 or line=9600,delay=1s
@@ -53,16 +53,16 @@ pub(crate) struct Run {
 /// `wst lab table`.
 #[derive(Args, Debug)]
 pub(crate) struct Table {
-    /// Names of tables, or TOML files of your own
+    /// Names of tables, or TOML files
     #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
     pub(crate) names: Vec<String>,
     /// Every table
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
-    /// Of one table only this row, named as the table names it
+    /// Only this row of one table, as the table names it
     #[arg(long, value_name = "ROW", conflicts_with_all = ["all", "list"])]
     pub(crate) row: Option<String>,
-    /// Only say which tables there are
+    /// List the tables
     #[arg(long, conflicts_with_all = ["names", "all", "markdown"])]
     pub(crate) list: bool,
     /// Write Markdown, as in the documentation
@@ -82,23 +82,23 @@ pub(crate) struct SweepVerb {
     /// A TOML file of ranges over a scenario, or the name of one that comes with the laboratory
     #[arg(value_name = "SWEEP", required_unless_present = "list")]
     pub(crate) sweep: Option<PathBuf>,
-    /// Where the results go, by the end of the name: .csv or .ndjson; more than once for both, -
-    /// for stdout; unless given, a .csv of the sweep's name here. Results that are in the file are
-    /// not made again
+    /// Output file, .csv or .ndjson by its suffix; may be repeated for both; -
+    /// is stdout [default: a .csv of the sweep's name here]. Results already in the file are
+    /// not computed again
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
-    /// Run only every Nth point from point I on, counted from 1: a job of an array
+    /// Run only every Nth point starting at point I, counted from 1: one job of an array
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<(usize, usize)>,
-    /// Run nothing, but join the results of all shards
+    /// Run nothing; join the results of all shards
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "shard")]
     pub(crate) merge: Vec<PathBuf>,
-    /// Only say which sweeps come with the laboratory
+    /// List the built-in sweeps
     #[arg(long, conflicts_with_all = ["sweep", "output", "shard", "merge"])]
     pub(crate) list: bool,
 }
 
-/// `I/N`, of which I is at least 1 and at most N.
+/// `I/N`, with I from 1 to N.
 fn shard(text: &str) -> Result<(usize, usize), String> {
     let numbers = text.split_once('/').and_then(|(index, of)| {
         Some((index.trim().parse::<usize>().ok()?, of.trim().parse::<usize>().ok()?))
@@ -111,10 +111,10 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
 /// `wst lab swarm`.
 #[derive(Args, Debug)]
 pub(crate) struct SwarmVerb {
-    /// How many seeds of each protocol; 1000 unless a --seed is given
+    /// Number of seeds for each protocol [default: 1000, or 1 with --seed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) seeds: Option<u64>,
-    /// The first seed, or the only one without --seeds; --trace writes what happens in that one
+    /// The first seed, or the only one without --seeds; --trace records that run
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// This protocol only
@@ -129,7 +129,7 @@ pub(crate) struct DiffVerb {
     /// Results of a table, a sweep or a run, or a trace
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
-    /// The others
+    /// The results to compare with
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
 }
@@ -137,13 +137,13 @@ pub(crate) struct DiffVerb {
 /// `wst lab report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportVerb {
-    /// The directory for index.html, which needs nothing besides itself
+    /// The directory for index.html, which is self-contained
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Only these tables, by name or TOML file; unless given, every table
+    /// Only these tables, by name or TOML file [default: every table]
     #[arg(long = "table", value_name = "NAME")]
     pub(crate) tables: Vec<String>,
-    /// Only these sweeps, by name or TOML file; unless given, every short sweep
+    /// Only these sweeps, by name or TOML file [default: every short sweep]
     #[arg(long = "sweep", value_name = "NAME")]
     pub(crate) sweeps: Vec<PathBuf>,
 }

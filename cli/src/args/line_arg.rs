@@ -1,4 +1,4 @@
-//! The LINE of a command line: what it names, and where it was forgotten or misplaced.
+//! The LINE argument: what it names, and whether it is missing or misplaced.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,16 +9,16 @@ use wetstring_drive::line::SshSpec;
 
 use crate::ui::format::escaped;
 
-/// What is run at a host that `ssh://` names, so that the verb here has its peer.
+/// What runs at the host of an `ssh://` line, as the peer of the verb here.
 #[derive(Clone, Copy)]
 pub(crate) enum There<'a> {
-    /// It receives, by this protocol if one was named.
+    /// It receives, by this protocol if one is named.
     Receives(Option<&'a str>),
-    /// It sends, by this protocol if one was named.
+    /// It sends, by this protocol if one is named.
     Sends(Option<&'a str>),
     /// It is a server.
     Serves,
-    /// It asks a server, which is here.
+    /// It is the client of a server here.
     Asks,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn is_line(text: &OsStr) -> bool {
     text.to_str().is_some_and(|text| text.starts_with('@') || LineSpec::looks_like(text))
 }
 
-/// What was meant, if a line stands where a file should and the other way round.
+/// A hint, if a line and a file are swapped.
 pub(crate) fn swapped(verb: &str, files: &[PathBuf], last: &OsStr) -> Option<String> {
     let at = files.iter().position(|file| is_line(file.as_os_str()))?;
     if is_line(last) {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_the_place_of_a_file_is_noticed() {
+    fn swapped_line_and_file_are_reported() {
         let files = |words: &[&str]| words.iter().map(PathBuf::from).collect::<Vec<_>>();
         let say = swapped("send", &files(&["/dev/ttyUSB0", "a"]), OsStr::new("b.bin"));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The command line: verbs, flags, and the flags that come from the table of settings.
+//! The command line: verbs, flags, and the flags generated from the tables of settings.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ use users::Users;
 
 use crate::ui::exit;
 
-/// The verbs that will come, so that a person who types one learns so.
+/// Planned verbs, so that one that is typed is reported as not supported.
 const LATER: &[&str] = &["connect"];
 
 const EXAMPLES: &str = "\
@@ -68,11 +68,11 @@ LINE is one of:
   -, fd:N                            this program's stdin and stdout; an open socket or terminal
   @PROFILE                           the line of a profile in the configuration file";
 
-/// Moves files over any line, and knows why it is slow.
+/// Transfers files over any line, and says why it is slow.
 #[derive(Parser, Debug)]
 #[command(name = "wst", version, max_term_width = 100, after_help = EXAMPLES, after_long_help = after())]
 pub(crate) struct Cli {
-    /// What every verb takes.
+    /// Flags of every verb.
     #[command(flatten)]
     pub(crate) common: Common,
     /// What to do.
@@ -87,13 +87,13 @@ fn after() -> String {
 /// Flags of every verb.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Common {
-    /// Say more; twice: every packet
+    /// Print more; twice: every packet
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Common options")]
     pub(crate) verbose: u8,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long, global = true, help_heading = "Common options", conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Write one JSON object per event to stdout; the last one is the end
+    /// Write one JSON object per event to stdout; the last one is `end`
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) json: bool,
     /// Append messages to a file
@@ -122,7 +122,7 @@ pub(crate) struct Common {
 /// The verbs.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
-    /// Move a real file over a noisy emulated line, and watch
+    /// Watch a real file cross a noisy emulated line
     Demo(Demo),
     /// Send files
     Send(Send),
@@ -130,11 +130,11 @@ pub(crate) enum Verb {
     Receive(Receive),
     /// Get files from a Kermit server
     Get(Get),
-    /// Give files to a Kermit server
+    /// Send files to a Kermit server
     Put(Put),
-    /// Have a Kermit server do something: list, delete, rename, show...
+    /// Run a command at a Kermit server: list, delete, rename, show...
     Remote(Remote),
-    /// Be a Kermit server for a directory
+    /// Serve a directory as a Kermit server
     Serve(Serve),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
@@ -144,29 +144,29 @@ pub(crate) enum Verb {
     Ncp(Ncp),
     /// The Kermit command language: a script, or a prompt
     Kermit(Kermit),
-    /// The laboratory: transfers in virtual time, and the published tables run again
+    /// The laboratory: transfers in virtual time, and published tables reproduced
     Lab(Lab),
-    /// Say where the time of a transfer went, and which setting would help most
+    /// Explain where the time of a transfer went, and which setting would help most
     Explain(Explain),
-    /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb, lrb and kermit
+    /// Install links named sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb, lrb and kermit
     InstallLinks(InstallLinks),
-    /// The keys by which hosts know each other on udp: and ip: lines
+    /// Manage the keys that authenticate hosts on udp: and ip: lines
     Key(Key),
-    /// The users that a server lets in: names and hashed passwords in a file
+    /// Manage the users of a server: names and hashed passwords in a file
     Users(Users),
     /// List the serial ports of this machine
     Ports,
-    /// Show settings: their values, ranges and defaults
+    /// Show settings with their values, ranges and defaults
     Show {
-        /// Names or beginnings of names; all if none
+        /// Names or prefixes of names [default: all]
         names: Vec<String>,
     },
-    /// Write a completion script for a shell
+    /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
-    /// Write a manual page: of the program, or of one of its verbs
+    /// Print the manual page of the program, or of one of its verbs
     Man {
         /// The verb, such as send
         verb: Option<String>,
@@ -176,11 +176,11 @@ pub(crate) enum Verb {
     },
 }
 
-/// A command line that was understood.
+/// A parsed command line.
 pub(crate) struct Parsed {
     /// The flags and the verb.
     pub(crate) cli: Cli,
-    /// Settings by flags of their own and by `--set`, the later ones last.
+    /// Settings from flags and `--set`, in increasing priority.
     pub(crate) settings: Vec<(String, String)>,
 }
 
@@ -234,7 +234,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     Ok(parsed)
 }
 
-/// What to say of a command line that was not understood: the sentence, and the whole text unless it is
+/// The message for an invalid command line: the sentence, and the whole text unless it is
 /// clap's own.
 pub(crate) fn explain(error: &clap::Error) -> (String, Option<String>) {
     let word = match error.get(ContextKind::InvalidSubcommand) {
@@ -243,7 +243,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, Option<String>) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "{word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
+            "{word} is not supported; the verbs are: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
         );
         return (say.clone(), Some(format!("wst: {say}\n")));
     }
@@ -251,12 +251,12 @@ pub(crate) fn explain(error: &clap::Error) -> (String, Option<String>) {
     (sentence(&text), None)
 }
 
-/// What clap says before it comes to tips and the usage, on one line.
+/// Clap's message without tips and usage, on one line.
 fn sentence(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     let mut whole = String::new();
     for line in lines {
-        // A list, such as of arguments that are missing, stands one to a line.
+        // A list, such as missing arguments, has one item a line.
         let between = if whole.is_empty() {
             ""
         } else if whole.ends_with(':') || line.starts_with('[') {
@@ -270,7 +270,7 @@ fn sentence(text: &str) -> String {
     whole.strip_prefix("error: ").map_or(whole.clone(), str::to_owned)
 }
 
-/// Whether the JSON output was asked for, even if the rest of the line makes no sense.
+/// Whether JSON output is requested, even if the rest of the line is invalid.
 pub(crate) fn wants_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != OsStr::new("--")).any(|arg| arg == OsStr::new("--json"))
 }
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(settings("wst send f - --prefix all"), [pair("kermit.prefixing", "all")]);
         let both = [pair("kermit.send-length", "90"), pair("kermit.receive-length", "90")];
         assert_eq!(settings("wst send --length 90 f -"), both);
-        // What is named in full comes last and wins.
+        // A full name comes last and wins.
         let netblt = [pair("netblt.burst", "5"), pair("netblt.interval", "55")];
         assert_eq!(settings("wst send --burst 5 --interval 55ms f udp://box:9"), netblt);
         let ceiling = [pair("netblt.max-rate", "200000000")];
@@ -330,12 +330,12 @@ mod tests {
     }
 
     #[test]
-    fn a_verb_that_will_come_is_told_so() {
+    fn planned_verbs_are_reported_as_not_supported() {
         for verb in LATER {
             let args = ["wst", verb].map(OsString::from);
             let Err(error) = parse(&args) else { panic!("{verb} exists") };
             let (say, _) = explain(&error);
-            assert!(say.starts_with(&format!("{verb} is not there yet")), "{say}");
+            assert!(say.starts_with(&format!("{verb} is not supported")), "{say}");
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 /// `wst ncp`.
 #[derive(Args, Debug)]
 pub(crate) struct Ncp {
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub(crate) what: NcpVerb,
 }
@@ -21,16 +21,16 @@ pub(crate) enum NcpVerb {
         /// The interface: ncp://HOST?imp=HOST:PORT&port=N, or host=HOST:PORT to play the IMP of that host
         #[arg(value_name = "LINE")]
         line: OsString,
-        /// End after so many seconds
+        /// End after this many seconds
         #[arg(long, value_name = "SECONDS")]
         seconds: Option<u64>,
     },
-    /// Send echoes (ECO) to a host, and say how long the replies (ERP) take
+    /// Send echoes (ECO) to a host, and print the round-trip times of the replies (ERP)
     Echo {
         /// The host: ncp://HOST?imp=HOST:PORT&port=N
         #[arg(value_name = "LINE")]
         line: OsString,
-        /// How many
+        /// Number of echoes
         #[arg(long, value_name = "N", default_value_t = 4,
               value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         count: u32,
@@ -40,23 +40,23 @@ pub(crate) enum NcpVerb {
         /// The interface: ncp://HOST?imp=HOST:PORT&port=N
         #[arg(value_name = "LINE")]
         line: OsString,
-        /// The directory; nothing outside of it is seen
+        /// The directory; nothing outside it is accessible
         #[arg(long, value_name = "DIR")]
         root: PathBuf,
-        /// Let users store files too
+        /// Allow users to store files
         #[arg(long)]
         write: bool,
-        /// Let in only this user, with the password in WETSTRING_PASSWORD; anybody unless given
+        /// Accept only this user, with the password in WETSTRING_PASSWORD [default: anybody]
         #[arg(long, value_name = "NAME")]
         user: Option<String>,
-        /// Users at a time
+        /// Maximum simultaneous users
         #[arg(long, value_name = "N", default_value_t = 4,
               value_parser = clap::value_parser!(u8).range(1..=8))]
         most: u8,
-        /// End after so many users
+        /// End after this many users
         #[arg(long, value_name = "N")]
         users: Option<usize>,
-        /// From a wrong password to the next try; doubled by each, to 30 times as long
+        /// Delay after a wrong password; doubled by each, up to 30 times as long
         #[arg(long, value_name = "MS", hide = true, default_value_t = 1000,
               value_parser = clap::value_parser!(u64).range(1..=60_000))]
         guess_delay: u64,

@@ -13,7 +13,7 @@ use wetstring_proto::slip::Compression;
 
 const LINK: &str = "The line";
 const INTERFACE: &str = "A network interface (needs CAP_NET_ADMIN)";
-const STACK: &str = "Without --tun: a stack of this program";
+const STACK: &str = "Without --tun: the built-in stack";
 
 /// `wst slip`.
 #[derive(Args, Debug)]
@@ -22,75 +22,75 @@ pub(crate) struct Slip {
     #[arg(value_name = "LINE")]
     pub(crate) line: OsString,
 
-    /// VJ compression of TCP headers; auto begins when the other end is seen to know it
+    /// VJ compression of TCP headers; auto starts once the peer compresses
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = LINK,
           value_parser = PossibleValuesParser::new(Compression::WORDS))]
     pub(crate) compress: String,
-    /// Connections whose headers are remembered, the same at both ends
+    /// Compression slots, the same number at both ends
     #[arg(long, value_name = "N", default_value_t = 16, help_heading = LINK,
           value_parser = clap::value_parser!(u16).range(3..=256))]
     pub(crate) slots: u16,
-    /// Say the connection in every compressed packet, or where it changed; changed where the line is known
-    /// to lose nothing, always elsewhere
+    /// Send the connection number in every compressed packet, or only when it changes [default: changed where
+    /// the line is reliable, always elsewhere]
     #[arg(long, value_name = "WHEN", help_heading = LINK, value_parser = ["always", "changed"])]
     pub(crate) ids: Option<String>,
-    /// TCP's timestamps, with which VJ compresses nothing: drop takes their offer out of the SYNs of new
-    /// connections, so that both ends do without, unless compression is off
+    /// TCP timestamps, which prevent VJ compression: drop removes the option from the SYNs of new
+    /// connections, unless compression is off
     #[arg(long, value_name = "WHAT", default_value = "drop", help_heading = LINK,
           value_parser = ["drop", "keep"])]
     pub(crate) timestamps: String,
-    /// What the line carries, in bit/s with ten to a byte, where the port cannot tell; urgent packets
-    /// overtake only what this program holds back
+    /// Rate of the line in bit/s, with ten bits to a byte, where the port does not know it; urgent packets
+    /// overtake only what is queued in this program
     #[arg(long, value_name = "RATE", help_heading = LINK, value_parser = rate)]
     pub(crate) rate: Option<u64>,
     /// Longest packet, in bytes
     #[arg(long, value_name = "BYTES", help_heading = LINK, conflicts_with = "latency",
           value_parser = clap::value_parser!(u16).range(68..=1500))]
     pub(crate) mtu: Option<u16>,
-    /// Choose the MTU so that no packet holds the line for longer; 200 ms unless given, where the rate is known
+    /// Choose the MTU so that no packet occupies the line for longer [default: 200 ms, where the rate is known]
     #[arg(long, value_name = "TIME", help_heading = LINK, value_parser = time)]
     pub(crate) latency: Option<Duration>,
-    /// One packet after the other as they come, without classes and turns
+    /// Send packets in order of arrival, without traffic classes
     #[arg(long, help_heading = LINK)]
     pub(crate) fifo: bool,
-    /// Say how it goes so often
+    /// Print statistics at this interval
     #[arg(long, value_name = "TIME", help_heading = LINK, value_parser = time)]
     pub(crate) stats: Option<Duration>,
 
-    /// Make this interface, such as sl0
+    /// Create this interface, such as sl0
     #[arg(long, value_name = "NAME", help_heading = INTERFACE, requires_all = ["local", "remote"])]
     pub(crate) tun: Option<String>,
-    /// Addresses behind the line, ADDRESS/PREFIX or default; may be given again
+    /// Route over the line, ADDRESS/PREFIX or default; may be repeated
     #[arg(long = "route", value_name = "NET", help_heading = INTERFACE, requires = "tun")]
     pub(crate) routes: Vec<Net>,
-    /// Our address; 10.0.2.15 without --tun unless given
+    /// Local address [default without --tun: 10.0.2.15]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) local: Option<Ipv4Addr>,
-    /// The address of the other end; 10.0.2.2 without --tun unless given
+    /// Address of the peer [default without --tun: 10.0.2.2]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) remote: Option<Ipv4Addr>,
 
-    /// A port here leads over the line: PORT:HOST:PORT, with BIND: before it for others than 127.0.0.1
+    /// Forward a local port over the line: [BIND:]PORT:HOST:PORT; BIND is 127.0.0.1 unless given
     #[arg(short = 'L', value_name = "FORWARD", help_heading = STACK, conflicts_with = "tun")]
     pub(crate) to_line: Vec<Forward>,
-    /// A port of our address on the line leads here: PORT:HOST:PORT
+    /// Forward a port of our address on the line to a host here: PORT:HOST:PORT
     #[arg(short = 'R', value_name = "FORWARD", help_heading = STACK, conflicts_with = "tun")]
     pub(crate) from_line: Vec<Forward>,
-    /// A SOCKS 5 proxy here, at this port of 127.0.0.1 or ADDRESS:PORT
+    /// Run a SOCKS 5 proxy at this port of 127.0.0.1, or at ADDRESS:PORT
     #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = STACK, conflicts_with = "tun",
           value_parser = socks)]
     pub(crate) socks: Option<SocketAddr>,
-    /// Who looks up the names that SOCKS clients ask for, behind the line
+    /// DNS server over the line, for names that SOCKS clients request
     #[arg(long, value_name = "ADDRESS", help_heading = STACK, requires = "socks")]
     pub(crate) dns: Option<Ipv4Addr>,
     /// Ping this address once a second
     #[arg(long, value_name = "ADDRESS", help_heading = STACK, conflicts_with = "tun")]
     pub(crate) ping: Option<Ipv4Addr>,
-    /// End after so many pings: 0 if one was answered, 7 if none was
+    /// End after this many pings: exit code 0 if any was answered, 7 if none was
     #[arg(long, value_name = "N", help_heading = STACK, requires = "ping",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) count: Option<u32>,
-    /// Connections at once, at most
+    /// Maximum simultaneous connections
     #[arg(long, value_name = "N", default_value_t = 64, help_heading = STACK, conflicts_with = "tun",
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) connections: u16,

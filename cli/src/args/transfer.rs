@@ -10,50 +10,50 @@ use crate::config::protocol::Protocol;
 use crate::ui::ending::{Ending, usage};
 use clap::builder::PossibleValuesParser;
 
-/// What sending and receiving share.
+/// What sending and receiving have in common.
 #[derive(Args, Debug)]
 pub(crate) struct Transfer {
     /// Protocol of the peer: kermit (C-Kermit, G-Kermit, U-Boot's loadb, another wst), zmodem (rz and sz,
     /// terminal programs), ymodem (U-Boot's loady), xmodem, xmodem-crc, xmodem-1k (routers, boot loaders),
     /// ymodem-g (reliable lines), uucp-g (uucico), netblt (another wst, udp: and ip: lines)
-    /// [default: kermit; a receiver recognises Kermit and ZMODEM by itself]
+    /// [default: kermit; a receiver detects Kermit and ZMODEM]
     #[arg(short = 'P', long, value_parser = PossibleValuesParser::new(Protocol::chosen().map(|protocol| protocol.name)), hide_possible_values = true)]
     protocol: Option<String>,
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Say at the end where the time went, and which setting would help most
+    /// Print at the end where the time went, and which setting would help most
     #[arg(long)]
     pub(crate) explain: bool,
-    /// No encryption: RFC 998 as it stands. Both ends must say so
+    /// No encryption: plain RFC 998. Required at both ends
     #[arg(long, help_heading = DATAGRAMS, conflicts_with = "secret_file", hide_short_help = true)]
     pub(crate) plain: bool,
-    /// The secret that both ends share, instead of their keys; WETSTRING_SECRET does the same
+    /// A secret that both ends share, instead of keys; also WETSTRING_SECRET
     #[arg(long, value_name = "FILE", help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) secret_file: Option<PathBuf>,
-    /// A phrase that two people tell each other, instead of keys; alone, a sender makes one and a receiver asks
+    /// A phrase that two users share, instead of keys; without a value a sender generates one and a receiver asks
     /// for it
     #[arg(long, value_name = "PHRASE", help_heading = DATAGRAMS, hide_short_help = true, num_args = 0..=1,
           require_equals = true, default_missing_value = "", conflicts_with_all = ["plain", "secret_file"])]
     pub(crate) code: Option<String>,
-    /// Take and remember the key of a host that is not known, without a question
+    /// Accept and remember the key of an unknown host without asking
     #[arg(long, help_heading = DATAGRAMS, hide_short_help = true, conflicts_with_all = ["plain", "secret_file", "code"])]
     pub(crate) accept_new: bool,
-    /// The fingerprint, or the key, that the host must have; a new one is then remembered without a question
+    /// The fingerprint or key that the host must have; a new one is then remembered without asking
     #[arg(long, value_name = "KEY", help_heading = DATAGRAMS, hide_short_help = true, conflicts_with_all = ["plain", "secret_file", "code"])]
     pub(crate) fingerprint: Option<String>,
 }
 
-/// What belongs to datagrams.
+/// Heading of the flags for datagrams.
 const DATAGRAMS: &str = "Lines of datagrams (udp:, ip:)";
 
 impl Transfer {
-    /// The protocol that was asked for.
+    /// The requested protocol.
     pub(crate) fn protocol(&self) -> Option<Protocol> {
         self.protocol.as_deref().and_then(Protocol::of)
     }
 
-    /// Refuses what means nothing on a line of bytes, before somebody believes that it does.
+    /// Refuses flags that have no effect on a line of bytes.
     pub(crate) fn only_keys(&self, spec: &LineSpec) -> Result<(), Ending> {
         let flag = [
             (self.code.is_some(), "--code"),
@@ -84,34 +84,34 @@ pub(crate) struct Send {
     /// Files and directories to send (- is stdin, and needs --as), and last the line to send them over
     #[arg(required = true, value_name = "FILE... LINE")]
     pub(super) things: Vec<OsString>,
-    /// Directories with all that is below them, which a directory among the files means anyway
+    /// Include directories and everything below them; a directory among the files implies it
     #[arg(short, long)]
     pub(crate) recursive: bool,
-    /// Lines of text: line ends become those of the other end
+    /// Text: convert line ends to those of the peer
     #[arg(long, conflicts_with = "binary")]
     pub(crate) text: bool,
-    /// Bytes as they are (this is the default)
+    /// Binary: send bytes unchanged (the default)
     #[arg(long)]
     pub(crate) binary: bool,
-    /// Go on where an earlier transfer of the same file stopped
+    /// Resume an interrupted transfer of the same file
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Name of the (one) file at the other end
+    /// Name of the (single) file at the receiver
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<OsString>,
-    /// Send paths as they stand here, not only the last part of them
+    /// Send whole paths as given, not only their last part
     #[arg(long)]
     pub(crate) paths: bool,
-    /// Take what the peer has queued for us, too, into this directory (UUCP, where a call goes both ways)
+    /// Also receive what the peer has queued for us into this directory (UUCP, where a call goes both ways)
     #[arg(short, long, value_name = "DIR", hide_short_help = true)]
     pub(crate) output: Option<PathBuf>,
-    /// What sending and receiving share.
+    /// What sending and receiving have in common.
     #[command(flatten)]
     pub(crate) transfer: Transfer,
 }
 
 impl Send {
-    /// The files, and the line. Flags may stand between them, so only the end tells which is which.
+    /// The files, and the line. Flags may come between them, so only the last operand tells which is which.
     pub(crate) fn files_and_line(&self) -> Option<(Vec<PathBuf>, &OsStr)> {
         let (line, files) = self.things.split_last()?;
         (!files.is_empty()).then(|| (files.iter().map(PathBuf::from).collect(), line.as_os_str()))
@@ -135,28 +135,28 @@ pub(crate) struct Receive {
     /// The line to receive from
     #[arg(value_name = "LINE")]
     pub(crate) line: OsString,
-    /// Directory for the files, and nothing is written outside it; - is stdout
+    /// Directory for the files; nothing is written outside it; - is stdout
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
-    /// Name of the first file here, whatever the sender calls it
+    /// Local name of the first file, whatever the sender calls it
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<OsString>,
-    /// Take the directories of a name too, below the directory for the files
+    /// Keep the directories of names, below the directory for the files
     #[arg(short = 'r', long, visible_alias = "recursive")]
     pub(crate) paths: bool,
     /// A listener ends after this many sessions; 0 runs until interrupted
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) sessions: u64,
-    /// With --code: take what the sender offers without a question
+    /// With --code: accept what the sender offers without asking
     #[arg(short = 'y', long, requires = "code", help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) yes: bool,
-    /// Lines of text, where the sender does not say
+    /// Text, where the sender does not say
     #[arg(long, conflicts_with = "binary")]
     pub(crate) text: bool,
-    /// Bytes as they are, where the sender does not say (this is the default)
+    /// Binary, where the sender does not say (the default)
     #[arg(long)]
     pub(crate) binary: bool,
-    /// What sending and receiving share.
+    /// What sending and receiving have in common.
     #[command(flatten)]
     pub(crate) transfer: Transfer,
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 /// `wst users`.
 #[derive(Args, Debug)]
 pub(crate) struct Users {
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub(crate) what: UsersVerb,
 }
@@ -15,10 +15,10 @@ pub(crate) struct Users {
 /// The verbs of `wst users`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum UsersVerb {
-    /// Add a user, or give one another password. The password is asked for, or read as a line from
-    /// stdin where that is no terminal; the file keeps an argon2id hash of it
+    /// Add a user, or change a password. The password is prompted for, or read as a line from
+    /// stdin if that is not a terminal; the file stores its argon2id hash
     Add {
-        /// The file, as for wst serve --users; it is made when there is none
+        /// The file, as for `wst serve --users`; created if there is none
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The name of the user

@@ -21,7 +21,7 @@ use crate::config::Settings;
 use crate::transfer::cleartext::{self, What};
 use crate::transfer::client::answer::{Screen, name_list};
 use crate::transfer::client::remote;
-use crate::transfer::client::requested::Wanted;
+use crate::transfer::client::requested::RequestedOnly;
 use crate::transfer::direction::Direction;
 use crate::transfer::observer::Observer;
 use crate::transfer::opening::{not_opened, signals};
@@ -32,27 +32,27 @@ use crate::transfer::store::FileStore;
 use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::{Verdict, say_lost};
 use crate::ui::ending::{Ending, usage};
-use crate::ui::exit::{Exit, Medium};
+use crate::ui::exit::{Exit, LineKind};
 use crate::ui::format::escaped;
 use crate::ui::output::{Level, Output};
 use crate::ui::password;
 
-/// Where the password is, if it is not typed into the command line.
+/// The environment variable of the password.
 const PASSWORD: &str = "WETSTRING_PASSWORD";
 
-/// A conversation with a server: one line, one question after the other.
-struct Conversation<'a> {
+/// A session with a server: one line, one request after the other.
+struct ServerSession<'a> {
     ui: &'a Output,
     all: Settings,
     port: Box<dyn Port>,
     signals: Signals,
     recorder: Recorder<'a>,
-    medium: Medium,
-    /// What came behind the end of the last answer.
+    medium: LineKind,
+    /// Bytes received after the end of the last answer.
     leftover: Vec<u8>,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> ServerSession<'a> {
     fn open(
         ui: &'a Output,
         common: &Common,
@@ -78,7 +78,7 @@ impl<'a> Conversation<'a> {
         let port = opened.map_err(|bad| not_opened(spec, &bad))?;
         port_facts::apply(port.facts(), &mut all);
         ui.say(Level::Detail, &format!("line: {}", port.facts().name));
-        let medium = Medium::of(spec);
+        let medium = LineKind::of(spec);
         Ok(Self { ui, all, port, signals, recorder, medium, leftover: Vec::new() })
     }
 
@@ -100,7 +100,7 @@ impl<'a> Conversation<'a> {
         ended
     }
 
-    /// Asks for one thing; files and text that come of it go to `store`.
+    /// Sends one request; the files and text of the answer go to `store`.
     fn ask(
         &mut self,
         command: &ServerCommand<'_>,
@@ -114,7 +114,7 @@ impl<'a> Conversation<'a> {
         Ok(self.turn(&mut client, store, observer))
     }
 
-    /// Asks for something that comes before what is really wanted: it must be granted.
+    /// Sends a preliminary request, which must succeed.
     fn first(&mut self, command: &ServerCommand<'_>) -> Result<(), Ending> {
         let file_store = FileStore::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
         let mut screen = Screen::new(None);
@@ -133,7 +133,7 @@ impl<'a> Conversation<'a> {
         Err(verdict.conclude(&ended, &observer))
     }
 
-    /// Lets the person in, and goes to the directory that was asked for.
+    /// Logs in, and changes to the requested directory.
     fn enter(&mut self, access: &Access, password: &[u8]) -> Result<(), Ending> {
         if let Some(user) = &access.user {
             let words = [user.as_bytes(), password, b""];
@@ -154,8 +154,8 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// The password of the user, if one is named: from the environment, or asked for at a terminal. It is asked
-/// for before the line is opened, on which a server does not wait long.
+/// The password of the user, if one is named: from the environment, or prompted for at a terminal. It is prompted
+/// for before the line is opened, since a server does not wait long.
 fn password_of(access: &Access) -> Result<Vec<u8>, Ending> {
     let (Some(user), None) = (&access.user, std::env::var_os(PASSWORD)) else {
         return Ok(std::env::var_os(PASSWORD).unwrap_or_default().into_vec());
@@ -182,30 +182,30 @@ pub(crate) fn get(
     let options = ReceiveOptions {
         collision: all.store.collision,
         incomplete: all.store.incomplete,
-        resume: if verb.how.resume { Resume::Existing } else { Resume::Never },
+        resume: if verb.options.resume { Resume::Existing } else { Resume::Never },
         verify: all.store.verify,
-        paths: if verb.how.recursive { PathRule::Relative } else { PathRule::LastOnly },
+        paths: if verb.options.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };
     let disk = crate::transfer::inbox::receiving(&verb.output, options)?;
     let mut file_store = FileStore::Disk(Box::new(disk));
     let password = password_of(&verb.access)?;
-    let mut talk = Conversation::open(ui, common, all, &spec, verb.access.user.is_some())?;
+    let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let asked = names;
     let names = name_list(asked.iter().map(|name| name.as_bytes()));
     let command = ServerCommand::Get(GetFiles {
         names: &names,
-        delete: verb.how.delete,
-        recursive: verb.how.recursive,
-        recover: verb.how.resume,
+        delete: verb.options.delete,
+        recursive: verb.options.recursive,
+        recover: verb.options.resume,
         is_command: false,
-        kind: verb.how.kind(),
+        kind: verb.options.kind(),
     });
     let mut observer = Observer::new(ui, Direction::Receive, talk.port.carries_bps());
     let asked = asked.iter().map(|name| name.as_bytes());
-    let mut wanted = Wanted::new(file_store.store(), asked, verb.how.recursive);
+    let mut wanted = RequestedOnly::new(file_store.store(), asked, verb.options.recursive);
     let mut screen = Screen::new(Some(&mut wanted));
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     talk.close();
@@ -217,12 +217,12 @@ pub(crate) fn get(
         unnamed: &[],
         medium,
     };
-    verdict.tell_records(true);
+    verdict.report_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
     let blemish = [FILE_CHANGED, FILE_KEPT, FILE_MISSING];
-    let said = observer.partner_said.as_deref().is_some_and(|said| blemish.contains(&said));
+    let said = observer.peer_said.as_deref().is_some_and(|said| blemish.contains(&said));
     if ending.exit == Exit::Peer && said {
-        // Everything else is here.
+        // The other files are local.
         ending.exit = Exit::Skipped;
     }
     if let (Exit::Done | Exit::Skipped, Some(other)) = (ending.exit, other) {
@@ -246,15 +246,15 @@ pub(crate) fn put(
         sources.extend(outgoing::sources(ui, Path::new(path), true)?);
     }
     let options = SendOptions {
-        paths: verb.how.recursive,
-        kind: verb.how.kind().unwrap_or(FileKind::Binary),
-        resume: verb.how.resume,
+        paths: verb.options.recursive,
+        kind: verb.options.kind().unwrap_or(FileKind::Binary),
+        resume: verb.options.resume,
         common_names: all.kermit().names == Names::Converted,
         ..SendOptions::default()
     };
     let mut file_store = FileStore::Disk(Box::new(outbox(ui, sources, options)));
     let password = password_of(&verb.access)?;
-    let mut talk = Conversation::open(ui, common, all, &spec, verb.access.user.is_some())?;
+    let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let config = talk.all.kermit().clone();
@@ -265,9 +265,9 @@ pub(crate) fn put(
     talk.close();
     let verdict =
         Verdict { ui, direction: Direction::Send, file_store: &file_store, unnamed: &[], medium };
-    verdict.tell_records(true);
+    verdict.report_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
-    if verb.how.delete {
+    if verb.options.delete {
         ending.kept(outgoing::delete_sent(ui, file_store.files(), "wst"));
     }
     Ok(ending)
@@ -287,7 +287,7 @@ pub(crate) fn remote(
     let (all, spec) = prepare(common, settings, &verb.line, There::Serves).map_err(usage)?;
     let file_store = FileStore::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
     let password = password_of(&verb.access)?;
-    let mut talk = Conversation::open(ui, common, all, &spec, verb.access.user.is_some())?;
+    let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let mut observer = Observer::new(ui, Direction::Receive, talk.port.carries_bps());

@@ -13,7 +13,7 @@ use crate::ui::exit::Exit;
 use crate::ui::format::safe;
 use crate::ui::output::Output;
 
-/// The most bytes of a trace that are read.
+/// Longest trace that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Reads a trace and says where the time went.

@@ -1,4 +1,4 @@
-//! `wst install-links`: the names by which this program is `sz`, `rz` and the others, and `kermit`.
+//! `wst install-links`: links by which this program is called `sz`, `rz` and the others, and `kermit`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::ui::output::{Level, Output};
 use wetstring_drive::in_words;
 use wetstring_events::Event;
 
-/// Makes the links. What is there and does not lead to this program stays, unless forced.
+/// Makes the links. An existing file that is no link to this program stays, unless forced.
 pub(crate) fn run(ui: &Output, verb: &InstallLinks) -> Ending {
     let store = |say: String| Ending::early(Exit::Store, say);
     let target = match std::env::current_exe().and_then(fs::canonicalize) {
@@ -32,19 +32,25 @@ pub(crate) fn run(ui: &Output, verb: &InstallLinks) -> Ending {
     for name in &names {
         let path = verb.directory.join(name);
         match link(&target, &path, verb.force) {
-            Ok(Made::New) => {
+            Ok(LinkResult::New) => {
                 made += 1;
                 ui.say(Level::Note, &format!("{} -> {}", path.display(), target.display()));
             }
-            Ok(Made::Already) => {
-                ui.say(Level::Detail, &format!("{} is ours already", path.display()));
+            Ok(LinkResult::Already) => {
+                ui.say(
+                    Level::Detail,
+                    &format!("{} is already a link to this program", path.display()),
+                );
             }
-            Ok(Made::Foreign) => {
+            Ok(LinkResult::Foreign) => {
                 kept += 1;
-                let say = format!("{} is not ours; --force replaces it", path.display());
+                let say = format!(
+                    "{} is not a link to this program; --force replaces it",
+                    path.display()
+                );
                 ui.say(Level::Error, &say);
             }
-            // One that cannot be made does not keep the others from it.
+            // One failure does not prevent the others.
             Err(e) => {
                 failed.push(format!("could not make {}: {}", path.display(), in_words(&e)));
                 continue;
@@ -59,43 +65,43 @@ pub(crate) fn run(ui: &Output, verb: &InstallLinks) -> Ending {
             1 => String::new(),
             many => format!(", and {} more", many - 1),
         };
-        return store(format!("{first}{more}; {made} of {all} links are made"));
+        return store(format!("{first}{more}; {made} of {all} links made"));
     }
     if kept > 0 {
-        let say = format!("{kept} of {all} names are taken, {made} links are made");
+        let say = format!("{kept} of {all} names are taken, {made} links made");
         return Ending::early(Exit::Skipped, say);
     }
     let say = match made {
-        0 => format!("all {all} links are there already"),
-        made => format!("{made} of {all} links are made"),
+        0 => format!("all {all} links exist already"),
+        made => format!("{made} of {all} links made"),
     };
     Ending::early(Exit::Done, say)
 }
 
-/// What became of a link.
-enum Made {
+/// The result for one link.
+enum LinkResult {
     New,
     Already,
     Foreign,
 }
 
-fn link(target: &Path, path: &Path, force: bool) -> std::io::Result<Made> {
+fn link(target: &Path, path: &Path, force: bool) -> std::io::Result<LinkResult> {
     match symlink(target, path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-        done => return done.map(|()| Made::New),
+        done => return done.map(|()| LinkResult::New),
     }
     if fs::canonicalize(path).is_ok_and(|there| there == target) {
-        return Ok(Made::Already);
+        return Ok(LinkResult::Already);
     }
     if !force {
-        return Ok(Made::Foreign);
+        return Ok(LinkResult::Foreign);
     }
-    // Beside it and then over it, so that the name is never without a program. A directory of
+    // Created beside it and renamed over it, so that the name always has a program. A directory of
     // that name is an error, not removed.
     let aside = path.with_extension(format!("wst-{}", std::process::id()));
     symlink(target, &aside)?;
     fs::rename(&aside, path).inspect_err(|_| {
         let _ = fs::remove_file(&aside);
     })?;
-    Ok(Made::New)
+    Ok(LinkResult::New)
 }

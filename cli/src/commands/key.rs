@@ -1,4 +1,4 @@
-//! `wst key`: the keys by which hosts know each other.
+//! `wst key`: the keys that authenticate hosts.
 
 use wetstring_drive::datagram::PublicKey;
 use wetstring_drive::datagram::keys::{KeyFolder, Secret};
@@ -38,19 +38,19 @@ pub(crate) fn run(ui: &Output, verb: &Key) -> Result<Ending, Ending> {
         KeyVerb::Trust { key: text, name } => {
             let key = key(text)?;
             let new = keys.authorize(&key, name).map_err(store)?;
-            let what = if new { "may now send to listeners here" } else { "was let in already" };
+            let what = if new { "may now send to listeners here" } else { "was allowed already" };
             done(format!("{} {what}", key.fingerprint()))
         }
         KeyVerb::Revoke { key: text } => {
             let key = key(text)?;
             if !keys.revoke(&key).map_err(store)? {
-                return Err(usage(format!("expected a key that is let in, got {text}")));
+                return Err(usage(format!("no such key: {text}; wst key list lists them")));
             }
-            done(format!("{} is let in no more", key.fingerprint()))
+            done(format!("{} is revoked", key.fingerprint()))
         }
         KeyVerb::Forget { host } => {
             if keys.forget(host).map_err(store)? == 0 {
-                return Err(usage(format!("expected a host that is known, got {host}")));
+                return Err(usage(format!("no such host: {host}; wst key list lists them")));
             }
             done(format!("the key of {host} is forgotten"))
         }

@@ -1,4 +1,4 @@
-//! `wst line`: a bad line in real time, between any two programs.
+//! `wst line`: emulates a bad line in real time, between any two programs.
 
 use std::ffi::OsString;
 
@@ -22,7 +22,7 @@ use crate::ui::exit::Exit;
 use crate::ui::format;
 use crate::ui::output::{Level, Output};
 
-/// Emulates the line until interrupted, or until one of its ends is gone for good.
+/// Emulates the line until interrupted, or until one end closes for good.
 pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, Ending> {
     let usage = |say: String| Ending::early(Exit::Usage, say);
     let spec = |text: &OsString| LineSpec::from_os(text).map_err(|bad| usage(bad.to_string()));
@@ -36,7 +36,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
             let model = verb.spec.parse::<SubnetModel>().map_err(|bad| usage(bad.to_string()))?;
             Model::Subnet(model)
         }
-        // Networks have a word before a colon.
+        // Networks have a keyword before a colon.
         Err(_) if verb.spec.contains(':') => {
             let network = verb.spec.parse::<Network>().map_err(|bad| usage(bad.to_string()))?;
             Model::Network(Box::new(network))
@@ -47,7 +47,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
     let mut recorder = Recorder::new(ui, "line", common.trace.as_deref())
         .map_err(|say| Ending::early(Exit::Store, say))?;
     let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
-    let broke = |e| Ending::early(Exit::Line, format!("the line broke: {}", in_words(&e)));
+    let broke = |e| Ending::early(Exit::Line, format!("the line failed: {}", in_words(&e)));
     let report = match &model {
         Model::Line(model) => {
             let a = open(ui, &signals, End::A, &spec_a)?;
@@ -86,7 +86,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
         a_to_b: used(&report.usage[0]),
         b_to_a: used(&report.usage[1]),
     })));
-    // To be interrupted is how this verb ends.
+    // Interruption is the normal end of this verb.
     Ok(Ending { summary, ..Ending::early(Exit::Done, message) })
 }
 

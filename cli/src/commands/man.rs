@@ -10,7 +10,7 @@ use crate::ui::exit::{self, Exit};
 use crate::ui::output::print;
 use wetstring_drive::in_words;
 
-/// What the program keeps, for the manual.
+/// Files of the program, for the manual.
 const FILES: &str = "\
 .SH FILES
 .TP
@@ -22,26 +22,26 @@ XDG_CONFIG_HOME is set, in ~/.config.
 The key of this host, the keys that may send to it, and the hosts that it knows (\\fBwst key\\fR).
 .TP
 \\fINAME.part\\fR
-A file that has not arrived whole; \\fBsend \\-\\-resume\\fR goes on with it.
+An incomplete received file; \\fBsend \\-\\-resume\\fR resumes it.
 .TP
 \\fINAME.~1~\\fR
-The file that was called NAME before another of this name arrived, as with C\\-Kermit and GNU programs;
-the highest number is the newest. \\fB\\-\\-collision\\fR asks for something else: rename gives the
-other name to the new file, as this program did before.
+The previous file NAME, renamed when another of that name arrived, as in C\\-Kermit and GNU programs;
+the highest number is the newest. \\fB\\-\\-collision\\fR changes this: rename gives the
+other name to the new file.
 ";
 
-/// What it takes from the environment, for the manual.
+/// Environment variables, for the manual.
 const ENVIRONMENT: &str = "\
 .SH ENVIRONMENT
 .TP
 \\fBWETSTRING_PASSWORD\\fR
-The password for \\fB\\-\\-user\\fR, which is asked for if it is not set.
+The password for \\fB\\-\\-user\\fR; prompted for if not set.
 .TP
 \\fBWETSTRING_SECRET\\fR
 The secret that both ends of a udp: or ip: line share, instead of \\fB\\-\\-secret\\-file\\fR.
 .TP
 \\fBXDG_CONFIG_HOME\\fR, \\fBHOME\\fR
-Where the configuration is.
+Directory of the configuration.
 .TP
 \\fBNO_COLOR\\fR, \\fBTERM\\fR, \\fBCOLUMNS\\fR
 Whether there are colours, what the terminal can do (dumb: nothing), and how wide it is.
@@ -52,13 +52,13 @@ pub(crate) fn run(verb: Option<&str>) -> Result<Exit, String> {
     let pages = pages()?;
     let wanted = verb.map_or_else(|| "wst.1".to_owned(), |verb| format!("wst-{verb}.1"));
     let Some((_, page)) = pages.iter().find(|(name, _)| *name == wanted) else {
-        return Err(format!("there is no page {wanted}; wst --help lists the verbs"));
+        return Err(format!("no such page: {wanted}; wst --help lists the verbs"));
     };
     print(page);
     Ok(Exit::Done)
 }
 
-/// Writes every page into a directory, as `man` wants them.
+/// Writes every page into a directory, in the layout of `man`.
 pub(crate) fn write_all(directory: &Path) -> Result<Exit, String> {
     for (name, page) in pages()? {
         let path = directory.join(name);
@@ -84,13 +84,13 @@ fn pages() -> Result<Vec<(String, String)>, String> {
     Ok(pages)
 }
 
-/// One page. What the generator puts in is in its own order; what is common to all follows.
+/// One page: the generated part, then the common sections.
 fn page(command: &clap::Command, title: &str, verbs: &[String]) -> Result<String, String> {
     let mut page = Vec::new();
     let say = |e: std::io::Error| in_words(&e);
     let man = clap_mangen::Man::new(command.clone()).title(title).section("1").manual("Wetstring");
     man.render_title(&mut page).map_err(say)?;
-    // Names and ranges are long words: lines end where they end.
+    // Names and ranges are long words: no justification or hyphenation.
     page.extend_from_slice(b".ad l\n.nh\n");
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     page.extend_from_slice(
@@ -133,7 +133,7 @@ fn page(command: &clap::Command, title: &str, verbs: &[String]) -> Result<String
     Ok(page)
 }
 
-/// Text that troff takes as it is.
+/// Text escaped for troff.
 fn plain(text: &str) -> String {
     text.replace('\\', "\\e").replace('-', "\\-")
 }

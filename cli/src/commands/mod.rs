@@ -1,4 +1,4 @@
-//! What the program can do: one file, or one folder, a verb; and what it does by other names.
+//! The verbs, one file or folder each, and the personalities.
 
 pub(crate) mod client;
 pub(crate) mod completions;

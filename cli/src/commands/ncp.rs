@@ -22,10 +22,10 @@ use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 use crate::ui::output::{Level, Output};
 
-/// From one echo to the next.
+/// Interval between echoes.
 const ECHO_EVERY: Duration = Duration::from_secs(1);
 
-/// The place that a line names.
+/// The interface that a line names.
 fn place(line: &OsString) -> Result<NcpSpec, Ending> {
     match LineSpec::from_os(line).map_err(|bad| usage(bad.to_string()))? {
         LineSpec::Ncp(spec) => Ok(spec),
@@ -34,10 +34,10 @@ fn place(line: &OsString) -> Result<NcpSpec, Ending> {
 }
 
 fn broke(error: &std::io::Error) -> Ending {
-    Ending::early(Exit::Line, format!("the interface broke: {}", in_words(&error)))
+    Ending::early(Exit::Line, format!("the interface failed: {}", in_words(&error)))
 }
 
-/// Does what `wst ncp` was asked for.
+/// Runs `wst ncp`.
 pub(crate) fn run(ui: &Output, verb: &Ncp) -> Result<Ending, Ending> {
     let (NcpVerb::Up { line, .. } | NcpVerb::Echo { line, .. } | NcpVerb::Serve { line, .. }) =
         &verb.what;
@@ -80,7 +80,7 @@ pub(crate) fn run(ui: &Output, verb: &Ncp) -> Result<Ending, Ending> {
 
 fn password() -> Result<String, Ending> {
     std::env::var(PASSWORD)
-        .map_err(|_| usage(format!("expected the password in {PASSWORD}, there is none")))
+        .map_err(|_| usage(format!("expected the password in {PASSWORD}, which is not set")))
 }
 
 fn stopped(stop: Stop) -> Ending {
@@ -95,14 +95,14 @@ fn up(ui: &Output, live: &mut Live<'_>, seconds: Option<u64>) -> Result<Ending, 
     let stop = live.until(end, |_| Ok((false, None))).map_err(|e| broke(&e))?;
     let counts = *live.ncp.counts();
     let say = format!(
-        "{} messages out, {} in, {} RFNMs, {} that made no sense",
+        "{} messages out, {} in, {} RFNMs, {} invalid",
         counts.messages_out, counts.messages_in, counts.rfnms, counts.damaged
     );
     ui.say(Level::Note, &say);
     Ok(stopped(stop))
 }
 
-/// Says that the two ends speak different leaders, if they do: neither can tell the other.
+/// Reports that the two ends use different leaders, if they do: neither can tell the peer.
 fn other_form(ui: &Output, live: &Live<'_>) {
     let say = match live.ncp.config().form {
         Form::Old => "expected leaders of 32 bits, got some of 96: the line needs leader=new",
@@ -150,7 +150,7 @@ fn echo(ui: &Output, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<
                 lost += 1;
                 let waited = live.now().since(began).as_secs_f64();
                 format!(
-                    "echo {turn} to {to}: expected a reply or a word of the IMP, none came in {waited:.0} s"
+                    "echo {turn} to {to}: expected a reply or a message of the IMP, timeout after {waited:.0} s"
                 )
             }
         };
@@ -176,13 +176,13 @@ fn echo(ui: &Output, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<
     Ok(Ending::early(exit, summary(&times, lost, why)))
 }
 
-/// What came of all echoes: how many came back and how long they took, or what the IMP said.
+/// Summary of all echoes: how many were answered and their RTT, or what the IMP said.
 fn summary(times: &[u64], lost: u32, why: Option<Dead>) -> String {
     let ms = |ns: Option<&u64>| ns.map_or(0.0, |ns| *ns as f64 / 1e6);
     let mean = times.iter().sum::<u64>() as f64 / 1e6 / times.len().max(1) as f64;
     let (count, (shortest, longest)) =
         (times.len(), (ms(times.iter().min()), ms(times.iter().max())));
-    let mut say = format!("{count} of {} echoes came back", count as u32 + lost);
+    let mut say = format!("{count} of {} echoes answered", count as u32 + lost);
     if count > 0 {
         let more = format!("shortest {shortest:.3} ms, mean {mean:.3} ms, longest {longest:.3} ms");
         say = format!("{say}, {more}");
@@ -195,10 +195,10 @@ fn summary(times: &[u64], lost: u32, why: Option<Dead>) -> String {
 fn serving(ui: &Output, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, Ending> {
     let stop = serve(live, plan, &mut |news| {
         let text = match &news {
-            News::Came(with) => format!("a user from {with}"),
-            News::Gone(with) => format!("the user from {with} has gone"),
-            News::File(name, true) => format!("{} is stored", name.escape_debug()),
-            News::File(name, false) => format!("{} is retrieved", name.escape_debug()),
+            News::Came(with) => format!("user connected from {with}"),
+            News::Gone(with) => format!("user from {with} disconnected"),
+            News::File(name, true) => format!("stored {}", name.escape_debug()),
+            News::File(name, false) => format!("retrieved {}", name.escape_debug()),
             News::Done(size) => format!("done, {size} octets"),
             News::Not => "not done".to_owned(),
         };

@@ -11,7 +11,7 @@ use crate::args::line_arg::There;
 use crate::args::transfer::Receive;
 use crate::config::Settings;
 use crate::config::protocol::Protocol;
-use crate::transfer::datagrams::{self, Ours};
+use crate::transfer::datagrams::{self, DatagramJob};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::inbox::{self, receive_options};
@@ -24,11 +24,11 @@ use crate::transfer::terminal_hint;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::output::{Level, Output};
 
-/// What XMODEM loses, said to the one who receives.
-const NAMELESS_COMES: &str = "XMODEM tells neither name, length nor time of the file";
+/// What XMODEM does not transfer, for the receiver.
+const NAMELESS_COMES: &str = "XMODEM sends neither name, length nor time of the file";
 
 const NAMELESS_PADDED: &str =
-    "; the padding of its last block stays at its end (--truncate-pad on takes off every last 1A)";
+    "; the padding of its last block stays (--truncate-pad on removes every trailing 1A)";
 
 /// `wst receive`.
 pub(crate) fn run(
@@ -47,7 +47,7 @@ pub(crate) fn run(
     let protocol = verb.transfer.protocol();
     if protocol.is_some_and(|protocol| !protocol.tells_names) {
         if verb.name.is_none() && verb.output != Path::new("-") {
-            let say = "expected --as NAME with XMODEM, which does not tell the name of its file";
+            let say = "expected --as NAME with XMODEM, which does not send the name of the file";
             return Err(usage(say.to_owned()));
         }
         let padding = if all.xymodem().truncate_pad { "" } else { NAMELESS_PADDED };
@@ -59,12 +59,13 @@ pub(crate) fn run(
     }
     if spec.has_datagrams() {
         if verb.transfer.code.is_some() && verb.sessions != 1 {
-            return Err(usage("expected --sessions 1 with --code, which lets in one".to_owned()));
+            let say = "expected --sessions 1 with --code, which accepts one peer";
+            return Err(usage(say.to_owned()));
         }
         let open = || file_store(common, verb, &all, &spec);
         let kind = verb.text.then_some("--text");
-        let ours =
-            Ours { ui, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
+        let (all, spec) = (all.clone(), spec.clone());
+        let ours = DatagramJob { ui, common, transfer: &verb.transfer, all, spec };
         return datagrams::receive(ours, (verb.sessions, verb.yes), &open, kind);
     }
     verb.transfer.only_keys(&spec)?;
@@ -98,7 +99,7 @@ pub(crate) fn run(
     .run()
 }
 
-/// What is received is put there.
+/// The store of received files.
 fn file_store(
     common: &Common,
     verb: &Receive,
@@ -117,7 +118,7 @@ fn file_store(
         let options = ReceiveOptions {
             paths: if verb.paths { PathRule::Relative } else { PathRule::LastOnly },
             name: verb.name.as_ref().map(|name| name.as_bytes().to_vec()),
-            // Without security an OPEN may come from anybody.
+            // Without encryption anybody may send an OPEN.
             reserve: if spec.has_datagrams() && verb.transfer.plain {
                 Reserve::WithData
             } else {

@@ -14,7 +14,7 @@ use crate::args::Common;
 use crate::args::line_arg::{self, There};
 use crate::args::transfer::Send;
 use crate::config::Settings;
-use crate::transfer::datagrams::{self, Ours};
+use crate::transfer::datagrams::{self, DatagramJob};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::inbox::{self, receive_options};
@@ -29,9 +29,9 @@ use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 
-/// What XMODEM loses, said to the one who sends.
-const NAMELESS_SENT: &str = "XMODEM tells the other end neither name, length nor time; \
-     its last block is filled up with 1A";
+/// What XMODEM does not transfer, for the sender.
+const NAMELESS_SENT: &str = "XMODEM sends neither name, length nor time; \
+     its last block is padded with 1A";
 
 /// `wst send`.
 pub(crate) fn run(
@@ -68,12 +68,12 @@ pub(crate) fn run(
     if spec.has_datagrams() {
         let file_store = FileStore::Disk(Box::new(disk));
         let kind = verb.text.then_some("--text");
-        let ours = Ours { ui, common, transfer: &verb.transfer, all, spec };
+        let ours = DatagramJob { ui, common, transfer: &verb.transfer, all, spec };
         return datagrams::send(ours, file_store, kind);
     }
     verb.transfer.only_keys(&spec)?;
     if is_ncp && verb.resume {
-        let say = "expected no --resume: the FTP of 1973 begins in the middle of a file only to retrieve it";
+        let say = "expected no --resume: the FTP of 1973 can restart a file only to retrieve it";
         return Err(usage(say.to_owned()));
     }
     if !protocol.tells_names && !is_ncp {
@@ -104,7 +104,7 @@ pub(crate) fn run(
     .run()
 }
 
-/// A store that also takes what the peer has for us, where that is asked for.
+/// A store that also receives what the peer has for us, if requested.
 fn and_taking(
     disk: DiskStore,
     output: Option<&Path>,
@@ -113,7 +113,7 @@ fn and_taking(
 ) -> Result<DiskStore, Ending> {
     let Some(directory) = output else { return Ok(disk) };
     if !both_ways {
-        let say = "expected -P uucp-g with --output: only in UUCP does a call go both ways";
+        let say = "expected -P uucp-g with --output: only a UUCP call goes both ways";
         return Err(usage(say.to_owned()));
     }
     all.uucp_mut().takes = true;
@@ -121,8 +121,8 @@ fn and_taking(
     disk.and_receiving(directory, receive_options(all)).map_err(|e| inbox::no_place(directory, &e))
 }
 
-/// The files to send. One that cannot be read is found out before the line is opened. `single`: only
-/// one file can go, and no directory.
+/// The files to send. An unreadable one is reported before the line is opened. `single`: only
+/// one file, and no directory.
 fn sources(
     ui: &Output,
     verb: &Send,
@@ -130,7 +130,7 @@ fn sources(
     spec: &LineSpec,
     single: bool,
 ) -> Result<Vec<Source>, Ending> {
-    // The receiver is told to keep directories.
+    // The receiver keeps directories.
     let keeps = line.as_encoded_bytes().starts_with(b"ssh://");
     if verb.name.is_some() && files.len() > 1 {
         return Err(usage("expected one file with --as, got several".to_owned()));
@@ -142,7 +142,7 @@ fn sources(
                 return Err(usage("stdin cannot be both the file and the line".to_owned()));
             }
             let name = verb.name.as_ref().ok_or_else(|| {
-                usage("expected --as NAME, to name what comes from stdin".to_owned())
+                usage("expected --as NAME, to name the data from stdin".to_owned())
             })?;
             all.push(Source::stdin(name.as_bytes()));
         } else if single || verb.name.is_some() {

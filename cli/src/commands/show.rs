@@ -49,7 +49,7 @@ pub(crate) fn run(ui: &Output, names: &[String], profile: Option<&str>) -> Resul
     Ok(Exit::Done)
 }
 
-/// Whether a name, or the beginning of one, is this row's.
+/// Whether a name, or a prefix of one, matches this row.
 fn matches(row: &str, name: &str) -> bool {
     let short = row.split_once('.').map_or(row, |(_, short)| short);
     row.starts_with(name) || short == name
@@ -60,7 +60,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn beginnings_and_short_names_are_enough() {
+    fn prefixes_and_short_names_match() {
         assert!(matches("kermit.window", "kermit"));
         assert!(matches("kermit.window", "kermit.window"));
         assert!(matches("kermit.window", "window"));

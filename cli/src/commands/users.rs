@@ -1,4 +1,4 @@
-//! `wst users`: the file of those whom a server lets in.
+//! `wst users`: the file of a server's users.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub(crate) fn run(ui: &Output, verb: &Users) -> Result<Ending, Ending> {
     let done = |say: String| Ok(Ending::early(Exit::Done, say));
     match &verb.what {
         UsersVerb::Add { file, name } => {
-            // A colon ends the name, and a line that begins with # is none.
+            // A colon ends the name, and a line that begins with # is a comment.
             if name.trim() != name || name.is_empty() || name.contains([':', '#', '\n']) {
                 let name = escaped(name.as_bytes());
                 let say =
@@ -45,18 +45,15 @@ pub(crate) fn run(ui: &Output, verb: &Users) -> Result<Ending, Ending> {
             text.extend([name, ":", &hash, "\n"]);
             write(file, &text)?;
             let name = escaped(name.as_bytes());
-            done(format!("{name} {}", if was { "has another password" } else { "is let in" }))
+            done(format!("{name} {}", if was { "has a new password" } else { "is added" }))
         }
         UsersVerb::Remove { file, name } => {
             let (text, was) = without(&read(file, false)?, name);
             if !was {
-                return Err(usage(format!(
-                    "expected the name of a user, got {}",
-                    escaped(name.as_bytes())
-                )));
+                return Err(usage(format!("no such user: {}", escaped(name.as_bytes()))));
             }
             write(file, &text)?;
-            done(format!("{} is let in no more", escaped(name.as_bytes())))
+            done(format!("{} is removed", escaped(name.as_bytes())))
         }
         UsersVerb::List { file } => {
             let text = read(file, false)?;
@@ -98,7 +95,7 @@ fn without(text: &str, name: &str) -> (String, bool) {
     (kept, was)
 }
 
-/// The text of the file, which must be one of users.
+/// The text of the file, which must be a valid users file.
 fn read(path: &Path, may_be_new: bool) -> Result<String, Ending> {
     let name = || escaped(path.as_os_str().as_bytes());
     let text = match fs::read_to_string(path) {
@@ -106,12 +103,12 @@ fn read(path: &Path, may_be_new: bool) -> Result<String, Ending> {
         Err(error) if may_be_new && error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(said(&format!("read {}", name()), &error)),
     };
-    // A file of something else is not to be written over.
+    // Another kind of file must not be overwritten.
     File::parse(&text).map_err(|e| said(&format!("read the users in {}", name()), &e))?;
     Ok(text)
 }
 
-/// Writes a new file, which only its owner can read, and puts it in the place of the old one.
+/// Writes a new file, readable only by its owner, and replaces the old one with it.
 fn write(path: &Path, text: &str) -> Result<(), Ending> {
     let name = escaped(path.as_os_str().as_bytes());
     let mut new = path.as_os_str().to_owned();
@@ -130,7 +127,7 @@ fn write(path: &Path, text: &str) -> Result<(), Ending> {
     })
 }
 
-/// Asks for a password; where stdin is no terminal it is the first line of it.
+/// Prompts for a password; reads the first line of stdin if that is not a terminal.
 fn password(name: &str) -> io::Result<Vec<u8>> {
     if !isatty(stdin()) {
         return password::line();

@@ -11,13 +11,13 @@ use crate::ui::format::did_you_mean;
 /// The configuration file.
 #[derive(Debug, Default)]
 pub(crate) struct File {
-    /// Where it is; also if it does not exist.
+    /// Its path, even if it does not exist.
     pub(crate) path: PathBuf,
     table: Table,
 }
 
 impl File {
-    /// Reads it; a file that is not there is an empty one.
+    /// Reads it; a missing file counts as empty.
     pub(crate) fn load() -> Result<Self, String> {
         let Some(path) = path() else { return Ok(Self::default()) };
         match std::fs::read_to_string(&path) {
@@ -61,10 +61,7 @@ impl File {
         found.ok_or_else(|| {
             let names = self.profiles();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!(
-                "there is no profile called {name} in {}; there is: {known}",
-                self.path.display()
-            )
+            format!("no such profile in {}: {name}; profiles: {known}", self.path.display())
         })
     }
 
@@ -87,10 +84,10 @@ impl File {
     }
 }
 
-/// What may stand in a profile.
+/// The keys of a profile.
 const IN_PROFILE: [&str; 2] = ["line", "set"];
 
-/// Whether a profile has only what counts: what does not would be a setting that is silently not set.
+/// Refuses unknown keys, which would otherwise be ignored silently.
 fn check_profile(name: &str, profile: &Value) -> Result<(), String> {
     let Value::Table(profile) = profile else {
         return Err(format!("expected [profile.{name}], got profile.{name} = {profile}"));
@@ -111,7 +108,7 @@ fn check_profile(name: &str, profile: &Value) -> Result<(), String> {
             return Err(format!("{expected}, got {key} = {value}"));
         }
         let meant = if is_setting {
-            format!("; settings stand under [profile.{name}.set]")
+            format!("; settings belong under [profile.{name}.set]")
         } else {
             did_you_mean(key, IN_PROFILE.into_iter())
         };
@@ -125,7 +122,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     path()?.parent().map(PathBuf::from)
 }
 
-/// Where the file is.
+/// The path of the file.
 fn path() -> Option<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let home = from("XDG_CONFIG_HOME").filter(|p| p.is_absolute());
@@ -134,7 +131,7 @@ fn path() -> Option<PathBuf> {
     home.map(|home| home.join("wetstring").join("config.toml"))
 }
 
-/// `kermit.window = 31` is a table in a table for TOML, and one name for us.
+/// Flattens nested tables: `kermit.window = 31` is one name here.
 fn flat(value: Option<&Value>) -> Vec<(String, String)> {
     fn walk(prefix: &str, value: &Value, out: &mut Vec<(String, String)>) {
         match value {
@@ -183,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_wins_over_the_file() {
+    fn a_profile_overrides_the_file() {
         assert_eq!(shown(None, "kermit.window"), "4");
         assert_eq!(shown(None, "kermit.attributes"), "off");
         assert_eq!(shown(Some("board"), "kermit.window"), "1");
@@ -191,32 +188,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_the_file_is_named() {
+    fn errors_in_the_file_are_reported() {
         let file = File::parse(PathBuf::from("c.toml"), TEXT).unwrap();
         assert_eq!(file.line("board").unwrap(), "/dev/ttyUSB0");
         let say = file.line("router").unwrap_err();
-        assert_eq!(say, "there is no profile called router in c.toml; there is: board");
+        assert_eq!(say, "no such profile in c.toml: router; profiles: board");
         let bad = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.window = 99").unwrap();
         let say = bad.apply(&mut Settings::default(), None).unwrap_err();
         assert_eq!(say, "c.toml: expected 1..31 for kermit.window, got 99");
         let unknown = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.widow = 9").unwrap();
         let say = unknown.apply(&mut Settings::default(), None).unwrap_err();
-        assert!(say.contains("no setting called kermit.widow"), "{say}");
-        assert_eq!(
-            say,
-            "c.toml: there is no setting called kermit.widow; did you mean kermit.window?"
-        );
+        assert!(say.contains("no such setting: kermit.widow"), "{say}");
+        assert_eq!(say, "c.toml: no such setting: kermit.widow; did you mean kermit.window?");
         assert!(File::parse(PathBuf::from("c.toml"), "widow = 1").is_err());
     }
 
     #[test]
-    fn what_a_profile_does_not_know_is_an_error() {
+    fn unknown_keys_in_a_profile_are_errors() {
         let said = |text: &str| File::parse(PathBuf::from("c.toml"), text).map(|_| ()).unwrap_err();
         let head = "c.toml: expected line = \"...\" or [profile.b.set] in [profile.b], got ";
         for (text, rest) in [
             ("[profile.b]\nlien = '/dev/x'", "lien; did you mean line?"),
             ("[profile.b]\nprotocol = 'zmodem'", "protocol"),
-            ("[profile.b]\nkermit.window = 3", "kermit; settings stand under [profile.b.set]"),
+            ("[profile.b]\nkermit.window = 3", "kermit; settings belong under [profile.b.set]"),
             ("[profile.b]\nline = 3", "line = 3"),
         ] {
             assert_eq!(said(text), format!("{head}{rest}"));

@@ -1,4 +1,4 @@
-//! The engines of the protocols that `-P` names, with all that is set.
+//! The engines of the protocols that `-P` names, configured by the settings.
 
 use wetstring_proto::{Engine, zmodem};
 pub(crate) use wetstring_protocols::Protocol;

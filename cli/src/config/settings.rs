@@ -1,6 +1,6 @@
-//! The configuration file, its profiles, and the settings that follow from everything.
+//! The resulting settings of the configuration file, its profiles and the flags.
 //!
-//! Later ones win: defaults of the table, the `[set]` of the file, the `[profile.NAME.set]` of the
+//! Later ones override: defaults of the table, the `[set]` of the file, the `[profile.NAME.set]` of the
 //! profile, flags and `--set`.
 
 use std::collections::BTreeSet;
@@ -12,21 +12,21 @@ use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
 use wetstring_proto::{Span, arpanet, kermit, netblt, uucp, xymodem, zmodem};
 use wetstring_protocols::{Configs, FAMILIES, Family};
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// The protocols.
     pub(crate) protocols: Configs,
     /// The store of received files.
     pub(crate) store: StoreSettings,
-    /// A command that ZMODEM sends instead of files, and whether it is answered at once.
+    /// A command that ZMODEM sends instead of files, and whether it is acknowledged immediately.
     pub(crate) command: Option<(Vec<u8>, bool)>,
-    /// What was set by name: the facts of a line do not change it.
+    /// Settings set by name, which the facts of a line do not change.
     chosen: BTreeSet<String>,
 }
 
 impl Settings {
-    /// Every row there is.
+    /// Every row.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
         FAMILIES.iter().flat_map(Family::table).chain(StoreSettings::TABLE)
     }
@@ -81,12 +81,12 @@ impl Settings {
         self.protocols.get()
     }
 
-    /// Whether a setting was set by name, be it to its default.
+    /// Whether a setting was set by name, even to its default.
     pub(crate) fn is_chosen(&self, name: &str) -> bool {
         self.chosen.contains(name)
     }
 
-    /// Sets one by its full name, and remembers that it was.
+    /// Sets one by its full name, and records that.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
         if name.starts_with("store.") {
             self.store.set(name, value)?;
@@ -97,7 +97,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Writes the present value of one.
+    /// Prints the current value of one.
     pub(crate) fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         if name.starts_with("store.") {
             return self.store.show(name, out);
@@ -105,7 +105,7 @@ impl Settings {
         self.protocols.show(name, out)
     }
 
-    /// Sets the longest wait of X/Y/ZMODEM for an answer, in seconds, as far as each allows.
+    /// Sets the timeouts of X/Y/ZMODEM, in seconds, within their ranges.
     pub(crate) fn set_timeouts(&mut self, seconds: u64) {
         self.zmodem_mut().timeout = Span::from_secs(seconds.clamp(1, 60));
         let xymodem = self.xymodem_mut();
@@ -113,7 +113,7 @@ impl Settings {
         xymodem.answer_timeout = xymodem.timeout;
     }
 
-    /// Sets many, and says which one was wrong.
+    /// Sets several, and reports which one is invalid.
     pub(crate) fn set_all(
         &mut self,
         settings: &[(String, String)],
@@ -131,11 +131,11 @@ impl Settings {
     }
 }
 
-/// What is said of a name that no setting has.
+/// The message for an unknown setting.
 pub(crate) fn no_setting(name: &str) -> String {
     let meant = did_you_mean(name, Settings::rows().map(|row| row.name));
     let meant = if meant.is_empty() { "; wst show lists them".to_owned() } else { meant };
-    format!("there is no setting called {name}{meant}")
+    format!("no such setting: {name}{meant}")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use wetstring_lab::explain::{
 use crate::ui::format::safe;
 use crate::ui::output::{Level, Output};
 
-/// Presents an account on stdout.
+/// Prints an account on stdout.
 pub(crate) fn present(ui: &Output, account: &Account, replay: bool) {
     let advice = replay.then(|| advise(account));
     if ui.has_json() {
@@ -21,7 +21,7 @@ pub(crate) fn present(ui: &Output, account: &Account, replay: bool) {
     }
 }
 
-/// Says why there is no account of a transfer that has just ended.
+/// Reports why there is no account of a finished transfer.
 pub(crate) fn without_account(ui: &Output, bad: &BadTrace) {
     if ui.has_json() {
         let no_account = Some(bad.to_string());
@@ -31,7 +31,7 @@ pub(crate) fn without_account(ui: &Output, bad: &BadTrace) {
     ui.say(Level::Error, &format!("wst: nothing to explain: {bad}"));
 }
 
-/// Says where the time of a transfer went that has just ended. `lines` is its trace.
+/// Explains where the time of a finished transfer went. `lines` is its trace.
 pub(crate) fn tell<'a>(ui: &Output, lines: impl Iterator<Item = &'a str>) {
     match Account::read(lines, None) {
         Err(bad) => without_account(ui, &bad),
@@ -47,7 +47,7 @@ pub(crate) fn tell<'a>(ui: &Output, lines: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// What would help. Files that the trace names are read where they are.
+/// What would help. Files named in the trace are read in place.
 fn advise(account: &Account) -> Result<Advice, NoAdvice> {
     let directory = account.directory().map(PathBuf::from).unwrap_or_default();
     account.advise(&|name| {
@@ -63,7 +63,7 @@ fn page(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> String 
         Some(Ok(advice)) => page.push_str(&advice.page()),
         Some(Err(none)) => page.push_str(&none.page()),
     }
-    // A trace may come from others, with names of theirs in it.
+    // A trace may come from someone else, with untrusted names in it.
     safe(page.as_bytes())
 }
 

@@ -1,4 +1,4 @@
-//! Lines on which everybody on the way can read along, and what is said of them.
+//! Lines that can be eavesdropped on, and the warning about them.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 
@@ -17,7 +17,7 @@ pub(crate) enum What {
     Files,
 }
 
-/// The end of a plain connection, if it leaves this host.
+/// The address of a plain connection, if it leaves this host.
 fn exposed(spec: &LineSpec) -> Option<&HostPort> {
     let (LineSpec::Tcp(at)
     | LineSpec::TcpListen(at)
@@ -30,7 +30,7 @@ fn exposed(spec: &LineSpec) -> Option<&HostPort> {
     (!is_here(at)).then_some(at)
 }
 
-/// Whether only this host can be meant.
+/// Whether the address is on this host.
 fn is_here(at: &HostPort) -> bool {
     if let Ok(address) = at.host.parse::<IpAddr>() {
         return address.to_canonical().is_loopback();
@@ -42,12 +42,12 @@ fn is_here(at: &HostPort) -> bool {
     })
 }
 
-/// Whether others can read along on this line.
+/// Whether others can eavesdrop on this line.
 pub(crate) fn is_exposed(spec: &LineSpec) -> bool {
     exposed(spec).is_some()
 }
 
-/// Says once that others can read what passes here, if they can.
+/// Warns once if others can read what passes here.
 pub(crate) fn warn(ui: &Output, spec: &LineSpec, what: What) {
     if !is_exposed(spec) {
         return;
@@ -58,7 +58,8 @@ pub(crate) fn warn(ui: &Output, spec: &LineSpec, what: What) {
         What::Files => ("files", "files pass"),
     };
     let instead = if listens { "tls-listen://" } else { "tls:// or ssh://" };
-    let say = format!("{means} in clear on {spec}, for all on the way to read; {instead} encrypts");
+    let say =
+        format!("{means} in clear on {spec}, readable by anyone on the path; {instead} encrypts");
     ui.say(Level::Note, &say);
     ui.event(Event::InClear { what: word.to_owned(), line: spec.to_string() });
 }
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_stays_on_this_host_is_not_exposed() {
+    fn only_local_connections_are_not_exposed() {
         for (line, is) in [
             ("tcp://127.0.0.1:1", false),
             ("tcp://127.9.9.9:1", false),

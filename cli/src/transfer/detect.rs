@@ -1,9 +1,9 @@
-//! Which protocol the partner speaks, found out while one engine is already at work.
+//! Detects the protocol of the peer while one engine is already running.
 //!
-//! A receiver that does not know what is coming must not only listen: a Kermit sender may wait for
+//! A receiver that does not know the protocol must not only listen: a Kermit sender may wait for
 //! the first NAK, an `sz` for ZRINIT. So [`Choice`] is an engine around two. Until it has decided,
-//! the first engine has the line for its own words, and what arrives is kept; then all of it goes
-//! to the one that was chosen. Nothing is lost, and the store is asked nothing before.
+//! the first engine may transmit, and received bytes are kept; then all of them go
+//! to the chosen one. Nothing is lost, and no store request is made before.
 
 use std::time::Duration;
 
@@ -13,41 +13,41 @@ use wetstring_proto::{
     Status, Wants,
 };
 
-/// What the bytes so far say.
+/// The verdict on the bytes so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// Nothing yet.
+    /// Undecided.
     Unclear,
-    /// The engine that has begun.
+    /// The engine that started.
     First,
     /// The other one.
     Second,
 }
 
-/// Bytes kept before a decision; a longer prelude is the banner of a host, and forgotten from its
+/// Bytes kept before a decision; a longer prelude is the banner of a host, and is discarded from its
 /// beginning on.
 const MOST_KEPT: usize = 4096;
 
 /// Silence after which a sender may be waiting for the other protocol's first word.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The other protocol's first word, said while nothing is decided. Some senders wait for it.
+/// The other protocol's initial message, sent while undecided. Some senders wait for it.
 ///
-/// It is said into silence only, more and more rarely, and not again once anything has come that
-/// decides nothing: that may be a shell, which takes it for a command.
+/// It is sent only during silence, at growing intervals, and not again once anything was received that
+/// decides nothing: that may be a shell, which would take it for a command.
 struct Offer {
     words: Vec<u8>,
-    /// So many of them have left.
+    /// Number sent.
     said: usize,
-    /// When it is said next; `None`: as soon as the line is free.
+    /// When it is due next; `None`: as soon as the line is free.
     at: Option<Instant>,
     wait: Duration,
-    /// It was said before.
+    /// It was sent before.
     before: bool,
 }
 
 impl Offer {
-    /// The port took so many bytes of it.
+    /// The port took this many bytes of it.
     fn took(&mut self, now: Instant, len: usize) {
         self.said += len;
         if self.said >= self.words.len() {
@@ -58,7 +58,7 @@ impl Offer {
         }
     }
 
-    /// Bytes have come that decide nothing. False if it is not to be said again.
+    /// Undecided bytes were received. False if it must not be sent again.
     fn heard(&mut self, now: Instant, bytes: &[u8]) -> bool {
         if self.before && bytes.iter().any(|byte| is_text(*byte)) {
             return false;
@@ -75,18 +75,18 @@ pub(crate) struct Choice {
     engine: Box<dyn Engine>,
     second: Option<Box<dyn Engine>>,
     rule: fn(&[u8]) -> Verdict,
-    /// Turn to the second after this much time without a decision.
+    /// Switch to the second after this much time without a decision.
     patience: Option<Duration>,
     began: Option<Instant>,
     kept: Vec<u8>,
     decided: bool,
     offer: Option<Offer>,
-    /// What is lent is the offer.
+    /// The lent bytes are the offer.
     offering: bool,
 }
 
 impl Choice {
-    /// `first` begins; `rule` looks at what arrives, and decides.
+    /// `first` starts; `rule` decides from the received bytes.
     pub(crate) fn new(
         first: Box<dyn Engine>,
         second: Box<dyn Engine>,
@@ -105,13 +105,13 @@ impl Choice {
         }
     }
 
-    /// Turns to the second engine after so much time without a word that decides.
+    /// Switches to the second engine after this time without a decision.
     pub(crate) fn or_after(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
         self
     }
 
-    /// Says the first words of `like`, an engine of the second kind, after some silence.
+    /// Sends the initial message of `like`, an engine of the second kind, after some silence.
     pub(crate) fn offering(mut self, like: &mut dyn Engine) -> Self {
         let cx = &mut Cx { now: Instant(1), trace: &mut NoTrace };
         let words = like.transmit(cx).to_vec();
@@ -129,7 +129,7 @@ impl Choice {
         if second && let Some(engine) = self.second.take() {
             self.engine = engine;
             if self.offer.as_ref().is_some_and(|offer| offer.before) {
-                // Its first words have been said, and there are senders that end at a second ZRINIT.
+                // Its initial message was sent already, and some senders end at a second ZRINIT.
                 let len = self.engine.transmit(cx).len();
                 self.engine.transmitted(cx, len);
             }
@@ -138,7 +138,7 @@ impl Choice {
         self.feed(cx);
     }
 
-    /// Gives the engine what was kept, as far as it takes it.
+    /// Feeds the kept bytes to the engine, as far as it accepts them.
     fn feed(&mut self, cx: &mut Cx<'_>) {
         while self.decided && !self.kept.is_empty() {
             let taken = self.engine.receive(cx, &self.kept).min(self.kept.len());
@@ -149,7 +149,7 @@ impl Choice {
         }
     }
 
-    /// Whether the clock has run out for the first engine, or it has given up by itself.
+    /// Whether the time of the first engine is up, or it gave up.
     fn look_at_clock(&mut self, cx: &mut Cx<'_>) {
         if self.decided {
             return self.feed(cx);
@@ -239,7 +239,7 @@ impl Engine for Choice {
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, command: Command) {
-        // A person who ends it has decided that there will be nothing to decide.
+        // An abort by the user makes detection pointless.
         self.decided = true;
         self.kept.clear();
         self.engine.command(cx, command);
@@ -263,26 +263,26 @@ const HEADER: [u8; 2] = [b'*', 0x18];
 
 const CTRL_C: u8 = 3;
 
-/// Five of them are the word for "cancel" in ZMODEM, and what people type who know that.
+/// Five of them cancel ZMODEM; users type them, too.
 const CANCEL: [u8; 5] = [0x18; 5];
 
 fn is_cancel(bytes: &[u8]) -> bool {
     bytes.windows(CANCEL.len()).any(|five| five == CANCEL)
 }
 
-/// Whether a byte is one of words that a person or a shell would write. The start of a header (or of
-/// the echo of our own) is not.
+/// Whether a byte is text that a user or a shell would write. The start of a header (or of
+/// the echo of ours) is not.
 fn is_text(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'$' | b'%' | b'>' | b'\n')
 }
 
-/// A receiver's question: Kermit (first) or ZMODEM (second)?
+/// For a receiver: Kermit (first) or ZMODEM (second)?
 pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
     if matches!(zmodem::recognise(bytes), Some((_, PeerRole::Sender))) || is_cancel(bytes) {
         return Verdict::Second;
     }
     if bytes.windows(3).any(|three| three == [CTRL_C; 3]) {
-        // A person wants it to end, and Kermit knows that.
+        // The user cancels, and Kermit handles that.
         return Verdict::First;
     }
     let plain = |byte: &u8| byte & 0x7F;
@@ -304,15 +304,15 @@ pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
     Verdict::Unclear
 }
 
-/// A sender's question: does the receiver speak ZMODEM (first), or does it ask for YMODEM's or
+/// For a sender: does the receiver speak ZMODEM (first), or does it request YMODEM's or
 /// XMODEM's first block (second)?
 pub(crate) fn zmodem_or_ymodem(bytes: &[u8]) -> Verdict {
     let header = bytes.windows(2).any(|window| window.iter().map(|byte| byte & 0x7F).eq(HEADER));
     if header || is_cancel(bytes) {
         return Verdict::First;
     }
-    // Start characters come alone; in a sentence they are letters. The echo of what was typed to
-    // start the receiver may stand before them, on lines of its own.
+    // Start characters come alone; in a sentence they are letters. The echo of the command that
+    // started the receiver may precede them, on lines of its own.
     let last = bytes.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     match last {
         [] => Verdict::Unclear,
@@ -323,8 +323,8 @@ pub(crate) fn zmodem_or_ymodem(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// A receiver's question while it offers ZMODEM: does ZMODEM come (first)? YMODEM's sender says
-/// nothing unasked, so only time can tell.
+/// For a receiver that offers ZMODEM: is the sender ZMODEM (first)? YMODEM's sender sends
+/// nothing unasked, so only a timeout decides.
 pub(crate) fn zmodem_or_time(bytes: &[u8]) -> Verdict {
     let header = bytes.windows(2).any(|window| window.iter().map(|byte| byte & 0x7F).eq(HEADER));
     if header || is_cancel(bytes) { Verdict::First } else { Verdict::Unclear }
@@ -337,7 +337,7 @@ mod tests {
     const ZRQINIT: &[u8] = b"rz\r**\x18B00000000000000\r\x8a\x11";
 
     #[test]
-    fn kermit_and_zmodem_are_told_apart_however_they_are_cut() {
+    fn kermit_and_zmodem_are_told_apart_in_any_chunking() {
         let kermit: &[u8] = b"login banner\r\n\x01, S~/ @-#Y1~\r";
         for (bytes, verdict) in [(ZRQINIT, Verdict::Second), (kermit, Verdict::First)] {
             let decided = (0..=bytes.len())
@@ -351,12 +351,12 @@ mod tests {
         assert_eq!(kermit_or_zmodem(&parity), Verdict::First);
         assert_eq!(kermit_or_zmodem(b"**\x18B0100000000"), Verdict::Unclear);
         assert_eq!(kermit_or_zmodem(b"\x01\x01\x01hello"), Verdict::Unclear);
-        // Somebody at the keyboard.
+        // A user at the keyboard.
         assert_eq!(kermit_or_zmodem(b"x\x03\x03"), Verdict::Unclear);
         assert_eq!(kermit_or_zmodem(b"x\x03\x03\x03"), Verdict::First);
     }
 
-    /// A receiver that does not know what comes, and what it says in these seconds.
+    /// A detecting receiver, and what it sends in these seconds.
     fn listen(script: &[(u64, &[u8])], seconds: u64) -> (Choice, Vec<(u64, Vec<u8>)>) {
         let kermit = wetstring_proto::kermit::Config::default();
         let zmodem = zmodem::Config::default();
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zmodem_sender_that_waits_for_zrinit_gets_it() {
+    fn a_zmodem_sender_waiting_for_zrinit_gets_it() {
         // ZSINIT with an empty attention string, as senders in browsers begin.
         let zsinit: &[u8] = b"**\x18B0200000000e1c5\r\x8a\x11";
         let mut header = [0; 64];
@@ -406,19 +406,19 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_does_no_harm() {
-        // Nobody: more and more rarely, and Kermit has its words too.
+    fn offers_stop_when_text_is_received() {
+        // No peer: growing intervals, and Kermit sends its NAKs too.
         let (_, said) = listen(&[], 60);
         assert_eq!(offers(&said), [20, 60, 140, 300]);
         assert!(said.iter().any(|(_, bytes)| bytes.starts_with(b"\x01#")), "{said:?}");
-        // A banner puts it off; a shell that answers it is left alone.
+        // A banner delays it; a shell that answers it gets no more.
         let prompt: &[u8] = b"**0100000023be50: command not found\r\n$ ";
         let (_, said) = listen(&[(10, b"login banner\r\n$ "), (31, prompt)], 60);
         assert_eq!(offers(&said), [30]);
         // Kermit's sender, however late.
         let (choice, said) = listen(&[(35, b"\x01, S~/ @-#Y1~\r")], 60);
         assert!(choice.decided && offers(&said) == [20], "{said:?}");
-        // What an offer must not hold: the start characters of XMODEM and two CANs.
+        // An offer must not contain the start characters of XMODEM, or two CANs.
         let (_, said) = listen(&[], 3);
         let words = &said.iter().find(|(_, bytes)| bytes.starts_with(ZRINIT)).unwrap().1;
         assert!(!words.iter().any(|byte| matches!(byte, b'C' | b'G' | 0x15)));

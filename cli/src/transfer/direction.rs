@@ -1,6 +1,6 @@
-//! Which way files go.
+//! The direction of a transfer.
 
-/// Which way the files go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Direction {
     /// From here.
@@ -10,7 +10,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// What has happened to a file that is over.
+    /// The verb for a finished file.
     pub(crate) const fn done(self) -> &'static str {
         match self {
             Self::Send => "sent",

@@ -1,21 +1,21 @@
 //! Between an engine and a store: text of protocols that leave line ends to the store, and names
-//! that a careful receiver does not want.
+//! that a careful receiver refuses.
 
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 
 /// End of file of CP/M and of old text files.
 const SUB: u8 = 0x1A;
 
-/// What to do with names and text. The default changes nothing: the engines of protocols that tell
-/// text from binary convert it themselves, and a file's bytes are not ours to change.
+/// The treatment of names and text. The default changes nothing: the engines of protocols that tell
+/// text from binary convert it themselves, and other files must not change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
-    /// Whether what comes is text, by the person's word; `None` leaves it to the protocol. A sender
-    /// that says that a file is none ([`FileInfo::verbatim`]) is believed.
+    /// Whether received files are text, by the user's choice; `None` leaves it to the protocol. A sender
+    /// that declares a file binary ([`FileInfo::verbatim`]) overrides it.
     pub(crate) text: Option<bool>,
-    /// Sending: line ends become CR and LF on their way out.
+    /// Sending: line ends become CR LF on the wire.
     pub(crate) expand: bool,
-    /// Names all in capitals that come without a length become small, as from CP/M.
+    /// Names all in capitals without a length become lower case, as from CP/M.
     pub(crate) lower_case: bool,
     /// Refuse names that begin with a dot.
     pub(crate) no_hidden: bool,
@@ -40,9 +40,9 @@ impl Filter {
 pub(crate) struct Filtered<'a> {
     filter: &'a Filter,
     store: &'a mut dyn Store,
-    /// The file that comes is text.
+    /// The incoming file is text.
     text: Option<Incoming>,
-    /// The file that goes is text.
+    /// The outgoing file is text.
     reading: Option<Outgoing>,
     buffer: Vec<u8>,
 }
@@ -50,20 +50,20 @@ pub(crate) struct Filtered<'a> {
 /// Text on its way in.
 #[derive(Default)]
 struct Incoming {
-    /// Bytes stored so far, and bytes of the wire that have passed.
+    /// Bytes stored, and bytes of the wire processed.
     stored: u64,
     wire: u64,
-    /// The file has said that it ends.
+    /// Its end-of-file character was received.
     ended: bool,
 }
 
 /// Text on its way out.
 #[derive(Default)]
 struct Outgoing {
-    /// Bytes of the file, and of the wire, that have passed.
+    /// Bytes of the file, and of the wire, processed.
     from: u64,
     to: u64,
-    /// A carriage return has passed, and there was no room for its line feed.
+    /// A carriage return was sent, and its line feed is pending.
     owes_feed: bool,
 }
 
@@ -79,7 +79,7 @@ impl Filtered<'_> {
         let name = if small { &lower[..] } else { info.name };
         let text = self.filter.text == Some(true) && !info.verbatim;
         self.text = text.then(Incoming::default);
-        // The store must know: positions in text cannot be continued, nor its length foretold.
+        // The store must know: text cannot be resumed at an offset, nor its length predicted.
         let kind = match self.filter.text {
             _ if text => FileKind::Text,
             Some(false) => FileKind::Binary,
@@ -89,7 +89,7 @@ impl Filtered<'_> {
         self.store.answer(Request::Offer { info: FileInfo { name, kind, size, ..info } })
     }
 
-    /// Without carriage returns, up to the end that the file itself has.
+    /// Removes carriage returns, up to the end-of-file character.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Reply<'_> {
         let Some(text) = &mut self.text else {
             return self.store.answer(Request::Write { offset, bytes });
@@ -114,13 +114,13 @@ impl Filtered<'_> {
         let expand = self.filter.expand;
         self.reading = expand.then(Outgoing::default);
         match self.store.answer(Request::Next) {
-            // Nobody knows how long it will be.
+            // Its length is unknown.
             Reply::File(info) if expand => Reply::File(FileInfo { size: None, ..info }),
             reply => reply,
         }
     }
 
-    /// With a carriage return before every line feed.
+    /// Adds a carriage return before every line feed.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Reply<'_> {
         let Some(text) = &mut self.reading else {
             return self.store.answer(Request::Read { offset, into });
@@ -134,7 +134,7 @@ impl Filtered<'_> {
             put = 1;
             text.owes_feed = false;
         }
-        // At worst each byte takes two. 0 would say that the file has ended.
+        // At worst each byte takes two. 0 would mean end of file.
         self.buffer.resize((into.len() - put).div_ceil(2), 0);
         let raw = Request::Read { offset: text.from, into: &mut self.buffer };
         let len = match self.store.answer(raw) {
@@ -170,7 +170,7 @@ impl Store for Filtered<'_> {
             Request::Write { offset, bytes } => self.write(offset, bytes),
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
-            // Where a byte will stand is known only when all those before it have passed.
+            // The offset of a byte is known only once all those before it were processed.
             Request::Held { .. } if self.text.is_some() => Reply::Failed(StoreError::Unsupported),
             other => self.store.answer(other),
         }
@@ -181,7 +181,7 @@ impl Store for Filtered<'_> {
 mod tests {
     use super::*;
 
-    /// Keeps what it is told, and sends what it has.
+    /// A store in memory.
     #[derive(Default)]
     struct Memory {
         offered: Vec<u8>,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn text_loses_its_carriage_returns_and_what_follows_its_end() {
+    fn text_loses_carriage_returns_and_what_follows_its_end() {
         let mut memory = Memory::default();
         let filter = Filter { text: Some(true), ..Filter::default() };
         let mut store = filter.before(&mut memory);
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(memory.bytes, b"one\ntwo\n");
     }
 
-    /// Of text that is converted it is not known where a piece out of order belongs.
+    /// The offset of converted text out of order is unknown.
     #[test]
     fn text_out_of_order_is_an_error_and_never_written() {
         let mut memory = Memory::default();
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(memory.bytes, b"one\ntwo\n");
     }
 
-    /// What an engine calls text it has converted itself; nothing of it may be lost.
+    /// Text converted by an engine must not lose anything.
     #[test]
     fn the_default_changes_nothing() {
         let mut memory = Memory::default();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn text_gets_carriage_returns_whatever_the_room() {
+    fn text_gets_carriage_returns_with_any_buffer_size() {
         for room in 1..9 {
             let mut memory = Memory { bytes: b"a\n\n\nbc\n".to_vec(), ..Memory::default() };
             let filter = Filter { expand: true, ..Filter::default() };
@@ -283,9 +283,9 @@ mod tests {
         }
     }
 
-    /// ZCBIN beats what the receiver's person takes the file for, ZCNL and nothing said do not.
+    /// ZCBIN overrides the choice of the receiver's user; ZCNL and no statement do not.
     #[test]
-    fn what_a_sender_calls_no_text_stays_as_it_is() {
+    fn files_declared_binary_stay_unchanged() {
         let bytes = b"a\r\nb\x1ac\r\n";
         for (verbatim, kept) in [(true, &bytes[..]), (false, b"a\nb")] {
             let mut memory = Memory::default();
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_refused_or_made_small() {
+    fn names_are_refused_or_lowercased() {
         let mut memory = Memory::default();
         let filter =
             Filter { lower_case: true, no_hidden: true, no_directories: true, ..Filter::default() };

@@ -1,6 +1,6 @@
-//! Commands that the other end of a ZMODEM session sends, where the person has allowed them.
+//! Commands that the peer of a ZMODEM session sends, if the user allows them.
 //!
-//! What a command writes goes to stderr: stdout may be the line, and there it would be noise. It
+//! The output of a command goes to stderr, as stdout may be the line. It
 //! reads nothing, for the same reason.
 
 use std::ffi::OsStr;
@@ -11,18 +11,18 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use wetstring_proto::{Reply, Request, Store, StoreError};
 
-/// The status of a shell that did not start; that of shells for what they cannot find.
+/// The status for a shell that did not start; also that of shells for commands not found.
 const NOT_FOUND: u32 = 127;
-/// The code of a shell for what it found and could not run.
+/// The exit code of a shell for a command that it cannot run.
 const NOT_RUN: u8 = 126;
-/// What shells add to the number of a signal.
+/// What shells add to a signal number.
 const BY_SIGNAL: u32 = 128;
 
-/// A store that runs commands too.
+/// A store that also runs commands.
 pub(crate) struct Commanded<'a> {
     /// The store of the files.
     pub(crate) store: &'a mut dyn Store,
-    /// The person has said so.
+    /// Allowed by the user.
     pub(crate) allowed: bool,
 }
 
@@ -36,10 +36,10 @@ impl Store for Commanded<'_> {
     }
 }
 
-/// What a status that came back means, as an exit code; 126 is a command that was not run.
+/// The exit code for a received status; 126 is a command that was not run.
 ///
 /// `rz` of lrzsz 0.12.21 sends the status of wait(2), in which the exit code is the second byte, and
-/// for a command that it refuses the flags of its last header.
+/// for a refused command the flags of its last header.
 pub(crate) fn exit_code(status: u32) -> u8 {
     let [low, second, rest @ ..] = status.to_le_bytes();
     match (rest, second, low) {
@@ -48,9 +48,9 @@ pub(crate) fn exit_code(status: u32) -> u8 {
     }
 }
 
-/// Runs it in a shell, and waits until it has ended.
+/// Runs it in a shell, and waits for its end.
 fn run(command: &[u8]) -> u32 {
-    // A mark of the standard for "the operating system's", where it is not one of the program's.
+    // The standard's mark for a status of the operating system.
     let command = command.strip_prefix(b"!").unwrap_or(command);
     let out = || std::io::stderr().as_fd().try_clone_to_owned().map_or(Stdio::null(), Stdio::from);
     let mut shell = Command::new("/bin/sh");
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn statuses_of_lrzsz_are_understood() {
+    fn statuses_of_lrzsz_are_decoded() {
         for (status, code) in [(0, 0), (3, 3), (255, 255), (5 << 8, 5), (0x2300_0000, 126)] {
             assert_eq!(exit_code(status), code, "{status:x}");
         }
     }
 
     #[test]
-    fn nothing_is_run_unless_it_is_allowed() {
+    fn commands_run_only_if_allowed() {
         let mut store = Commanded { store: &mut Nothing, allowed: false };
         let reply = store.answer(Request::Run { command: b"exit 0" });
         assert_eq!(reply, Reply::Failed(StoreError::Permission));

@@ -12,15 +12,17 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 
-/// Makes the directory if only it is missing. Of a longer path that is not there the beginning is more
+/// Creates the directory if only it is missing. If its parent is missing too, that is more
 /// likely a mistake.
 pub(crate) fn make(directory: &Path) -> Result<(), Ending> {
     let name = escaped(directory.as_os_str().as_bytes());
     let say = match std::fs::create_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            format!("expected a directory to receive into, {name} is in none; mkdir -p makes both")
+            format!(
+                "expected a directory to receive into, the parent of {name} does not exist; mkdir -p creates both"
+            )
         }
-        // What else is wrong with it is found when it is opened.
+        // Other errors show when it is opened.
         _ => return Ok(()),
     };
     Err(Ending::early(Exit::Store, say))
@@ -43,7 +45,7 @@ pub(crate) fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
     Ending::early(Exit::Store, format!("could not receive into {name}: {why}"))
 }
 
-/// What the settings say of files that come.
+/// The settings for received files.
 pub(crate) fn receive_options(all: &Settings) -> ReceiveOptions {
     ReceiveOptions {
         collision: all.store.collision,

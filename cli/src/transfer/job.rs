@@ -1,4 +1,4 @@
-//! One transfer: an engine on a line, with a store, watched, traced, and judged at its end.
+//! One transfer: an engine on a line, with a store, an observer, a trace and a verdict.
 
 use std::os::unix::ffi::OsStrExt;
 use wetstring_events::{Event, Opened};
@@ -33,14 +33,14 @@ use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::Verdict;
 use crate::transfer::waiting::{self, Waiting};
 use crate::ui::ending::{Ending, usage};
-use crate::ui::exit::{Exit, Medium};
+use crate::ui::exit::{Exit, LineKind};
 use crate::ui::output::{Level, Output};
 
-/// How many time-outs (10 s, `rz -t`) a receiver offers ZMODEM before it tries YMODEM: as many as
+/// Timeouts (10 s, `rz -t`) during which a receiver offers ZMODEM before it tries YMODEM: as many as
 /// lrzsz.
 const OFFERS: u32 = 5;
 
-/// A number that another process, or the next one, does not have.
+/// A number unique to this process.
 fn salt() -> u64 {
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::from(time.map_or(0, |time| time.subsec_nanos())) ^ u64::from(std::process::id())
@@ -57,16 +57,16 @@ pub(crate) struct Job<'a> {
     pub(crate) file_store: FileStore,
     pub(crate) filter: Filter,
     pub(crate) limits: Limits,
-    /// The name of a file whose name the protocol does not tell.
+    /// The name for a file if the protocol sends none.
     pub(crate) unnamed: Vec<u8>,
-    /// Whether to say at the end where the time went.
+    /// Whether to explain at the end where the time went.
     pub(crate) explain: bool,
-    /// Whether to say what is awaited, and to look out for a peer that cannot be the right one.
+    /// Whether to report what is awaited, and to detect the wrong kind of peer.
     pub(crate) looks_out: bool,
 }
 
 impl Job<'_> {
-    /// Opens the line, moves the files, and says how it went.
+    /// Opens the line, transfers the files, and reports the result.
     pub(crate) fn run(mut self) -> Result<Ending, Ending> {
         let ui = self.ui;
         if self.spec == LineSpec::Stdio {
@@ -85,7 +85,7 @@ impl Job<'_> {
         }
         port_facts::apply(port.facts(), &mut self.all);
         if port.carries_bps().is_none() {
-            // It goes by what is acknowledged where no rate is known.
+            // Progress follows acknowledgements if the rate is unknown.
             self.all.zmodem_mut().line.rate_bps = 0;
         }
         let mut engine = self.engine().map_err(usage)?;
@@ -127,7 +127,7 @@ impl Job<'_> {
         Ok(self.conclude(recorder, &ended, &observer))
     }
 
-    /// Says how it went.
+    /// Reports the result.
     fn conclude(
         mut self,
         mut recorder: Recorder<'_>,
@@ -148,7 +148,7 @@ impl Job<'_> {
         if differs {
             self.file_store.discard_partial();
         }
-        let medium = Medium::of(&self.spec);
+        let medium = LineKind::of(&self.spec);
         let verdict = Verdict {
             ui,
             direction: self.direction,
@@ -157,7 +157,7 @@ impl Job<'_> {
             medium,
         };
         let again = !differs && self.speaks.resumes();
-        verdict.tell_records(again);
+        verdict.report_records(again);
         if let Some(lines) = lines {
             crate::transfer::account::tell(ui, lines.iter().map(String::as_str));
         }
@@ -171,7 +171,7 @@ impl Job<'_> {
         verdict.conclude(ended, observer)
     }
 
-    /// Says at the head of the trace what this run is, so that it can be replayed.
+    /// Writes the parameters of this run to the head of the trace, so that it can be replayed.
     fn introduce(&self, facts: &PortFacts, recorder: &mut Recorder<'_>) {
         let direction = if self.direction == Direction::Send { "send" } else { "receive" };
         recorder.run(&TraceEvent::Text { name: "way", text: direction.as_bytes() });
@@ -184,7 +184,7 @@ impl Job<'_> {
         recorder.run(&TraceEvent::Text { name: "protocol", text: protocol.name.as_bytes() });
         for row in protocol.family().table() {
             let mut value = String::new();
-            // Writing to a string cannot fail. What its name says is not said again.
+            // Writing to a string cannot fail. The protocol itself is not repeated.
             let _ = self.all.show(row.name, &mut value);
             if value != row.default && protocol.preset.iter().all(|(name, _)| *name != row.name) {
                 let set = format!("{}={value}", row.name);
@@ -193,7 +193,7 @@ impl Job<'_> {
         }
     }
 
-    /// Says where the one file that was sent is, so that a replay can have the same content.
+    /// Writes the path of a single sent file, so that a replay can have the same content.
     fn name_the_file(&self, recorder: &mut Recorder<'_>) {
         if let ([record], Direction::Send) = (self.file_store.files(), self.direction)
             && let Some(path) = record.path.as_ref().and_then(|path| path.canonicalize().ok())
@@ -223,7 +223,7 @@ impl Job<'_> {
         Ok(port)
     }
 
-    /// The engine with one around it that recognises the wrong peer, and what is said meanwhile.
+    /// Wraps the engine in one that detects the wrong peer, and the messages meanwhile.
     fn look_out(&self, engine: Box<dyn Engine>, facts: &PortFacts) -> (Box<dyn Engine>, Waiting) {
         let waiting =
             |finding| Waiting::new(self.direction, self.speaks, &self.spec, facts, finding);

@@ -1,17 +1,17 @@
-//! When a transfer is to end although it could go on: too slow, or too late (`sz -m -M -s`).
+//! Limits at which a transfer ends: too slow, or too late (`sz -m -M -s`).
 
 use std::time::{Duration, Instant, SystemTime};
 
 use wetstring_drive::zone::offset_at;
 
-/// What a person allows.
+/// The user's limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
-    /// Fewer bytes than this in a second are too few; 0 is never.
+    /// Minimum bytes per second; 0 is none.
     pub(crate) min_bytes_per_s: u64,
-    /// For how long they may be too few.
+    /// For how long the rate may be lower.
     pub(crate) min_for: Duration,
-    /// How long it may take.
+    /// Maximum duration.
     pub(crate) stop_in: Option<Duration>,
 }
 
@@ -21,29 +21,29 @@ impl Default for Limits {
     }
 }
 
-/// Sees whether they are kept.
+/// Checks the limits.
 pub(crate) struct Guard {
     limits: Limits,
     began: Instant,
-    /// The last time at which the rate was good, and the bytes until then.
+    /// The last time at which the rate was sufficient, and the bytes until then.
     good: (Instant, u64),
 }
 
 impl Guard {
-    /// From now on.
+    /// Starts now.
     pub(crate) fn new(limits: Limits) -> Self {
         let now = Instant::now();
         Self { limits, began: now, good: (now, 0) }
     }
 
-    /// Why it must end now, with so many file bytes moved, if it must.
+    /// Why it must end now, with this many file bytes transferred, if it must.
     pub(crate) fn verdict(&mut self, bytes: u64) -> Option<&'static str> {
         self.verdict_at(Instant::now(), bytes)
     }
 
     fn verdict_at(&mut self, now: Instant, bytes: u64) -> Option<&'static str> {
         if self.limits.stop_in.is_some_and(|stop| now.duration_since(self.began) >= stop) {
-            return Some("the time to stop has come");
+            return Some("the stop time is reached");
         }
         if self.limits.min_bytes_per_s == 0 {
             return None;
@@ -58,11 +58,11 @@ impl Guard {
             self.good = (now, bytes);
             return None;
         }
-        (elapsed >= self.limits.min_for).then_some("fewer bytes moved than --min-bps wants")
+        (elapsed >= self.limits.min_for).then_some("the rate is below --min-bps")
     }
 }
 
-/// How long it is until `+N` seconds or `HH:MM` of local time, today or tomorrow.
+/// Time until `+N` seconds or `HH:MM` of local time, today or tomorrow.
 pub(crate) fn until(text: &str) -> Option<Duration> {
     if let Some(seconds) = text.strip_prefix('+') {
         return seconds.parse().ok().map(Duration::from_secs);
@@ -78,7 +78,7 @@ pub(crate) fn until(text: &str) -> Option<Duration> {
     Some(Duration::from_secs((then - now).rem_euclid(DAY_S) as u64))
 }
 
-/// Seconds of a day on which the clocks do not change.
+/// Seconds of a day without a clock change.
 const DAY_S: i64 = 86_400;
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slow_for_long_is_too_slow() {
+    fn a_low_rate_for_too_long_ends_the_transfer() {
         let limits =
             Limits { min_bytes_per_s: 100, min_for: Duration::from_secs(10), stop_in: None };
         let mut guard = Guard::new(limits);
@@ -94,14 +94,14 @@ mod tests {
         let began = guard.began;
         assert_eq!(guard.verdict_at(began + at(5), 1000), None);
         assert_eq!(guard.verdict_at(began + at(14), 1100), None);
-        // A good rate over the whole of it forgives.
+        // A sufficient average rate resets the limit.
         assert_eq!(guard.verdict_at(began + at(14), 1900), None);
         assert_eq!(guard.verdict_at(began + at(23), 2000), None);
         assert!(guard.verdict_at(began + at(24), 2000).is_some());
     }
 
     #[test]
-    fn a_time_comes() {
+    fn stop_times_are_parsed() {
         let mut guard = Guard::new(Limits { stop_in: until("+3"), ..Limits::default() });
         let began = guard.began;
         assert_eq!(guard.verdict_at(began + Duration::from_secs(2), 0), None);

@@ -2,7 +2,7 @@
 //!
 //! [`job`] runs an engine on a line of bytes, [`datagrams`] on a line of datagrams, [`client`] has what a client of
 //! a server needs. The rest is what they share: [`opening`] a line, what is known of it ([`port_facts`]), the
-//! files ([`outgoing`], [`inbox`]), what a person sees ([`observer`], [`waiting`]), and what is said at the end
+//! files ([`outgoing`], [`inbox`]), what the user sees ([`observer`], [`waiting`]), and the report at the end
 //! ([`verdict`]).
 
 pub(crate) mod account;

@@ -4,7 +4,7 @@ use wetstring_drive::line::NcpSpec;
 use wetstring_proto::arpanet;
 use wetstring_proto::arpanet::ftp::Text;
 
-/// The password, as it must not stand on a command line.
+/// The environment variable of the password.
 pub(crate) const PASSWORD: &str = "WETSTRING_PASSWORD";
 
 /// The configuration of an engine that sends to, or retrieves from, this place.
@@ -21,7 +21,7 @@ pub(crate) fn config(all: &arpanet::Config, spec: &NcpSpec) -> Result<arpanet::C
     if !config.ftp.form().is_possible() {
         return Err("expected ncp.byte=8 for lines or records, got another size".to_owned());
     }
-    // A process that follows another at once must not be taken for it.
+    // A process started right after another must not be mistaken for it.
     config.ftp.socket = 0x100 + (std::process::id() % 0x1000) * 8;
     Ok(config)
 }

@@ -1,4 +1,4 @@
-//! Sees a transfer: progress and events for the person and for a program.
+//! Observes a transfer: progress and events for the user and for programs.
 
 use std::cell::Cell;
 use std::os::fd::BorrowedFd;
@@ -16,7 +16,7 @@ use crate::ui::keyboard::{self, Keys};
 use crate::ui::output::{Level, Output};
 use crate::ui::progress::{Meter, Progress, Reading};
 
-/// Whose words nothing follows for so long goes on, and they are told.
+/// A message of the peer is shown after this long without anything following it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The watch of `wst send` and `wst receive`.
@@ -28,38 +28,38 @@ pub(crate) struct Observer<'a> {
     /// Bytes that have not left the port.
     unsent: u64,
     progress: Progress<'a>,
-    /// Files that were refused or cancelled, by either end.
+    /// Files refused or cancelled by either end.
     pub(crate) missed: u64,
-    /// Files that are whole and that no digest has been compared of.
+    /// Complete files without a compared digest.
     pub(crate) unverified: u64,
-    /// Files that are whole, with a digest of both ends.
+    /// Complete files with a digest compared by both ends.
     pub(crate) verified: u64,
-    /// The last words of the partner, safe to show.
-    pub(crate) partner_said: Option<String>,
-    /// When they came, while they are not told: if they are its last, the end of the program says them.
+    /// The last message of the peer, safe to show.
+    pub(crate) peer_said: Option<String>,
+    /// When it was received, until it is shown: if it is the last one, the end of the program shows it.
     untold: Cell<Option<Instant>>,
-    /// What a server has said of what it was asked for.
+    /// Short answers of a server.
     pub(crate) replies: Vec<Vec<u8>>,
-    /// Commands of the peer that were not followed, each with whether its job stays in its queue.
+    /// Commands of the peer that were not executed, each with whether its job stays in its queue.
     declined: Vec<(u8, bool)>,
-    /// What comes now is text for the screen, no file.
+    /// The current file is text for the screen.
     screen: bool,
-    /// How the command ended that the partner was sent.
+    /// The status of the command sent to the peer.
     pub(crate) completed: Option<u8>,
-    /// Whether stdin is free for a person's keys.
+    /// Whether stdin is free for the user's keys.
     listens: bool,
     keys: Option<Keys>,
     guard: Guard,
-    /// What to call a file whose name the protocol does not tell.
+    /// The name for a file if the protocol sends none.
     unnamed: String,
-    /// The limit that was broken, once one was.
+    /// The limit that was exceeded, if any.
     pub(crate) broken_limit: Option<&'static str>,
     /// The wait for the peer's answer.
     waiting: Option<Waiting>,
 }
 
 impl<'a> Observer<'a> {
-    /// Nothing has been seen yet. `rate_bps` is the line's, if known.
+    /// A new observer. `rate_bps` is the line's, if known.
     pub(crate) fn new(ui: &'a Output, direction: Direction, rate_bps: Option<u32>) -> Self {
         Self {
             ui,
@@ -71,7 +71,7 @@ impl<'a> Observer<'a> {
             missed: 0,
             unverified: 0,
             verified: 0,
-            partner_said: None,
+            peer_said: None,
             untold: Cell::new(None),
             replies: Vec::new(),
             declined: Vec::new(),
@@ -86,19 +86,19 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Listens to the keyboard too, if stdin is one and `free`.
+    /// Also reads keys, if stdin is a terminal and `free`.
     pub(crate) fn listen(mut self, free: bool) -> Self {
         self.listens = free;
         self
     }
 
-    /// Ends the transfer when one of these is broken.
+    /// Ends the transfer when one of these limits is exceeded.
     pub(crate) fn limit(mut self, limits: Limits) -> Self {
         self.guard = Guard::new(limits);
         self
     }
 
-    /// What a file is called here whose name the protocol does not tell.
+    /// Sets the name for a file if the protocol sends none.
     pub(crate) fn call(mut self, name: &[u8]) -> Self {
         if !name.is_empty() {
             self.unnamed = escaped(name);
@@ -106,46 +106,46 @@ impl<'a> Observer<'a> {
         self
     }
 
-    /// The name for a person.
+    /// The name to show.
     fn title(&self, name: &[u8]) -> String {
         if name.is_empty() { self.unnamed.clone() } else { escaped(name) }
     }
 
-    /// Says what the peer has said, unless that is told.
+    /// Shows the peer's message, unless it is shown already.
     fn tell(&self) {
-        if let (Some(_), Some(text)) = (self.untold.take(), &self.partner_said) {
+        if let (Some(_), Some(text)) = (self.untold.take(), &self.peer_said) {
             self.ui.say(Level::Note, &format!("the peer says: {text}"));
         }
     }
 
-    /// The last words of the peer, if `text` does not have them already, are told.
+    /// Marks the peer's last message as shown if `text` contains it.
     pub(crate) fn told_by(&self, text: &str) {
-        if self.partner_said.as_ref().is_some_and(|said| text.contains(said.as_str())) {
+        if self.peer_said.as_ref().is_some_and(|said| text.contains(said.as_str())) {
             self.untold.set(None);
         }
         self.tell();
     }
 
-    /// Says at once what is awaited, and counts the time until the peer answers.
+    /// Shows what is awaited, and counts the time until the peer answers.
     pub(crate) fn awaits(mut self, waiting: Waiting) -> Self {
         waiting.begin(self.ui);
         self.waiting = Some(waiting);
         self
     }
 
-    /// Shows the wait, until the peer is heard.
+    /// Shows the wait until the peer answers.
     fn wait(&mut self, heard: bool) {
         if let Some(waiting) = &mut self.waiting {
             waiting.go_on(self.ui, heard || self.meter.is_some());
         }
     }
 
-    /// How the transfer began, where that is known.
+    /// How the transfer began, if known.
     pub(crate) fn beginning(&self) -> Option<&Waiting> {
         self.waiting.as_ref()
     }
 
-    /// Takes the bar away, and gives the keyboard back.
+    /// Removes the bar, and restores the keyboard.
     pub(crate) fn finish(&mut self) {
         if let Some(waiting) = &mut self.waiting {
             waiting.end(self.ui);
@@ -165,7 +165,7 @@ impl<'a> Observer<'a> {
             }
         }
         if offset > 0 {
-            let say = format!("{name}: going on at {}", format::size(offset));
+            let say = format!("{name}: resuming at {}", format::size(offset));
             self.ui.say(Level::Note, &say);
         }
         self.ui.say(Level::Detail, &format!("{name}: begins"));
@@ -211,9 +211,9 @@ impl<'a> Observer<'a> {
         self.ui.event(Happened::FileRefused { name, why, by_peer });
     }
 
-    /// The peer has work for us that is not done. Each kind is told once.
+    /// The peer requests something that is not supported. Each kind is reported once.
     fn declined(&mut self, what: u8, kept: bool) {
-        // Files were to be received, and these did not come.
+        // Files were to be received, and these were not.
         self.missed += u64::from(self.direction == Direction::Receive && what == b'E');
         if self.declined.contains(&(what, kept)) {
             return;
@@ -224,15 +224,15 @@ impl<'a> Observer<'a> {
             b'S' => "has files for you",
             b'E' => "has mail or commands for this system, which wst does not deliver",
             b'R' => "asks for files of yours, which wst does not send unasked",
-            b'X' => "asks for files of yours by a pattern, which wst does not follow",
-            _ => "gave a command that wst does not know",
+            b'X' => "asks for files of yours by a pattern, which wst does not support",
+            _ => "sent a command that wst does not support",
         };
         let rest = match (what, kept) {
-            (_, false) => "; it was told so, and has dropped that request",
+            (_, false) => "; it was refused, and dropped",
             (b'S', true) => {
-                "; they stay in its queue: wst receive -P uucp-g takes them, or -o DIR with wst send"
+                "; they stay in its queue: wst receive -P uucp-g receives them, or -o DIR with wst send"
             }
-            _ => "; that stays in its queue",
+            _ => "; it stays in its queue",
         };
         self.ui.say(Level::Note, &format!("the peer {has}{rest}"));
         let command = char::from(what).to_string();
@@ -246,7 +246,7 @@ impl<'a> Observer<'a> {
         let who = if by_peer { "by the peer" } else { "here" };
         let say = match name.is_empty() {
             true if self.screen && by_peer => {
-                "the answer may not be whole: the server says that what gave it failed".to_owned()
+                "the answer may be incomplete: the server reports a failed command".to_owned()
             }
             true if self.screen => "the answer: cancelled here".to_owned(),
             true => format!("a file that had not begun: cancelled {who}"),
@@ -288,7 +288,7 @@ impl Watch for Observer<'_> {
             Event::Message(text) => {
                 let text = escaped(text);
                 self.ui.event(Happened::Message { text: text.clone() });
-                self.partner_said = Some(text);
+                self.peer_said = Some(text);
                 self.untold.set(Some(Instant::now()));
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! Signals and lines, taken before anything moves, and what is said when one cannot be had.
+//! Takes over signals and opens lines before a transfer, with advice on failure.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -10,14 +10,14 @@ use wetstring_drive::{LineSpec, Signals, in_words};
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 
-/// Takes over Ctrl-C and its relatives.
+/// Takes over Ctrl-C and related signals.
 pub(crate) fn signals() -> Result<Signals, Ending> {
     Signals::install().map_err(|e| {
         Ending::early(Exit::Line, format!("could not take over Ctrl-C: {}", in_words(&e)))
     })
 }
 
-/// The end of a program whose line could not be opened.
+/// The ending if the line could not be opened.
 pub(crate) fn not_opened(spec: &LineSpec, error: &OpenError) -> Ending {
     let exit = match error {
         OpenError::Interrupted(_) => Exit::Interrupted,
@@ -26,7 +26,7 @@ pub(crate) fn not_opened(spec: &LineSpec, error: &OpenError) -> Ending {
     Ending::early(exit, why_not(spec, error))
 }
 
-/// Why a line could not be opened, and what to do about it.
+/// Why a line could not be opened, with advice.
 pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
     let said = in_words(&error);
     let OpenError::Io { error, .. } = error else { return said };
@@ -35,14 +35,14 @@ pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
         LineSpec::Tcp(_) | LineSpec::Telnet(_) | LineSpec::Rfc2217(..) | LineSpec::Tls(_)
             if error.kind() == ErrorKind::ConnectionRefused =>
         {
-            Some("nothing listens there: is the peer started?".to_owned())
+            Some("nothing is listening there: is the peer started?".to_owned())
         }
         _ => None,
     };
     advice.map_or(said.clone(), |advice| format!("{said}; {advice}"))
 }
 
-/// What helps with a serial port.
+/// Advice about a serial port.
 fn of_a_port(path: &Path, kind: ErrorKind) -> Option<String> {
     Some(match kind {
         ErrorKind::NotFound => "wst ports lists the serial ports of this machine".to_owned(),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_helps_is_said_with_the_error() {
+    fn errors_come_with_advice() {
         let missing = said("/dev/ttyUSB97", ErrorKind::NotFound);
         assert!(
             missing.ends_with("; wst ports lists the serial ports of this machine"),
@@ -95,7 +95,10 @@ mod tests {
              dialout: sudo usermod -aG dialout $USER, then log in again"
         );
         let refused = said("tcp://127.0.0.1:1", ErrorKind::ConnectionRefused);
-        assert!(refused.ends_with("; nothing listens there: is the peer started?"), "{refused}");
+        assert!(
+            refused.ends_with("; nothing is listening there: is the peer started?"),
+            "{refused}"
+        );
         let other = said("tcp://127.0.0.1:1", ErrorKind::TimedOut);
         assert_eq!(other, "could not open tcp://127.0.0.1:1: timed out");
     }

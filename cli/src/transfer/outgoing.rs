@@ -1,4 +1,4 @@
-//! The files that a person names: a directory stands for all that is below it.
+//! The files that the user names: a directory stands for everything below it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
@@ -13,20 +13,20 @@ use crate::ui::exit::Exit;
 use crate::ui::format::{count, escaped};
 use crate::ui::output::{Level, Output};
 
-/// A file, or with their directories all files below a directory. One that cannot be read is found out
+/// A file, or with their directories all files below a directory. An unreadable one is reported
 /// before the line is opened. `keeps`: the receiver is told to keep directories.
 pub(crate) fn sources(ui: &Output, path: &Path, keeps: bool) -> Result<Vec<Source>, Ending> {
     if !path.is_dir() {
         readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
         return Ok(vec![Source::path(path)]);
     }
-    // A link that was named is followed, one below is not; `.` and `..` have names of their own.
+    // A named link is followed, one below a directory is not; `.` and `..` are resolved to their names.
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let title = whole.file_name().map_or_else(PathBuf::new, PathBuf::from);
     let mut files = Vec::new();
     gather(&whole, true, &mut files)?;
     let shown = escaped(path.as_os_str().as_bytes());
-    let hint = if keeps { "" } else { "; a wst there keeps their directories with receive -r" };
+    let hint = if keeps { "" } else { "; wst receive -r keeps their directories" };
     let say = format!("{shown}: {}{hint}", count(files.len() as u64, "file"));
     if !files.is_empty() {
         ui.say(Level::Note, &say);
@@ -39,7 +39,7 @@ pub(crate) fn sources(ui: &Output, path: &Path, keeps: bool) -> Result<Vec<Sourc
     Ok(named.collect())
 }
 
-/// Deletes the files that were sent and are as they were sent; how many others there are.
+/// Deletes sent files that have not changed since; returns the number of others.
 pub(crate) fn delete_sent(ui: &Output, files: &[FileRecord], who: &str) -> u64 {
     let mut kept = 0;
     for file in files.iter().filter(|file| file.outcome == FileOutcome::Sent) {
@@ -53,7 +53,7 @@ pub(crate) fn delete_sent(ui: &Output, files: &[FileRecord], who: &str) -> u64 {
     kept
 }
 
-/// A store that sends these files. Those that had to get another name are said.
+/// A store that sends these files. Renamed ones are reported.
 pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) -> DiskStore {
     let paths: Vec<Option<PathBuf>> = sources
         .iter()
@@ -83,7 +83,7 @@ pub(crate) fn readable(path: &Path) -> Result<(), String> {
         std::fs::metadata(path).map_err(|e| format!("could not read {name}: {}", in_words(&e)))?;
     let kind = metadata.file_type();
     if kind.is_fifo() {
-        // To open it and let go would end its writer. It is opened once, to be sent.
+        // Opening and closing a pipe would end its writer. It is opened once, when it is sent.
         return Ok(());
     }
     if !kind.is_file() {

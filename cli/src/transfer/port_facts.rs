@@ -1,4 +1,4 @@
-//! From what is known of a port to the facts in the configurations of the protocols.
+//! Applies what is known of a port to the configurations of the protocols.
 
 use wetstring_drive::PortFacts;
 use wetstring_drive::zone::offset_at;
@@ -13,13 +13,13 @@ use crate::config::protocol::Protocol;
 use crate::transfer::speaks::Speaks;
 use wetstring_proto::registry::Carrier;
 
-/// Bytes of a long packet beside those its length counts: header, header check and terminator.
+/// Bytes of a long packet not counted in its length: header, header check and terminator.
 const BESIDE_LEN: usize = 8;
 
 const XON: u8 = 17;
 const XOFF: u8 = 19;
 
-/// Puts the facts of a port into the configurations. What a person has chosen stays.
+/// Applies the facts of a port to the configurations. The user's choices stay.
 pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
     let line = LineFacts {
         reliable: facts.reliable,
@@ -30,11 +30,11 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
     all.protocols.on_line(line);
     all.kermit_mut().zone = Zone(offset_at);
     if facts.local && !all.is_chosen("kermit.interrupts") {
-        // Nobody types at the far end of a line that we opened: such bytes are noise.
+        // No user types at the peer of a line that we opened: such bytes are noise.
         all.kermit_mut().interrupts = 0;
     }
     if facts.seven_bit && !all.is_chosen("kermit.parity") {
-        // The device looks after the parity bit; what counts is that there is no eighth.
+        // The device handles the parity bit; only the missing eighth bit matters.
         all.kermit_mut().parity = Some(Parity::Space);
     }
     if facts.xon_xoff {
@@ -42,7 +42,7 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
         all.kermit_mut().prefixed =
             codes.into_iter().fold(all.kermit().prefixed, PrefixTable::with);
         if all.zmodem().escape == Escaping::Zdle {
-            // The least that passes.
+            // The minimum.
             all.zmodem_mut().escape = Escaping::Turbo;
         }
     }
@@ -52,14 +52,14 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
     }
 }
 
-/// What can be spoken on a line of these facts, or why it cannot.
+/// The protocol for a line with these facts, or why there is none.
 ///
-/// Only Kermit knows how to live without the eighth bit. ZMODEM escapes XON and XOFF; XMODEM and
-/// YMODEM send them as they come, in data, block numbers and checks, and so does UUCP's `g`.
+/// Only Kermit works without the eighth bit. ZMODEM escapes XON and XOFF; XMODEM and
+/// YMODEM send them unescaped, in data, block numbers and checks, and so does UUCP's `g`.
 pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
     let protocol = match speaks {
         Speaks::One(protocol) => protocol,
-        // A receiver that recognises the sender can still be Kermit's.
+        // A detecting receiver can still use Kermit.
         Speaks::KermitOrZmodem if facts.seven_bit => {
             let note = format!(
                 "{} carries 7 bits of each character: ZMODEM cannot pass, so this waits for Kermit",
@@ -85,7 +85,7 @@ pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
     if facts.xon_xoff && !protocol.passes_xon_xoff {
         return Err(format!(
             "expected a line without XON/XOFF for {title}, got {} with it: {title} cannot escape \
-                 these two bytes, and the line takes them out; -P zmodem or -P kermit can, or set \
+                 these two bytes, and the line removes them; -P zmodem or -P kermit can, or set \
                  flow=none or flow=rtscts",
             facts.name
         ));
@@ -93,7 +93,7 @@ pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
     Ok(Fit { speaks, note: None })
 }
 
-/// What will be spoken, and what a person should know of it.
+/// The protocol, and a note for the user.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Fit {
     pub(crate) speaks: Speaks,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_choice_stays() {
+    fn the_users_choice_stays() {
         let mut all = Settings::default();
         all.kermit_mut().receive_length = 1000;
         apply(&tcp(Some(1448)), &mut all);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_ctrl_c_counts_only_where_a_person_may_type_it() {
+    fn raw_ctrl_c_counts_only_where_a_user_may_type_it() {
         let interrupts = |local, chosen: Option<&str>| {
             let mut all = Settings::default();
             if let Some(value) = chosen {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stops_the_driver_is_prefixed() {
+    fn flow_control_characters_are_prefixed() {
         let mut all = Settings::default();
         all.set("kermit.prefixed", "3").unwrap();
         apply(&tcp(None), &mut all);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_cannot_carry_is_said_at_the_start() {
+    fn protocols_that_the_line_cannot_carry_are_refused() {
         let on = |seven_bit, xon_xoff, speaks| {
             fit(&PortFacts { seven_bit, xon_xoff, ..tcp(None) }, speaks)
         };
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn zmodem_escapes_what_stops_the_driver() {
+    fn zmodem_escapes_flow_control_characters() {
         for (chosen, used) in [
             (Escaping::Zdle, Escaping::Turbo),
             (Escaping::Turbo, Escaping::Turbo),

@@ -8,7 +8,7 @@ use crate::args::Common;
 use crate::args::line_arg::{self, There};
 use crate::config::{File, Settings};
 
-/// What the file and the flags set, and the line they name.
+/// The settings of the file and the flags, and the line they name.
 pub(crate) fn prepare(
     common: &Common,
     settings: &[(String, String)],

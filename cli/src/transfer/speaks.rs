@@ -1,25 +1,25 @@
-//! What is spoken on a line: one protocol, or one of two as the peer decides.
+//! The protocol of a line: one, or one of two as the peer decides.
 
 use crate::config::protocol::Protocol;
 use crate::ui::ending::{Ending, usage};
 
-/// What is spoken on the line.
+/// The protocol of the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Speaks {
-    /// This.
+    /// This one.
     One(Protocol),
     /// A receiver: Kermit or ZMODEM, as the sender does.
     KermitOrZmodem,
     /// A sender: ZMODEM, or YMODEM to a receiver that asks for it.
     ZmodemOrYmodem,
-    /// A receiver: ZMODEM, and YMODEM if nobody answers.
+    /// A receiver: ZMODEM, and YMODEM after a timeout.
     ZmodemThenYmodem,
-    /// FTP on the ARPANET, by the line's own word.
+    /// FTP on the ARPANET, by the form of the line.
     Ncp,
 }
 
 impl Speaks {
-    /// Whether a sender can begin where an interrupted transfer ended.
+    /// Whether a sender can resume an interrupted transfer.
     pub(crate) fn resumes(self) -> bool {
         match self {
             Self::Ncp => false,
@@ -29,13 +29,11 @@ impl Speaks {
     }
 }
 
-/// Refuses what a protocol cannot, before a file begins at its beginning after all.
+/// Refuses --resume for a protocol without it.
 pub(crate) fn may_resume(protocol: Protocol) -> Result<(), Ending> {
     if Speaks::One(protocol).resumes() {
         return Ok(());
     }
     let title = protocol.title;
-    Err(usage(format!(
-        "expected no --resume with {title}, which begins every file at its beginning"
-    )))
+    Err(usage(format!("expected no --resume with {title}, which starts every file at offset 0")))
 }

@@ -1,4 +1,4 @@
-//! What a transfer stores into, or takes from.
+//! The store of a transfer.
 
 use std::io::{Sink, Stdout};
 
@@ -6,13 +6,13 @@ use wetstring_drive::SinkStore;
 use wetstring_drive::disk::{DiskStore, FileRecord};
 use wetstring_proto::Store;
 
-/// What a transfer stores into, or takes from.
+/// The store of a transfer.
 pub(crate) enum FileStore {
     /// Files.
     Disk(Box<DiskStore>),
     /// Stdout.
     Stream(SinkStore<Stdout>),
-    /// Nobody keeps anything.
+    /// Everything is discarded.
     Nowhere(SinkStore<Sink>),
 }
 
@@ -37,17 +37,17 @@ impl FileStore {
         matches!(self, Self::Disk(disk) if disk.takes_stdin())
     }
 
-    /// Files of which there is no record.
+    /// Files without a record.
     pub(crate) fn unlisted(&self) -> u64 {
         if let Self::Disk(disk) = self { disk.unlisted() } else { 0 }
     }
 
-    /// The names of files that were to be sent and whose turn never came.
+    /// Names of files that were to be sent and not started.
     pub(crate) fn unasked(&self) -> Vec<Vec<u8>> {
         if let Self::Disk(disk) = self { disk.unasked() } else { Vec::new() }
     }
 
-    /// What has come of the last file is wrong, and not to be continued.
+    /// The partial last file is wrong, and must not be resumed.
     pub(crate) fn discard_partial(&mut self) {
         if let Self::Disk(disk) = self {
             disk.discard_partial();

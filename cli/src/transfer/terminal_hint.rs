@@ -1,5 +1,5 @@
-//! What to do next, said to a person at the far end of a terminal session before the line goes
-//! quiet: from then on nothing can be said there. And that others can read along, where they can.
+//! A hint for a user whose terminal session is the line, before it
+//! carries packets and can show no more messages. Also warns about cleartext.
 
 use std::io::IsTerminal;
 
@@ -11,8 +11,8 @@ use crate::transfer::cleartext::{self, What};
 use crate::transfer::direction::Direction;
 use crate::ui::output::{Level, Output};
 
-/// Says it, if this process's own terminal is the line, or the line is open to others. `protocol` is `None` where it is
-/// recognised.
+/// Prints it if this process's own terminal is the line, or the line is cleartext. `protocol` is `None` where it is
+/// detected.
 pub(crate) fn say(
     ui: &Output,
     direction: Direction,
@@ -21,13 +21,13 @@ pub(crate) fn say(
     spec: &LineSpec,
 ) {
     cleartext::warn(ui, spec, What::Files);
-    let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if *spec == LineSpec::Stdio && person {
+    let interactive = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if *spec == LineSpec::Stdio && interactive {
         ui.say(Level::Note, &text(direction, protocol, all.kermit().interrupts));
     }
 }
 
-/// Without C, G and NAK, to which a program at the other end that sends by XMODEM would answer.
+/// Contains no C, G or NAK, which would start an XMODEM sender.
 fn text(direction: Direction, protocol: Option<Protocol>, interrupts: u8) -> String {
     let (what, go_on) = match direction {
         Direction::Send => ("ready to send", "receiving"),
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_is_told_how_to_go_on_and_how_to_stop() {
+    fn the_hint_says_how_to_continue_and_how_to_stop() {
         assert_eq!(
             text(Direction::Receive, None, 3),
             "ready to receive: start sending in your terminal program; 3 times ctrl-c stops"

@@ -1,4 +1,4 @@
-//! The trace of a transfer: to a file in the laboratory's format, to the person with `-vv`, and
+//! The trace of a transfer: to a file in the laboratory's format, to the user with `-vv`, and
 //! kept for an explanation.
 
 use std::fs::File;
@@ -16,15 +16,15 @@ pub(crate) struct Recorder<'a> {
     who: &'static str,
     file: Option<BufWriter<File>>,
     failed: Option<std::io::Error>,
-    /// The lines, if an explanation is wanted.
+    /// The lines, if an explanation is requested.
     kept: Option<Vec<String>>,
-    /// The last line's time, and when the engine came to its end.
+    /// The last line's time, and when the engine ended.
     last: Instant,
     ended: Option<Instant>,
 }
 
 impl<'a> Recorder<'a> {
-    /// A recorder that writes to `path`, if there is one, and to the person if `-vv` was given.
+    /// A recorder that writes to `path`, if there is one, and to the user if `-vv` was given.
     pub(crate) fn new(
         ui: &'a Output,
         who: &'static str,
@@ -40,21 +40,21 @@ impl<'a> Recorder<'a> {
         Ok(Self { ui, who, file, failed: None, kept: None, last: Instant::ZERO, ended: None })
     }
 
-    /// Keeps the lines too, if `keep`.
+    /// Also keeps the lines, if `keep`.
     pub(crate) fn keep(mut self, keep: bool) -> Self {
         self.kept = keep.then(Vec::new);
         self
     }
 
-    /// What the run says of itself.
+    /// The parameters of the run.
     pub(crate) fn run(&mut self, event: &TraceEvent<'_>) {
         if self.is_written() {
             self.write(format!("{} run {event}", self.last));
         }
     }
 
-    /// The transfer is over: what came of it. An outcome is fixed when the engine comes to its
-    /// end; what it stays for after that is no part of the transfer.
+    /// The outcome of the transfer, which is fixed when the engine
+    /// ends; lingering afterwards is not part of the transfer.
     pub(crate) fn outcome(&mut self, outcome: Outcome, stats: &Stats) {
         if !self.is_written() {
             return;
@@ -73,7 +73,7 @@ impl<'a> Recorder<'a> {
         if let Some(file) = &mut self.file
             && let Err(error) = writeln!(file, "{line}")
         {
-            // A full disk must not stop the transfer; the person is told at the end.
+            // A full disk must not stop the transfer; the user is told at the end.
             self.file = None;
             self.failed = Some(error);
         }
@@ -82,7 +82,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the file, and says in words what went wrong with it. Gives the lines, if they were kept.
+    /// Closes the file, and returns its error, if any, and the kept lines.
     pub(crate) fn finish(mut self) -> (Option<Vec<String>>, Option<String>) {
         let flushed = self.file.as_mut().map_or(Ok(()), BufWriter::flush);
         (self.kept, self.failed.or(flushed.err()).map(|e| in_words(&e)))
@@ -98,7 +98,7 @@ impl Trace for Recorder<'_> {
         if self.is_written() {
             self.write(format!("{at} {} {event}", self.who));
         }
-        // Whoever watches wants to see packets and timers, not how the bytes of each moved.
+        // -vv shows packets and timers, not byte counts.
         let moves = matches!(
             event,
             TraceEvent::Left { .. } | TraceEvent::Came { .. } | TraceEvent::Waiting(_)

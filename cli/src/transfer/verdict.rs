@@ -1,4 +1,4 @@
-//! What is said of a transfer at its end, and the code it ends with.
+//! The report of a transfer at its end, and its exit code.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -12,23 +12,23 @@ use crate::transfer::observer::{Observer, counters};
 use crate::transfer::store::FileStore;
 use crate::transfer::waiting::Waiting;
 use crate::ui::ending::{Ending, Tally};
-use crate::ui::exit::{self, Exit, Medium};
+use crate::ui::exit::{self, Exit, LineKind};
 use crate::ui::format::{self, escaped};
 use crate::ui::output::{Level, Output};
 
-/// A transfer that is over, as seen by the store.
+/// A finished transfer, as seen by the store.
 pub(crate) struct Verdict<'a> {
     pub(crate) ui: &'a Output,
     pub(crate) direction: Direction,
     pub(crate) file_store: &'a FileStore,
-    /// The name of a file whose name the protocol does not tell.
+    /// The name for a file if the protocol sends none.
     pub(crate) unnamed: &'a [u8],
-    pub(crate) medium: Medium,
+    pub(crate) medium: LineKind,
 }
 
 impl Verdict<'_> {
-    /// What only the store knows: where files are, and which could not be read.
-    pub(crate) fn tell_records(&self, resumable: bool) {
+    /// Reports what only the store knows: where files are, and which could not be read.
+    pub(crate) fn report_records(&self, resumable: bool) {
         for record in self.file_store.files() {
             let nameless = record.wire_name.is_empty();
             let name = escaped(if nameless { self.unnamed } else { &record.wire_name });
@@ -41,7 +41,7 @@ impl Verdict<'_> {
                     self.ui.say(level, &format!("{name}: stored as {path}{rule}"));
                     if let Some(old) = &record.put_aside {
                         let old = escaped(old.as_os_str().as_bytes());
-                        let say = format!("{name}: what was there before is {old} now");
+                        let say = format!("{name}: the previous file is now {old}");
                         self.ui.say(Level::Note, &say);
                     }
                 }
@@ -98,7 +98,7 @@ impl Verdict<'_> {
     }
 
     fn verdict(&self, ended: &Ended, observer: &Observer<'_>) -> (Exit, String) {
-        // A signal that came when all was done, such as the hang-up of a terminal, changes nothing.
+        // A signal after completion, such as the hang-up of a terminal, changes nothing.
         if let Some(signal) = ended.interrupted.filter(|_| ended.outcome != Outcome::Done) {
             return (Exit::Interrupted, format!("interrupted by signal {signal}"));
         }
@@ -110,7 +110,7 @@ impl Verdict<'_> {
             Outcome::Done => return self.done(observer),
         };
         if failure.kind == FailureKind::Refused {
-            // As where a protocol leaves the file out, but for what would have followed.
+            // Like a skipped file, except for the files that would have followed.
             let (exit, message) = self.done(observer);
             let exit = if exit == Exit::Done { Exit::Skipped } else { exit };
             return (exit, format!("{message}; {}", failure.kind));
@@ -124,21 +124,21 @@ impl Verdict<'_> {
         let guess = beginning.and_then(|beginning| beginning.guess(failure, &ended.stats));
         let exit = Exit::of(failure);
         let mut message = failure.to_string();
-        if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.partner_said) {
+        if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.peer_said) {
             return (exit, format!("the peer says: {said}{}", self.not_sent()));
         }
-        let said_why = failure.kind == FailureKind::Closed && observer.partner_said.is_some();
+        let said_why = failure.kind == FailureKind::Closed && observer.peer_said.is_some();
         let detail = match exit {
             Exit::Store => self.file_store.last_error().map(str::to_owned),
-            Exit::Peer => observer.partner_said.clone(),
-            // Who says why before it hangs up is to be heard.
-            Exit::Line if said_why => observer.partner_said.clone(),
+            Exit::Peer => observer.peer_said.clone(),
+            // A reason sent before the hang-up is shown.
+            Exit::Line if said_why => observer.peer_said.clone(),
             _ => ended.error.as_ref().map(in_words),
         };
         let told = said_why || failure.kind == FailureKind::PeerError && detail.is_some();
         let heard = ended.stats.packets_in > 0;
         let advice = if told { "" } else { exit::advice(failure, self.medium, heard) };
-        // What the store says has the path, and the system's own words.
+        // The store's message has the path and the system's error.
         if let (Exit::Store, Some(detail)) = (exit, &detail) {
             message.clone_from(detail);
         }
@@ -153,7 +153,7 @@ impl Verdict<'_> {
         (exit, message)
     }
 
-    /// Names what did not go, if nothing was begun, so that nothing else names it.
+    /// Names the unsent files if none was started, since nothing else reports them.
     fn not_sent(&self) -> String {
         let unasked = self.file_store.unasked();
         let Some(first) = unasked.first().filter(|_| self.file_store.files().is_empty()) else {
@@ -166,10 +166,10 @@ impl Verdict<'_> {
         format!("; not sent: {}{more}", escaped(first))
     }
 
-    /// The end of a transaction in good order, in which single files may be missing.
+    /// The end of a successful transaction, in which single files may be missing.
     fn done(&self, observer: &Observer<'_>) -> (Exit, String) {
         if let Some(status) = observer.completed.filter(|status| *status != 0) {
-            let say = format!("the command ended at the other end with status {status}");
+            let say = format!("the command ended at the peer with status {status}");
             return (Exit::Peer, say);
         }
         let records = self.file_store.files();
@@ -184,16 +184,16 @@ impl Verdict<'_> {
                 return (Exit::Skipped, format!("{changed} changed while being sent"));
             }
             let none = good == 0 && self.direction == Direction::Receive;
-            return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
+            return (Exit::Done, if none { "no files received".to_owned() } else { String::new() });
         }
         let missed = format::count(missed.max(observer.missed), "file");
         let full = |r: &FileRecord| r.outcome == FileOutcome::Refused(Refusal::NoSpace);
         if records.iter().any(full) {
-            let say = "not enough space here; make room or choose another directory with -o";
+            let say = "not enough space here; free some space or choose another directory with -o";
             return (Exit::Store, format!("{missed} refused: {say}"));
         }
         let message = format!("{missed} skipped, refused or cancelled");
-        // A name that was refused before the store saw it has no record.
+        // A name refused before it reached the store has no record.
         let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));
         (if only_unread { Exit::Store } else { Exit::Skipped }, message)
     }
@@ -221,7 +221,7 @@ fn file_result(record: &FileRecord) -> FileResult {
     }
 }
 
-/// Says how many characters had no place in the other set.
+/// Reports how many characters are missing in the other set.
 pub(crate) fn say_lost(ui: &Output, lost: u64) {
     if lost > 0 {
         let what = if lost == 1 { "character is" } else { "characters are" };

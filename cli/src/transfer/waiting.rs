@@ -1,5 +1,5 @@
-//! What a person sees before the peer answers: what is awaited and where, for how long already, what
-//! to check, and who it is that answers instead.
+//! Messages before the peer answers: what is awaited and where, for how long, what
+//! to check, and which wrong peer answers instead.
 
 use std::time::{Duration, Instant};
 
@@ -17,19 +17,19 @@ use crate::ui::format::{self, escaped};
 use crate::ui::output::{Level, Output};
 use crate::ui::progress::{can_redraw, columns};
 
-/// After how long it is said what to check.
+/// Time after which advice is shown.
 const HINT_AFTER: Duration = Duration::from_secs(5);
-/// How often the wait is counted where there is no terminal.
+/// Interval of wait messages where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
-/// Who may answer a transfer of this kind, for the look-out; `None` where nothing is looked out for.
+/// The peers that may answer a transfer of this kind; `None` if wrong peers are not detected.
 pub(crate) fn expected(direction: Direction, speaks: Speaks, spec: &LineSpec) -> Option<Expected> {
     let ours = if direction == Direction::Send { Part::Sender } else { Part::Receiver };
     let one = match speaks {
         Speaks::One(protocol) => Some(protocol),
         _ => None,
     };
-    // A device may stand at its prompt, to which whatever is said is typed.
+    // A device may be at its prompt, which would take any bytes as input.
     let xymodem = one.filter(|protocol| protocol.is::<xymodem::Config>());
     let careful = xymodem.is_some() && !matches!(spec, LineSpec::Exec(_) | LineSpec::ExecPty(_));
     let probes = match (careful, direction) {
@@ -55,13 +55,13 @@ pub(crate) fn expected(direction: Direction, speaks: Speaks, spec: &LineSpec) ->
         _ if one.is_some_and(Protocol::is::<zmodem::Config>) => {
             |tongue| tongue == PeerProtocol::Zmodem
         }
-        // UUCP's peer is called by its name, and the others choose for themselves.
+        // A UUCP peer is identified by name, and the others negotiate.
         _ => return None,
     };
     Some(Expected { ours, fits, probes })
 }
 
-/// The flag that speaks a tongue.
+/// The flag for a protocol.
 const fn flag(tongue: PeerProtocol) -> (&'static str, &'static str) {
     match tongue {
         PeerProtocol::Kermit => ("a Kermit", "-P kermit"),
@@ -74,7 +74,7 @@ const fn flag(tongue: PeerProtocol) -> (&'static str, &'static str) {
     }
 }
 
-/// Who the peer is, and what to do.
+/// Identifies the peer, with advice.
 pub(crate) fn wrong_peer(direction: Direction, (tongue, part): (PeerProtocol, Part)) -> String {
     let (who, flag) = flag(tongue);
     match (part, direction) {
@@ -96,16 +96,16 @@ pub(crate) fn wrong_peer(direction: Direction, (tongue, part): (PeerProtocol, Pa
     }
 }
 
-/// A peer that is waited for.
+/// The wait for a peer.
 pub(crate) struct Waiting {
     direction: Direction,
     speaks: Speaks,
-    /// The line, for a person.
+    /// The line, for messages.
     name: String,
     /// What to check.
     check: String,
     finding: Finding,
-    /// The look-out tells when the right peer is there.
+    /// Detection reports when the right peer answers.
     looked_out: bool,
     over: bool,
     began: Instant,
@@ -147,19 +147,19 @@ impl Waiting {
         format!("{} {part}", title(self.speaks))
     }
 
-    /// Says what was opened and what is awaited.
+    /// Reports what was opened and what is awaited.
     pub(crate) fn begin(&self, ui: &Output) {
         let awaited = self.awaited();
         ui.say(Level::Note, &format!("opened {}; waiting for {awaited}", self.name));
         ui.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s: 0.0 });
     }
 
-    /// The peer that answers although it cannot be the one that is awaited.
+    /// The wrong peer that answers, if any.
     pub(crate) fn wrong_peer(&self) -> Option<String> {
         self.finding.wrong_peer().map(|who| wrong_peer(self.direction, who))
     }
 
-    /// Whether this end speaks ZMODEM, or as its peer does.
+    /// Whether this end uses ZMODEM, or adapts to its peer.
     fn may_be_zmodem(&self) -> bool {
         match self.speaks {
             Speaks::One(protocol) => protocol.is::<zmodem::Config>(),
@@ -167,7 +167,7 @@ impl Waiting {
         }
     }
 
-    /// What may be the cause of a failure at the beginning, where no words tell the peer.
+    /// The likely cause of an early failure, if the peer was not identified.
     pub(crate) fn guess(&self, failure: Failure, stats: &Stats) -> Option<String> {
         let gave_up = matches!(failure.kind, FailureKind::Aborted | FailureKind::PeerError)
             && failure.blame == Blame::Peer;
@@ -181,7 +181,7 @@ impl Waiting {
                     && self.direction == Direction::Send
                     && stats.files_done == 0 =>
             {
-                // XMODEM's first block is number 1, YMODEM's 0, and neither receiver says so.
+                // XMODEM's first block is number 1, YMODEM's 0, and neither receiver announces it.
                 match protocol.tells_names {
                     true if left && stats.file_bytes > 0 => {
                         "the peer is an XMODEM receiver (rx), use -P xmodem"
@@ -191,7 +191,7 @@ impl Waiting {
                 }
             }
             _ if self.may_be_zmodem() && gave_up && stats.packets_in == 0 => {
-                "the peer is a program of XMODEM or YMODEM, use -P xmodem or -P ymodem"
+                "the peer uses XMODEM or YMODEM, use -P xmodem or -P ymodem"
             }
             _ => return None,
         };
@@ -202,7 +202,7 @@ impl Waiting {
         Some(format!("{wrote}if {flag}"))
     }
 
-    /// The other side asks the person something: the screen is theirs, and the count begins when that is
+    /// The peer's program asks the user something: it has the screen, and the count starts when that is
     /// answered.
     pub(crate) fn asked(&mut self, ui: &Output) {
         if let Some(bar) = self.bar.take() {
@@ -213,7 +213,7 @@ impl Waiting {
         self.counted = self.began;
     }
 
-    /// Time has passed. `heard`: something of the awaited protocol has come.
+    /// Time has passed. `heard`: bytes of the awaited protocol were received.
     pub(crate) fn go_on(&mut self, ui: &Output, heard: bool) {
         if self.over {
             return;
@@ -231,15 +231,15 @@ impl Waiting {
             self.hinted = true;
             let text = self.finding.text();
             let came = if is_text(&text) {
-                format!("what has come is text: \"{}\"", escaped(text.trim_ascii()))
+                format!("received text: \"{}\"", escaped(text.trim_ascii()))
             } else {
-                format!("nothing usable has come for {} s", HINT_AFTER.as_secs())
+                format!("nothing usable received for {} s", HINT_AFTER.as_secs())
             };
             if !self.told {
                 ui.say(Level::Note, &format!("{came}; {}", self.check));
             }
         }
-        // A count that is drawn at once would be drawn over the first question.
+        // Drawn later, so as not to overwrite the first question.
         if ui.shows_progress() && can_redraw() && elapsed >= Duration::from_secs(1) {
             let awaited = self.awaited();
             let bar = self.bar.get_or_insert_with(|| {
@@ -264,7 +264,7 @@ impl Waiting {
         }
     }
 
-    /// The wait is over: takes its line away.
+    /// Ends the wait, and removes its line.
     pub(crate) fn end(&mut self, ui: &Output) {
         self.over = true;
         if let Some(bar) = self.bar.take() {
@@ -274,28 +274,28 @@ impl Waiting {
     }
 }
 
-/// What helps on a line that damages too much; Kermit's advice is not here.
+/// Advice for a noisy line; Kermit's is elsewhere.
 fn noisy(speaks: Speaks) -> Option<&'static str> {
     let Speaks::One(protocol) = speaks else { return None };
     Some(match protocol.family().prefix() {
-        "xymodem" => ": try -P kermit or -P zmodem, which can do more about it",
+        "xymodem" => ": try -P kermit or -P zmodem, which recover better",
         "zmodem" => ": try --set zmodem.send-length=128 --set zmodem.escape=controls, or -P kermit",
         "uucp" => "; try -P kermit, which can send shorter packets and fewer control characters",
         _ => return None,
     })
 }
 
-/// Whether a person wrote it, or a program for a person.
+/// Whether it is readable text.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count() > 4
 }
 
-/// Whole seconds, which a count needs no more than.
+/// In whole seconds.
 fn seconds(time: Duration) -> String {
     format::time(Duration::from_secs(time.as_secs()).max(Duration::from_secs(1))).replace(".0", "")
 }
 
-/// What is spoken, with its article.
+/// The protocol, with its article.
 fn title(speaks: Speaks) -> &'static str {
     match speaks {
         Speaks::One(protocol) => protocol.a_title,
@@ -305,7 +305,7 @@ fn title(speaks: Speaks) -> &'static str {
     }
 }
 
-/// What to type at the other end, in programs that people have.
+/// Commands to type at the peer, for common programs.
 fn theirs(direction: Direction, speaks: Speaks) -> &'static str {
     let protocol = match speaks {
         Speaks::One(protocol) => protocol,
@@ -317,7 +317,7 @@ fn theirs(direction: Direction, speaks: Speaks) -> &'static str {
     if direction == Direction::Send { receives } else { sends }
 }
 
-/// What to check when nothing comes.
+/// What to check when nothing is received.
 fn check(direction: Direction, speaks: Speaks, spec: &LineSpec, facts: &PortFacts) -> String {
     let theirs = theirs(direction, speaks);
     let ours = if direction == Direction::Send { "wst receive" } else { "wst send" };
@@ -333,7 +333,7 @@ fn check(direction: Direction, speaks: Speaks, spec: &LineSpec, facts: &PortFact
             "check the cable, and that the peer has {rate} bit/s and the same parity; {started}{quiet}"
         ),
         (LineSpec::Exec(_) | LineSpec::ExecPty(_), _) => format!(
-            "has the command started a transfer (such as {theirs}), or does it wait for something to be typed?{quiet}"
+            "has the command started a transfer (such as {theirs}), or does it wait for input?{quiet}"
         ),
         _ => format!("{started}{quiet}"),
     }
@@ -344,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_answers_is_named_with_the_command() {
+    fn wrong_peers_are_identified_with_the_right_command() {
         let say = |direction, tongue, part| wrong_peer(direction, (tongue, part));
         assert_eq!(
             say(Direction::Send, PeerProtocol::Zmodem, Part::Receiver),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn every_protocol_of_a_stream_is_looked_out_for() {
+    fn wrong_peers_are_detected_for_every_stream_protocol() {
         for protocol in Protocol::chosen() {
             let name = protocol.name;
             let line = LineSpec::Stdio;

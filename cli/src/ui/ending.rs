@@ -1,4 +1,4 @@
-//! How the program ends: its exit code, its last words, and what became of the files.
+//! How the program ends: its exit code, its last message, and the results for the files.
 
 use wetstring_drive::disk::FileRecord;
 use wetstring_events::Summary;
@@ -6,38 +6,38 @@ use wetstring_events::Summary;
 use super::exit::Exit;
 use super::format::count;
 
-/// How the program ends, with its last words and what the last event says besides.
+/// How the program ends, with its last message and the summary of the last event.
 pub(crate) struct Ending {
     /// The code.
     pub(crate) exit: Exit,
-    /// A sentence; empty if everything is said.
+    /// A sentence; empty if there is nothing to add.
     pub(crate) message: String,
     /// For the last event.
     pub(crate) summary: Option<Summary>,
-    /// What became of the files.
+    /// The results for the files.
     pub(crate) tally: Box<Tally>,
 }
 
-/// What became of the files, for those who act on it.
+/// The results for the files, for callers.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Files that could not be read or written, or changed meanwhile.
+    /// Files that could not be read or written, or that changed during the transfer.
     pub(crate) unread: usize,
-    /// Files that were sent whole.
+    /// Files sent completely.
     pub(crate) sent: Vec<FileRecord>,
-    /// How the command ended that was sent to the other end.
+    /// The status of the command sent to the peer.
     pub(crate) completed: Option<u8>,
-    /// A file that was not wanted ended the transfer, and with it all that would have followed.
+    /// A refused file ended the transfer, and with it all files that would have followed.
     pub(crate) cut: bool,
 }
 
 impl Ending {
-    /// An end before anything has moved.
+    /// An end before the transfer started.
     pub(crate) fn early(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), summary: None, tally: Box::default() }
     }
 
-    /// Files were to be deleted and are still there.
+    /// Adds files that could not be deleted.
     pub(crate) fn kept(&mut self, files: u64) {
         if files == 0 {
             return;
@@ -45,7 +45,7 @@ impl Ending {
         if self.exit == Exit::Done {
             self.exit = Exit::Skipped;
         }
-        // No one has asked for that to be forgiven.
+        // Not covered by a request to skip files.
         self.tally.unread += usize::try_from(files).unwrap_or(usize::MAX);
         let say = format!("{} not deleted", count(files, "file"));
         let before = std::mem::take(&mut self.message);
@@ -53,7 +53,7 @@ impl Ending {
     }
 }
 
-/// Turns a sentence into an end by a wrong command line or configuration.
+/// An end caused by a wrong command line or configuration.
 pub(crate) fn usage(message: String) -> Ending {
     Ending::early(Exit::Usage, message)
 }

@@ -8,7 +8,7 @@ use wetstring_proto::{Blame, Failure, FailureKind, StoreError};
 /// How the program ends. The numbers are part of the interface and never change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
-    /// Everything that was asked for is done.
+    /// Everything requested is done.
     Done = 0,
     /// Some files were skipped, refused or cancelled; the rest is done.
     Skipped = 1,
@@ -16,15 +16,15 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The line cannot be opened, closed early, or damages too much.
     Line = 3,
-    /// The program at the other end failed or does not follow its protocol.
+    /// The peer failed or violates its protocol.
     Peer = 4,
-    /// The disk: not found, not allowed, full.
+    /// The store: not found, not permitted, full.
     Store = 5,
     /// The bytes at the two ends differ.
     Integrity = 6,
-    /// Nothing usable came for too long.
+    /// Nothing usable was received in time.
     Timeout = 7,
-    /// Interrupted by the person.
+    /// Interrupted by the user.
     Interrupted = 130,
 }
 
@@ -35,14 +35,14 @@ Exit codes:
     1  some files were skipped, refused or cancelled
     2  usage: the command line or the configuration
     3  the line: cannot be opened, closed early, damages too much
-    4  the peer: the program at the other end
+    4  the peer: failed, or violated its protocol
     5  the store: file not found, permissions, disk full
     6  integrity: the bytes at the two ends differ
-    7  timeout: nothing usable came
+    7  timeout: nothing usable received
   130  interrupted";
 
 impl Exit {
-    /// The word that stands for this end in the JSON output.
+    /// The name of this end in the JSON output.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -57,7 +57,7 @@ impl Exit {
         }
     }
 
-    /// The end that a failure of an engine means.
+    /// The exit code for a failure of an engine.
     pub(crate) const fn of(failure: Failure) -> Self {
         match (failure.kind, failure.blame) {
             (FailureKind::Aborted, Blame::Local) => Self::Interrupted,
@@ -79,21 +79,21 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What carries a transfer, as far as advice depends on it.
+/// The kind of line, as far as advice depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Medium {
+pub(crate) enum LineKind {
     /// A serial port, or a terminal.
     Serial,
     /// A connection that delivers every byte.
     Connection,
     /// Datagrams.
     Datagrams,
-    /// A program that we started, or one at the far end of this session.
+    /// A program that we started, or the peer of this terminal session.
     Program,
 }
 
-impl Medium {
-    /// What a line is.
+impl LineKind {
+    /// The kind of a line.
     pub(crate) const fn of(spec: &LineSpec) -> Self {
         match spec {
             LineSpec::Serial(_) | LineSpec::Rfc2217(..) | LineSpec::Pty(_) => Self::Serial,
@@ -107,49 +107,51 @@ impl Medium {
         }
     }
 
-    /// What to look at when nothing came.
+    /// What to check when nothing was received.
     const fn unheard(self) -> &'static str {
         match self {
-            Self::Serial => {
-                "is the peer started, and does the line have the same speed and parity at both ends?"
-            }
+            Self::Serial => "is the peer started, and do both ends use the same speed and parity?",
             Self::Connection => {
-                "the connection stands, but nothing that speaks this protocol is behind it: is a transfer started there?"
+                "the connection is open, but no peer speaks this protocol: is a transfer started there?"
             }
             Self::Datagrams => {
                 "is the peer started at that address and port, does a firewall let its datagrams through, and have both ends --plain or neither?"
             }
             Self::Program => {
-                "has the program started a transfer, and does it speak this protocol? What it says is on stderr"
+                "has the program started a transfer, and does it speak this protocol? Its messages are on stderr"
             }
         }
     }
 }
 
-/// What to do about a failure, in a sentence. `heard`: the peer had answered before.
-pub(crate) const fn advice(failure: Failure, medium: Medium, heard: bool) -> &'static str {
+/// Advice about a failure, in a sentence. `heard`: the peer answered before.
+pub(crate) const fn advice(failure: Failure, line: LineKind, heard: bool) -> &'static str {
     match failure.kind {
         FailureKind::Silence if heard => {
-            "the peer had answered, and then nothing came any more: it was stopped, or the line was cut"
+            "the peer answered, and then fell silent: it was stopped, or the line was cut"
         }
-        FailureKind::Silence => medium.unheard(),
-        FailureKind::TooManyRetries => match medium {
-            Medium::Datagrams => "the path loses what is sent: try --max-rate, or --datagram 1200",
+        FailureKind::Silence => line.unheard(),
+        FailureKind::TooManyRetries => match line {
+            LineKind::Datagrams => {
+                "the path loses what is sent: try --max-rate, or --datagram 1200"
+            }
             _ => {
                 "the line loses or changes what is sent: try --length 90 --window 1, --parity even, or --prefix all"
             }
         },
-        FailureKind::NotReliable => "say --reliable off, so that damaged packets are repeated",
-        FailureKind::PeerError => "the other end has given up; its message says why",
+        FailureKind::NotReliable => "use --reliable off, so that damaged packets are retransmitted",
+        FailureKind::PeerError => "the peer gave up; its message says why",
         FailureKind::Violation => "-v and --trace FILE show what it sent",
         FailureKind::CannotResume => "try again without --resume",
-        FailureKind::NotAServer => "start a receiver or a sender at the other end, not a client",
+        FailureKind::NotAServer => "start a receiver or a sender at the peer, not a client",
         FailureKind::DigestDiffers => "do not use the file; send it again",
         FailureKind::LengthDiffers => {
             "the file changed while it was sent, or the line changed what it sent: send it again"
         }
-        FailureKind::Store(StoreError::NoSpace) => "make room or choose another directory with -o",
-        FailureKind::Closed => "the other end may have been interrupted; try again",
+        FailureKind::Store(StoreError::NoSpace) => {
+            "free some space or choose another directory with -o"
+        }
+        FailureKind::Closed => "the peer may have been interrupted; try again",
         _ => "",
     }
 }
@@ -168,30 +170,33 @@ mod tests {
             ("udp://host:1", "firewall"),
             ("exec:true", "stderr"),
         ] {
-            let medium = Medium::of(&line.parse().expect("a line"));
-            assert!(advice(silent, medium, false).contains(wanted), "{line}");
-            assert!(advice(silent, medium, true).contains("had answered"), "{line}");
+            let line = LineKind::of(&line.parse().expect("a line"));
+            assert!(advice(silent, line, false).contains(wanted), "{line:?}");
+            assert!(advice(silent, line, true).contains("the peer answered"), "{line:?}");
             for failure in [silent, lost] {
-                let text = advice(failure, medium, false);
-                assert!(medium != Medium::Datagrams || !text.contains("parity"), "{line}: {text}");
+                let text = advice(failure, line, false);
+                assert!(
+                    line != LineKind::Datagrams || !text.contains("parity"),
+                    "{line:?}: {text}"
+                );
             }
         }
     }
 
     #[test]
-    fn room_is_advised_only_where_it_is_missing() {
+    fn free_space_is_advised_only_when_missing() {
         let told = |error| {
             let failure = Failure { blame: Blame::Store, kind: FailureKind::Store(error) };
-            advice(failure, Medium::Serial, true)
+            advice(failure, LineKind::Serial, true)
         };
-        assert!(told(StoreError::NoSpace).contains("make room"));
+        assert!(told(StoreError::NoSpace).contains("free some space"));
         for error in [StoreError::Permission, StoreError::NotFound, StoreError::Io] {
             assert_eq!(told(error), "", "{error}");
         }
     }
 
     #[test]
-    fn ends_have_their_codes() {
+    fn failures_map_to_exit_codes() {
         let of = |blame, kind| Exit::of(Failure { blame, kind }) as u8;
         assert_eq!(of(Blame::Line, FailureKind::Closed), 3);
         assert_eq!(of(Blame::Line, FailureKind::TooManyRetries), 3);

@@ -1,9 +1,9 @@
-//! Bytes, times and names as a person reads them.
+//! Bytes, times and names in readable form.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Text from the other end, safe to show: what a terminal could act on is escaped.
+/// Text from the peer, safe to show: terminal control characters are escaped.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -22,7 +22,7 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
     out
 }
 
-/// Text of several lines from the other end, safe to show: as [`escaped`], but its line ends, tabs and
+/// Text of several lines from the peer, safe to show: as [`escaped`], but its line ends, tabs and
 /// backslashes stay.
 pub(crate) fn safe(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
@@ -43,7 +43,7 @@ pub(crate) fn safe(text: &[u8]) -> String {
     out
 }
 
-/// Whether a terminal acts on a character, or shows it so that the text reads as another.
+/// Whether a character controls a terminal, or changes how other text is displayed.
 fn acts(c: char) -> bool {
     let turns =
         matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
@@ -78,14 +78,14 @@ pub(crate) fn time(time: Duration) -> String {
     }
 }
 
-/// One of something, or several: `1 file`, `3 files`.
+/// A count with its noun: `1 file`, `3 files`.
 pub(crate) fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// `; did you mean X?`, where one of these is like a word that is none of them; else nothing.
+/// `; did you mean X?`, if one of these resembles an unknown word; else empty.
 pub(crate) fn did_you_mean<'w>(word: &str, known: impl Iterator<Item = &'w str>) -> String {
-    // Of what is typed in a hurry about one letter in three is wrong.
+    // At most about one letter in three is mistyped.
     let most = word.chars().count() / 3 + 1;
     let near = known.map(|known| (distance(word, known), known)).min();
     match near {
@@ -94,7 +94,7 @@ pub(crate) fn did_you_mean<'w>(word: &str, known: impl Iterator<Item = &'w str>)
     }
 }
 
-/// Letters to add, take away or change between two words.
+/// Edit distance between two words.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_acts_on_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         assert_eq!(escaped(b"plain name.txt"), "plain name.txt");
         assert_eq!(escaped("\u{e9}t\u{e9}".as_bytes()), "\u{e9}t\u{e9}");
         assert_eq!(escaped(b"\x1b[2Ja\x07\n"), "\\u{1b}[2Ja\\u{7}\\n");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_nearly_one_is_guessed() {
+    fn similar_words_are_suggested() {
         let known = ["line", "set"];
         let meant = |word: &str| did_you_mean(word, known.into_iter());
         assert_eq!(meant("lien"), "; did you mean line?");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted() {
         assert_eq!(size(0), "0 B");
         assert_eq!(size(999), "999 B");
         assert_eq!(size(1000), "1.0 kB");

@@ -1,7 +1,7 @@
-//! The keys of a person who watches a transfer: to cancel a file, the batch, or everything.
+//! Keys during a transfer: cancel a file, the batch, or everything.
 //!
-//! Only where stdin and stderr are the terminal that this program is in front of, and only once a
-//! file moves: before that a program such as `ssh` may ask for a password there.
+//! Active only if stdin and stderr are the terminal, with this program in the foreground, and only once a
+//! file is in transfer: before that a program such as `ssh` may ask for a password there.
 
 use std::os::fd::BorrowedFd;
 
@@ -12,7 +12,7 @@ use rustix::termios::{isatty, tcgetpgrp};
 use wetstring_drive::terminal::Restore;
 use wetstring_proto::Command;
 
-/// What a person must know.
+/// The message about the keys.
 pub(crate) const HELP: &str =
     "keys: x cancels this file, z this and all that follow, e ends with an error";
 
@@ -20,14 +20,14 @@ pub(crate) const HELP: &str =
 pub(crate) const IN_HELP: &str = "Keys while a file moves: x cancels this file, z this and all \
      that follow, e ends with an error; Ctrl-C ends too";
 
-/// The terminal, set so that single keys are read; it comes back when this is dropped.
+/// The terminal in single-key mode; dropping this restores it.
 pub(crate) struct Keys {
     restore: Option<Restore>,
     gone: bool,
 }
 
 impl Keys {
-    /// Takes the keys, if there is a person to press them.
+    /// Enables the keys, if there is a terminal.
     pub(crate) fn take() -> Option<Self> {
         if !(isatty(stdin()) && isatty(stderr()) && in_front()) {
             return None;
@@ -41,7 +41,7 @@ impl Keys {
         (!self.gone && in_front()).then(stdin)
     }
 
-    /// What the person wants, if a key says so.
+    /// The command of a pressed key, if any.
     pub(crate) fn command(&mut self) -> Option<Command> {
         let keyboard = self.wake()?;
         let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
@@ -50,7 +50,7 @@ impl Keys {
         }
         let mut pressed = [0; 64];
         let len = rustix::io::read(keyboard, &mut pressed).unwrap_or(0);
-        // Nothing more comes from a terminal that has gone.
+        // The terminal is closed.
         self.gone = len == 0;
         pressed[..len].iter().find_map(|key| meaning(*key))
     }
@@ -58,7 +58,7 @@ impl Keys {
 
 impl Drop for Keys {
     fn drop(&mut self) {
-        // The shell has set its terminal back already; to touch it now would stop us.
+        // The shell has restored its terminal already; a background change would stop this process.
         if !in_front()
             && let Some(restore) = self.restore.take()
         {
@@ -67,12 +67,12 @@ impl Drop for Keys {
     }
 }
 
-/// Whether this program is the one that the terminal's keys go to.
+/// Whether this program is in the foreground of the terminal.
 fn in_front() -> bool {
     tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp())
 }
 
-/// What a key means.
+/// The command of a key.
 const fn meaning(key: u8) -> Option<Command> {
     Some(match key {
         b'x' | b'X' => Command::CancelFile,

@@ -1,6 +1,6 @@
-//! What is shown and asked: messages, events, progress, numbers, questions, and how the program ends.
+//! The user interface: messages, events, progress, numbers, questions, and how the program ends.
 //!
-//! This floor knows nothing of commands, of settings, or of how files move.
+//! This layer knows nothing about commands, settings or transfers.
 
 pub(crate) mod ending;
 pub(crate) mod exit;

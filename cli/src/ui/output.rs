@@ -1,7 +1,7 @@
-//! What the program says: to a person on stderr, to a program as NDJSON on stdout, to a log.
+//! Output of the program: messages on stderr, NDJSON on stdout, and a log.
 //!
-//! When the line is this process's own stdin and stdout, the protocol owns them. Then NDJSON goes
-//! to stderr, and nothing at all is said if stderr is the same terminal as the line.
+//! If the line is this process's own stdin and stdout, the protocol owns them. Then NDJSON goes
+//! to stderr, and nothing is printed if stderr is the same terminal as the line.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -16,20 +16,20 @@ use crate::ui::exit::Exit;
 use std::path::Path;
 use wetstring_drive::in_words;
 
-/// How much a message matters.
+/// The level of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Level {
-    /// Said even with `--quiet`.
+    /// Printed even with `--quiet`.
     Error,
-    /// Said unless `--quiet`.
+    /// Printed unless `--quiet`.
     Note,
-    /// Said with `-v`.
+    /// Printed with `-v`.
     Detail,
-    /// Said with `-vv`.
+    /// Printed with `-vv`.
     Packet,
 }
 
-/// Says things. One for the whole program; methods take `&self` so that a trace and a watch can
+/// Prints messages and events. One for the whole program; methods take `&self` so that a trace and a watch can
 /// share it.
 pub(crate) struct Output {
     inner: RefCell<Inner>,
@@ -48,7 +48,7 @@ struct Inner {
 }
 
 impl Output {
-    /// Output for a command line that was not understood.
+    /// Output for an invalid command line.
     pub(crate) fn bare(json: bool) -> Self {
         Self {
             inner: RefCell::new(Inner {
@@ -63,7 +63,7 @@ impl Output {
         }
     }
 
-    /// Shows nothing at all.
+    /// Discards all output.
     pub(crate) fn silent() -> Self {
         let ui = Self::bare(false);
         let mut inner = ui.inner.borrow_mut();
@@ -73,7 +73,7 @@ impl Output {
         ui
     }
 
-    /// Output as the flags ask for it.
+    /// Output as the flags require.
     pub(crate) fn new(
         json: bool,
         quiet: bool,
@@ -106,31 +106,31 @@ impl Output {
         inner.silent = stderr.is_some() && line.contains(&stderr);
     }
 
-    /// The protocol is over, and terminals are as they were: everything may be said again.
+    /// The protocol has ended, and terminals are restored: messages are allowed again.
     pub(crate) fn line_is_over(&self) {
         self.inner.borrow_mut().silent = false;
     }
 
-    /// Whether a message of this level would be heard by anybody.
+    /// Whether a message of this level is written anywhere.
     pub(crate) fn hears(&self, level: Level) -> bool {
         let inner = self.inner.borrow();
         level <= inner.most && (!inner.silent || inner.log.is_some())
     }
 
-    /// Whether a progress line would be seen by a person.
+    /// Whether progress is shown.
     pub(crate) fn shows_progress(&self) -> bool {
         let inner = self.inner.borrow();
         inner.most >= Level::Note && !inner.silent
     }
 
-    /// Says a line to the person. The text is safe to show.
+    /// Prints a message. The text must be safe to show.
     pub(crate) fn say(&self, level: Level, text: &str) {
         let inner = &mut *self.inner.borrow_mut();
         if level > inner.most {
             return;
         }
         if let Some(log) = &mut inner.log {
-            // Nobody is left to be told that the log cannot be written.
+            // There is nowhere left to report a failed log.
             let _ = writeln!(log, "{text}");
         }
         if inner.silent {
@@ -145,7 +145,7 @@ impl Output {
         }
     }
 
-    /// Lets lines be said above a bar; `None` when the bar is gone.
+    /// Prints messages above a bar; `None` once the bar is gone.
     pub(crate) fn beside(&self, bar: Option<ProgressBar>) {
         self.inner.borrow_mut().bar = bar;
     }
@@ -162,7 +162,7 @@ impl Output {
             return;
         }
         let line = format!("{}\n", event.line());
-        // A reader that has gone away is no reason to stop a transfer.
+        // A reader that is gone must not stop a transfer.
         if !inner.line_is_stdio {
             let mut out = std::io::stdout().lock();
             let _ = out.write_all(line.as_bytes());
@@ -172,7 +172,7 @@ impl Output {
         }
     }
 
-    /// Writes a result for a person to stdout; to stderr where stdout is the line.
+    /// Prints a result on stdout; on stderr if stdout is the line.
     pub(crate) fn print(&self, text: &str) {
         let inner = self.inner.borrow();
         if !inner.line_is_stdio {
@@ -182,7 +182,7 @@ impl Output {
         }
     }
 
-    /// Writes the last event, once, whoever asks first.
+    /// Writes the last event, once.
     pub(crate) fn end(&self, exit: Exit, message: &str, summary: Option<Summary>) {
         let outcome = match &summary {
             Some(Summary::Comparison(compared)) => compared.word(),
@@ -203,7 +203,7 @@ fn terminal(fd: BorrowedFd<'_>) -> Option<u64> {
     file.metadata().ok().map(|metadata| metadata.rdev())
 }
 
-/// Writes data to stdout. A reader that has seen enough (`head`) is no error.
+/// Writes data to stdout. A reader that closes the pipe (`head`) is not an error.
 pub(crate) fn print(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }

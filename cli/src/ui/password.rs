@@ -1,4 +1,4 @@
-//! A password that a person types unseen, or that comes as a line of stdin.
+//! A password, typed without echo or read as a line of stdin.
 
 use std::io::{self, BufRead, Read};
 
@@ -7,7 +7,7 @@ use rustix::stdio::{stderr, stdin};
 use wetstring_drive::Signals;
 use wetstring_drive::terminal::Restore;
 
-/// Asks a question at the terminal, whose answer is not shown.
+/// Asks a question at the terminal, without echoing the answer.
 pub(crate) fn ask(question: &str) -> io::Result<Vec<u8>> {
     rustix::io::write(stderr(), question.as_bytes())?;
     let signals = Signals::install()?;
@@ -45,5 +45,5 @@ pub(crate) fn line() -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The longest password; what is longer is no password but a file.
+/// The longest password; longer input is more likely a file.
 const LONGEST: u64 = 1024;

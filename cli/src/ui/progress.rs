@@ -1,4 +1,4 @@
-//! How far a file is: the line that a person sees, on a terminal or in a log.
+//! The progress line of a file, on a terminal or in a log.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use wetstring_proto::Stats;
 use crate::ui::format;
 use crate::ui::output::{Level, Output};
 
-/// How often a line is written where there is no terminal.
+/// Interval of lines where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
-/// Over how long the rate is taken for the time that is left.
+/// Period of the rate used to estimate the remaining time.
 const RECENT: Duration = Duration::from_secs(5);
 
-/// One file on its way.
+/// One file in transfer.
 pub(crate) struct Meter {
     /// Its name, safe to show.
     pub(crate) name: String,
@@ -28,20 +28,20 @@ pub(crate) struct Meter {
     rate_bps: Option<u32>,
 }
 
-/// What a [`Meter`] says at one moment.
+/// A [`Meter`] at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
-    /// Bytes of the file that are over, the resumed part included.
+    /// Bytes of the file done, including the resumed part.
     pub(crate) bytes: u64,
     /// Time since the file began.
     pub(crate) elapsed: Duration,
     /// Bytes per second since then, without the resumed part.
     pub(crate) bytes_per_s: f64,
-    /// Share of what the line can carry, where its rate is known. Text that compresses passes 1.
+    /// Efficiency, if the rate is known. Text that compresses exceeds 1.
     pub(crate) efficiency: Option<f64>,
-    /// Time that is left, at the rate of late.
+    /// Remaining time at the recent rate.
     pub(crate) left: Option<Duration>,
-    /// Packets sent again, and asked for again, since the file began.
+    /// Packets retransmitted or requested again since the file began.
     pub(crate) again: u64,
 }
 
@@ -59,7 +59,7 @@ impl Meter {
         Self { name, size, offset, began, before: *stats, recent, rate_bps }
     }
 
-    /// Reads it now. Where this end sends, so many bytes of the line are `unsent`.
+    /// Reads it now. `unsent`: bytes that have not left the port, at a sender.
     pub(crate) fn read(&mut self, stats: &Stats, unsent: Option<u64>) -> Reading {
         let now = Instant::now();
         let bytes = match (unsent, stats.current_acked_bytes) {
@@ -70,7 +70,7 @@ impl Meter {
         self.read_at(now, bytes, stats)
     }
 
-    /// Bytes of the file that can have arrived where nothing is acknowledged on the way: the same share
+    /// Bytes of the file that can have arrived if nothing is acknowledged on the way: the same share
     /// as of the bytes of the wire since the file began.
     fn left_by(&self, now: Instant, stats: &Stats, unsent: u64) -> u64 {
         let written = stats.wire_out_bytes.saturating_sub(self.before.wire_out_bytes);
@@ -84,7 +84,7 @@ impl Meter {
         self.offset + u64::try_from(share).unwrap_or(fresh)
     }
 
-    /// Reads it when the file is over: it has `bytes`.
+    /// Reads it at the end of the file, of `bytes` bytes.
     pub(crate) fn read_end(&mut self, bytes: u64, stats: &Stats) -> Reading {
         self.read_at(Instant::now(), bytes, stats)
     }
@@ -155,12 +155,12 @@ pub(crate) fn can_redraw() -> bool {
     console::Term::stderr().is_term() && !dumb
 }
 
-/// Whether colours are wanted: `NO_COLOR` (no-color.org) is not set.
+/// Whether colours are enabled: `NO_COLOR` (no-color.org) is not set.
 pub(crate) fn has_colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Columns of the terminal: `COLUMNS` wins over what the terminal says.
+/// Columns of the terminal; `COLUMNS` overrides.
 pub(crate) fn columns() -> usize {
     let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     set.filter(|n| *n >= 20).unwrap_or_else(|| usize::from(console::Term::stderr().size().1))
@@ -181,7 +181,7 @@ impl<'a> Progress<'a> {
         Self { ui, bar: None, redraw, said: Instant::now() }
     }
 
-    /// A file is on its way.
+    /// Shows a file in transfer.
     pub(crate) fn show(&mut self, meter: &Meter, reading: &Reading) {
         if !self.ui.shows_progress() {
             return;
@@ -207,7 +207,7 @@ impl<'a> Progress<'a> {
         bar.set_message(text);
     }
 
-    /// The file is over.
+    /// The file is finished.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -217,7 +217,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Name, bar and words, fitted into so many columns: the bar goes first, then the name is cut.
+/// Name, bar and words, fitted into this many columns: the bar is dropped first, then the name is cut.
 fn layout(columns: usize, meter: &Meter, words: &str) -> (String, String) {
     let room = columns.saturating_sub(1);
     let rest = room.saturating_sub(console::measure_text_width(words) + 2);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_leave_out_what_was_there_already() {
+    fn rates_exclude_the_resumed_part() {
         let mut meter = meter(Some(2200), Some(9600));
         let mut stats = Stats::default();
         stats.retransmissions = 3;
@@ -255,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_has_not_arrived() {
-        // The kernel has taken all of a file of 10,200 bytes, of which 200 were there before.
+    fn queued_bytes_do_not_count_as_arrived() {
+        // The kernel has taken all of a file of 10,200 bytes, resumed at 200.
         let mut meter = meter(Some(10_200), None);
         let mut stats = Stats::default();
         stats.current_file_bytes = 10_200;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_left_goes_by_the_rate_of_late() {
+    fn the_remaining_time_follows_the_recent_rate() {
         let mut meter = meter(Some(10_200), None);
         let stats = Stats::default();
         let at = |s| Duration::from_secs(s);

@@ -1,4 +1,4 @@
-//! Questions that the person at the terminal answers by a line.
+//! Questions answered by a line at the terminal.
 
 use std::io::{self, BufRead as _, Read as _};
 use std::time::Duration;
@@ -8,31 +8,31 @@ use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
 use wetstring_drive::Signals;
 
-/// The longest answer that counts.
+/// The longest answer.
 const LONGEST: u64 = 200;
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     /// These words, in lower case.
     Words(String),
-    /// The end of the input, a signal, or no answer in time.
+    /// End of input, a signal, or a timeout.
     Nothing,
 }
 
 impl Answer {
-    /// Whether it is this word, or the beginning of it.
+    /// Whether it is this word, or a prefix of it.
     pub(crate) fn is(&self, word: &str) -> bool {
         matches!(self, Self::Words(words) if !words.is_empty() && word.starts_with(words.as_str()))
     }
 }
 
-/// Whether there is somebody to ask.
+/// Whether there is a terminal to ask at.
 pub(crate) fn can_ask() -> bool {
     isatty(stdin()) && isatty(stderr())
 }
 
-/// Asks until the answer is one of `words` or a beginning of one; waits for `patience` at most.
+/// Asks until the answer is one of `words` or a prefix of one; waits at most `patience`.
 pub(crate) fn ask_for(question: &str, words: &[&str], patience: Option<Duration>) -> Answer {
     loop {
         let answer = ask(question, patience).unwrap_or(Answer::Nothing);
@@ -42,7 +42,7 @@ pub(crate) fn ask_for(question: &str, words: &[&str], patience: Option<Duration>
     }
 }
 
-/// Asks once. The question is shown even to those who want to hear nothing else.
+/// Asks once. The question is shown even with `--quiet`.
 pub(crate) fn ask(question: &str, patience: Option<Duration>) -> io::Result<Answer> {
     rustix::io::write(stderr(), question.as_bytes())?;
     let signals = Signals::install()?;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_beginning_of_a_word_is_the_word() {
+    fn prefixes_of_words_are_accepted() {
         let said = |text: &str| Answer::Words(text.to_owned());
         assert!(said("y").is("yes") && said("yes").is("yes"));
         assert!(!said("").is("yes") && !said("yesno").is("yes") && !said("n").is("yes"));

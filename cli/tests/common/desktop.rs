@@ -1,4 +1,4 @@
-//! A person at a terminal.
+//! A user at a terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! What the tests of the program share: running it with a limit of time, and partners to talk to.
+//! What the tests of the program share: running it with a limit of time, and peers to talk to.
 //!
 //! Every child is waited for, and killed by its own handle if it takes too long.
 #![allow(dead_code, reason = "each test program uses a part of this")]
@@ -7,9 +7,9 @@ pub(crate) mod desktop;
 pub(crate) mod friends;
 #[path = "../../../drive/tests/heed/mod.rs"]
 mod heed;
-pub(crate) mod partner;
 pub(crate) mod relay;
 pub(crate) mod schema;
+pub(crate) mod scripted_peer;
 pub(crate) mod zmodem;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -195,7 +195,7 @@ impl Running {
         let Some(status) = status else {
             panic!("did not end within {LIMIT:?}\nstdout:\n{stdout}\nstderr:\n{stderr}")
         };
-        // What a person is told has words, wherever it comes from.
+        // What a user is told has words, wherever it comes from.
         assert!(!stderr.contains("(os error"), "the system's number is said:\n{stderr}");
         Ran { status, stdout, stderr, elapsed }
     }
@@ -238,7 +238,7 @@ pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("nobody connected within ten seconds")
+    panic!("no connection within ten seconds")
 }
 
 /// Runs a command to its end.
@@ -268,7 +268,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A file of so many bytes.
+    /// A file of this length.
     pub(crate) fn new(len: usize) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let bytes = noise(len as u64 + 1, len);
@@ -354,7 +354,7 @@ pub(crate) fn wait_for(stream: &mut impl Read, kind: u8, number: Option<u8>) -> 
 /// A sender that sends one small file under any name, one packet after the other. Returns what the
 /// receiver answered to the last packet: whether each packet was acknowledged.
 pub(crate) fn send_as(stream: &mut (impl Read + Write), name: &[u8], data: &[u8]) -> bool {
-    // MAXL, TIME, NPAD, PADC, EOL, QCTL, QBIN, CHKT: a partner with nothing special.
+    // MAXL, TIME, NPAD, PADC, EOL, QCTL, QBIN, CHKT: a peer with nothing special.
     let packets: [(u8, Vec<u8>); 5] = [
         (b'S', b"~* @-#N1".to_vec()),
         (b'F', encode(name)),

@@ -12,25 +12,25 @@ use std::thread;
 pub(crate) struct Relay {
     /// Where it listens, `HOST:PORT`.
     pub(crate) at: String,
-    goes_on: Sender<bool>,
+    resume: Sender<bool>,
     passed: Arc<AtomicUsize>,
 }
 
 impl Relay {
-    /// In front of the server at `at`; so many bytes pass at once.
+    /// In front of the server at `at`; this many bytes pass before it stops.
     pub(crate) fn before(at: &str, passes: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let here = listener.local_addr().expect("an address");
-        let (goes_on, told) = channel();
+        let (resume, told) = channel();
         let (at, passed) = (at.to_owned(), Arc::<AtomicUsize>::default());
         let count = passed.clone();
         thread::spawn(move || relay(&listener, &at, passes, &told, &count));
-        Self { at: here.to_string(), goes_on, passed }
+        Self { at: here.to_string(), resume, passed }
     }
 
     /// The rest passes.
-    pub(crate) fn go_on(&self) {
-        let _ = self.goes_on.send(true);
+    pub(crate) fn resume(&self) {
+        let _ = self.resume.send(true);
     }
 
     /// How many bytes of the client have passed.
@@ -40,7 +40,7 @@ impl Relay {
 
     /// The connection ends.
     pub(crate) fn cut(&self) {
-        let _ = self.goes_on.send(false);
+        let _ = self.resume.send(false);
     }
 }
 

@@ -1,4 +1,4 @@
-//! A ZMODEM partner of a few lines, which says whatever a test wants it to say.
+//! A ZMODEM peer of a few lines, which says whatever a test wants it to say.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 use std::io::{Read, Write};

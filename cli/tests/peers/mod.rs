@@ -118,7 +118,7 @@ impl Scene {
         let out = File::create(&log).map_err(io)?;
         command.stdin(Stdio::null());
         command.stdout(out.try_clone().map_err(io)?).stderr(out);
-        // Nothing of the person's own configuration may change a test.
+        // Nothing of the user's own configuration may change a test.
         command.env("XDG_CONFIG_HOME", self.path("no-config")).env("HOME", self.dir.path());
         if let Some(zone) = self.zone {
             command.env("TZ", zone);
@@ -231,7 +231,7 @@ impl Drop for Running {
     }
 }
 
-/// A TCP port of the loopback interface that nobody else asks for.
+/// A unique TCP port of the loopback interface.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = (std::process::id() % 200) as u16 * 50;

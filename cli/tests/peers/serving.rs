@@ -1,4 +1,4 @@
-//! A Kermit server with C-Kermit at the other end, whichever of the two it is.
+//! A Kermit server with C-Kermit at the peer, whichever of the two it is.
 
 use std::process::Command;
 

@@ -23,7 +23,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// The board's serial port, as a person at a terminal has it.
+/// The board's serial port, as a user at a terminal has it.
 pub struct Console {
     stream: TcpStream,
     seen: String,

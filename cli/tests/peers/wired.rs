@@ -1,4 +1,4 @@
-//! Our program by another name with lrzsz at the other end of a recorded wire. Ours has pipes, a
+//! Our program by another name with lrzsz at the peer of a recorded wire. Ours has pipes, a
 //! terminal or a TCP connection as its stdin and stdout, lrzsz has pipes.
 
 use std::fs::File;
@@ -47,7 +47,7 @@ fn relay(
         let mut open = true;
         while let Ok(len @ 1..) = from.read(&mut buffer) {
             all.extend_from_slice(&buffer[..len]);
-            // What nobody takes any more is read away, so that nobody waits.
+            // Bytes after the end are discarded, so that neither end blocks.
             open = open && to.write_all(&buffer[..len]).is_ok();
         }
         drop(to);
@@ -65,7 +65,7 @@ fn terminal() -> Result<(File, File), String> {
     unlockpt(&master).map_err(io)?;
     let name = ptsname(&master, Vec::new()).map_err(io)?;
     let name = name.to_str().map_err(|e| e.to_string())?;
-    // It becomes nobody's controlling terminal by being opened: this process has none to give.
+    // Opening it makes it no controlling terminal: this process leads no session.
     let slave = File::options().read(true).write(true).open(name).map_err(|e| e.to_string())?;
     Ok((File::from(master), slave))
 }

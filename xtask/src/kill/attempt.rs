@@ -36,7 +36,7 @@ pub(super) enum Medium {
 pub(super) enum Aim {
     /// So many bytes of the sender have passed, and no more do.
     Passed(u64),
-    /// The part loses its mark, which is looked for after so many bytes.
+    /// The part loses its mark, which is checked after this many bytes.
     Rename(u64),
     /// The first file has its name.
     Between,
@@ -152,7 +152,7 @@ impl Bench<'_> {
         Ok(came)
     }
 
-    /// Whether this listener has met nobody yet: it goes on listening, which is its work.
+    /// Whether this listener has had no peer yet, and so keeps listening.
     fn awaits_anybody(&self, listener: &Program) -> bool {
         matches!(self.medium, Medium::Udp(_)) && listener.events("negotiated").is_empty()
     }
@@ -316,7 +316,7 @@ impl Bench<'_> {
     ) -> Result<Program, String> {
         let mut command: Command = wst(self.program, words);
         if self.medium == Medium::Udp(true) {
-            command.env("WETSTRING_SECRET", "what nobody else knows");
+            command.env("WETSTRING_SECRET", "a shared secret");
         }
         let said = self.desk.path(&format!("said-{}-{end}", attempt.number));
         Program::start(command, said, pipes)
@@ -456,10 +456,10 @@ fn accept(listener: &TcpListener) -> Result<TcpStream, String> {
         stream = listener.accept().ok();
         stream.is_some()
     });
-    stream.map(|(stream, _)| stream).ok_or_else(|| "nobody connected".to_owned())
+    stream.map(|(stream, _)| stream).ok_or_else(|| "no connection".to_owned())
 }
 
-/// A terminal: its own end, the name of the other, and that opened, so that it stays while nobody has it.
+/// A terminal: its own end, the name of the other, and an open descriptor of that, so that it stays while no program has it.
 fn terminal() -> Result<(OwnedFd, String, OwnedFd), String> {
     let made = || -> rustix::io::Result<_> {
         let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;

@@ -13,7 +13,7 @@ const SLOW_MS: u64 = 120;
 /// How the run after a kill began.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum After {
-    /// It went on at so many percent of the files.
+    /// Percentage of the files at which it resumed.
     Resumed(u8),
     Restarted,
     /// Everything had arrived already.
@@ -103,7 +103,7 @@ fn killed(program: &Path, dir: &Path, report: &mut Report) -> Result<(), String>
 }
 
 impl Bench<'_> {
-    /// How many bytes of the sender pass when nobody is killed.
+    /// Bytes that the sender sends without a kill.
     fn measure(&mut self, pace: Option<u64>) -> Result<u64, String> {
         if matches!(self.case.state, State::Start | State::Offer | State::Between) {
             return Ok(0);
@@ -174,7 +174,7 @@ impl Bench<'_> {
             self.look(&came, report);
             let good = came.codes.iter().all(|(_, code)| *code == Ok(0));
             if !good && resume {
-                // A client that was told to go on with what stands there, which is another file, refuses.
+                // A client that was told to resume a different file refuses.
                 let refused = self.case.way.has_server() && self.desk.has_old();
                 if !refused || came.codes.iter().any(|(_, code)| !matches!(code, Ok(0 | 6))) {
                     report.wrong.push(format!("resumed: {:?}\n{}", came.codes, came.words));

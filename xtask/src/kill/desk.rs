@@ -27,7 +27,7 @@ pub(super) struct Desk {
 pub(super) struct Sent {
     pub(super) name: String,
     bytes: Vec<u8>,
-    /// What had the name at the other end, and its inode.
+    /// What had the name at the peer, and its inode.
     old: Option<(Vec<u8>, u64)>,
 }
 
@@ -190,7 +190,7 @@ impl Desk {
             .any(|name| fs::metadata(inbox.join(name)).is_ok_and(|meta| Some(meta.ino()) != old))
     }
 
-    /// Everything that is not as it must be at any moment when nobody runs.
+    /// Everything that is not as it must be while no program runs.
     pub(super) fn judge(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let inbox = self.path("in");
@@ -201,7 +201,7 @@ impl Desk {
                 .iter()
                 .find(|file| is_name(name, &file.name) || is_part(name, &file.name))
             else {
-                wrong.push(format!("{name} is nobody's"));
+                wrong.push(format!("{name} is unexpected"));
                 continue;
             };
             let bytes = fs::read(inbox.join(name)).unwrap_or_default();
@@ -259,7 +259,7 @@ impl Desk {
         left
     }
 
-    /// Names and lengths, for a person.
+    /// Names and lengths, for a user.
     pub(super) fn listing(&self) -> String {
         let mut all = BTreeMap::new();
         for (place, name) in ["src", "in"]

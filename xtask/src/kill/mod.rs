@@ -9,7 +9,7 @@
 //! * what stood there before is still there, under its name or as `NAME.~N~`, unless the policy is to replace it
 //!   and the new one is whole;
 //! * whoever ended with exit code 0, or called a file verified, has told the truth;
-//! * a source is gone only with `--delete`, and only if the file is whole at the other end;
+//! * a source is gone only with `--delete`, and only if the file is whole at the peer;
 //! * in the end all files are whole, and of the parts none is left that bears our mark.
 //!
 //! A kill counts if the process ran and died of it.
@@ -89,12 +89,12 @@ pub(crate) fn run(program: &Path, wanted: &Wanted) -> Result<usize, String> {
     Err(format!("{wrong} faults; the directories of their cases stay in {}", scratch.display()))
 }
 
-/// Runs cases until so many kills have hit, those that missed with other seeds again.
+/// Runs cases until this many kills have hit, repeating missed ones with other seeds.
 fn all(program: &Path, wanted: &Wanted, scratch: &Path) -> Result<Vec<Report>, String> {
     let mut cases: VecDeque<Case> = first(wanted).into();
     let planned = cases.len();
     let mut reports: Vec<Report> = Vec::new();
-    // A state that cannot be hit must not go on for ever.
+    // A state that cannot be hit must not loop indefinitely.
     for round in 0..5 {
         if cases.is_empty() {
             break;
@@ -115,7 +115,7 @@ fn all(program: &Path, wanted: &Wanted, scratch: &Path) -> Result<Vec<Report>, S
     Ok(reports)
 }
 
-/// As many cases as it takes for so many kills.
+/// As many cases as needed for this many kills.
 fn first(wanted: &Wanted) -> Vec<Case> {
     let of = |number| Case::new(number, wanted.seed, wanted.only);
     if let Some(number) = wanted.case {

@@ -51,7 +51,7 @@ impl Way {
         }
     }
 
-    /// Whether it can go on with what is there; the others start over.
+    /// Whether it can resume a partial file; the others start over.
     pub(crate) const fn resumes(self) -> bool {
         !matches!(self, Self::Xmodem | Self::Ymodem | Self::YmodemG | Self::Uucp)
     }
@@ -61,7 +61,7 @@ impl Way {
         matches!(self, Self::Put | Self::Get)
     }
 
-    /// What a person calls an end.
+    /// What a user calls an end.
     pub(crate) const fn end(self, end: End) -> &'static str {
         match (self, end) {
             (_, End::Both) => "both",
@@ -198,7 +198,7 @@ impl Dice {
         if high > low { low + self.next() % (high - low) } else { low }
     }
 
-    /// One in so many.
+    /// One in N.
     pub(crate) const fn one_in(&mut self, count: u64) -> bool {
         self.next().is_multiple_of(count)
     }

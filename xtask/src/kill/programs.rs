@@ -67,7 +67,7 @@ impl Program {
         self.runs()
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     pub(super) fn go_on(&mut self) {
         if self.runs() {
             self.signal(Signal::CONT);

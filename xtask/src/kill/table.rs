@@ -107,7 +107,7 @@ pub(super) fn came(reports: &[Report], took: Duration) -> String {
     );
     let _ = writeln!(
         text,
-        "refused to go on with another file of the name, and started over: {}",
+        "refused to resume a different file of the name, and started over: {}",
         left(|report| report.unresumed)
     );
     let _ = writeln!(

@@ -115,7 +115,7 @@ impl Side {
         Self { file: File::from(descriptor), pending: Vec::new(), over: false }
     }
 
-    /// Reads at most so many bytes for the other side.
+    /// Reads at most N bytes for the other side.
     fn read(&mut self, most: usize, into: &mut Vec<u8>) {
         let mut chunk = [0; 4096];
         let most = most.min(chunk.len());
@@ -126,12 +126,12 @@ impl Side {
             Ok(0) => self.over = true,
             Ok(len) => into.extend_from_slice(&chunk[..len]),
             Err(error) if is_later(&error) => {}
-            // A PTY whose other end is closed says EIO.
+            // A PTY whose other side is closed says EIO.
             Err(_) => self.over = true,
         }
     }
 
-    /// Writes what it can; returns how much. What nobody takes any more is dropped.
+    /// Writes what it can; returns how much. Bytes without a reader are dropped.
     fn write(&mut self) -> u64 {
         match self.file.write(&self.pending) {
             Ok(len) => {

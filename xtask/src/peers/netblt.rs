@@ -19,7 +19,7 @@ use super::Bench;
 use super::run::{Figure, Program, Spent, listens, port, size};
 use super::tables::{Contender, group, material};
 
-/// Ports that nobody else here uses.
+/// Ports not used elsewhere here.
 const UFTP_PORT: &str = "10440";
 const IPERF_PORT: &str = "15201";
 /// Bytes of a file, in units of the bench's length: what takes a second, not a tenth of one.

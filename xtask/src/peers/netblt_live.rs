@@ -144,7 +144,7 @@ pub(super) fn all(bench: &Bench) -> Result<(), String> {
 struct Load(#[allow(dead_code)] Vec<Program>);
 
 impl Load {
-    /// Processes of their own: the scheduler shares the processors among processes as a person's work would.
+    /// Processes of their own: the scheduler shares the processors among processes as a user's work would.
     fn start() -> Result<Self, String> {
         let me = std::env::current_exe().map_err(|e| e.to_string())?;
         let busy = (0..BUSY).map(|_| {

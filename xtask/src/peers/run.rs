@@ -72,9 +72,9 @@ pub(super) struct Setting {
 pub(super) struct Figure {
     /// Bytes of the file per second.
     pub(super) speed: f64,
-    /// Bytes of the wire, both directions; 0 where nobody counted.
+    /// Bytes of the wire, both directions; 0 if not counted.
     pub(super) wire: f64,
-    /// Seconds of the processor for each byte of the file, both ends; 0 where nobody counted.
+    /// Seconds of the processor for each byte of the file, both ends; 0 if not counted.
     pub(super) cpu: f64,
 }
 
@@ -122,7 +122,7 @@ pub(super) fn listens(port: u16) -> Result<(), String> {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    Err(format!("nobody listens on port {port}"))
+    Err(format!("no listener on port {port}"))
 }
 
 pub(super) fn size(path: &Path) -> f64 {
@@ -377,7 +377,7 @@ impl Bench {
         let began = Instant::now();
         let mut sender = Program::start(send.arg(file).stdin(from_b).stdout(to_b))?;
         drop(send);
-        // The one that ends later finds nobody to write its last blank to; the file tells.
+        // The one that ends later has no peer for its last blank; the file decides.
         let _ = (sender.end("gkermit"), receiver.end("gkermit"));
         let seconds = began.elapsed().as_secs_f64();
         self.same(file)?;

@@ -1,4 +1,4 @@
-//! What a server for many costs: one client, a hundred at once, ten thousand who say nothing, and nobody.
+//! The cost of a server: one client, a hundred at once, ten thousand silent ones, and none.
 //!
 //! All clients are `wst get` on this machine and take their share of it, the server's own time stands
 //! beside the rate. The bars: a hundred clients of 10 MB each together at 60 % of one client's rate or
@@ -23,7 +23,7 @@ const EACH: usize = 10_000_000;
 /// Connections that say nothing, and how many of them the server lets in.
 const SILENT: usize = 10_000;
 const PLACES: usize = 1000;
-/// How long nobody may wake up.
+/// Period without any wake-up.
 const IDLE: Duration = Duration::from_secs(10);
 
 fn words(error: impl std::fmt::Display) -> String {
@@ -124,7 +124,7 @@ fn silent(bench: &Bench, root: &Path) -> Result<(), String> {
         if index < PLACES {
             waiting.push(stream);
             if index + 1 == PLACES {
-                // All of them shall have their places before the others come.
+                // All of them must have their places before the others connect.
                 thread::sleep(Duration::from_secs(1));
             }
             continue;

@@ -5,7 +5,7 @@
 pub(super) const PAGE: &str = "docs/reference/settings.md";
 
 /// The settings that a file describes: lines `"name" field: Type[...] = ...`, with their numbers.
-pub(super) fn described<'a>(path: &str, text: &'a str) -> Vec<(usize, &'a str)> {
+fn described<'a>(path: &str, text: &'a str) -> Vec<(usize, &'a str)> {
     if !super::SOURCE.iter().any(|end| path.ends_with(end)) || !path.contains("/src/") {
         return Vec::new();
     }
@@ -22,8 +22,15 @@ fn name(line: &str) -> Option<&str> {
     (is_field && takes.contains("] = ") && name.contains('.')).then_some(name)
 }
 
+/// The settings of a file that the page does not have, as (line, sentence).
+pub(super) fn unlisted(page: &str, path: &str, text: &str) -> Vec<(usize, String)> {
+    let missing = described(path, text).into_iter().filter(|(_, name)| !is_listed(page, name));
+    let say = |name| format!("{name} is not in {PAGE}; run cargo xtask table --write");
+    missing.map(|(line, name)| (line, say(name))).collect()
+}
+
 /// Whether the page has a line for it.
-pub(super) fn is_listed(page: &str, name: &str) -> bool {
+fn is_listed(page: &str, name: &str) -> bool {
     page.lines().any(|line| line.starts_with(&format!("| `{name}` |")))
 }
 

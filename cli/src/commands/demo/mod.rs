@@ -1,7 +1,7 @@
 //! `wst demo`: a real file over the wet string, with no hardware.
 //!
 //! Two Kermit engines and the laboratory's model of a bad line run in virtual time, and the clock
-//! on the wall turns that time, some times as fast. Nothing is prerecorded: another `--line` or
+//! on the wall drives that time, scaled. Nothing is prerecorded: another `--line` or
 //! another file gives another run.
 
 mod scene;
@@ -30,18 +30,18 @@ use crate::ui::exit::Exit;
 use crate::ui::format;
 use crate::ui::output::{Level, Output};
 use crate::ui::progress::{can_redraw, columns, has_colour};
-use scene::{Scene, Score};
-use world::{Eyes, World};
+use scene::{Scene, TransferProgress};
+use world::{Observers, World};
 
-/// What is moved unless the person names a file: the source of the protocols that move it.
+/// The default file: the source of the protocols.
 const TEXT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wetstring-source.txt"));
 const TEXT_NAME: &str = "wetstring-source.txt";
 
-/// How long a run may take on the wall.
+/// Longest run in wall-clock time.
 const WALL: Duration = Duration::from_secs(12);
-/// Pictures per second.
+/// Frames per second.
 const FRAME: Duration = Duration::from_millis(50);
-/// How often a line is written where there is no terminal.
+/// Interval of progress lines where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(1);
 
 /// The file, the line and the speed of a run.
@@ -52,7 +52,7 @@ struct Plan {
     faster: u64,
 }
 
-/// What came of it.
+/// Its result.
 struct Run {
     outcome: Outcome,
     interrupted: bool,
@@ -93,7 +93,7 @@ fn plan(verb: &Demo) -> Result<Plan, (Exit, String)> {
     Ok(Plan { name, bytes, model, faster })
 }
 
-/// The configuration of both ends: what a person would set for such a line.
+/// The configuration of both ends: what a user would set for such a line.
 fn config(model: &LineModel) -> kermit::Config {
     let rate_bps = u32::try_from(model.rate_bps).unwrap_or(u32::MAX);
     let line = LineFacts { reliable: Some(false), rate_bps, ..LineFacts::default() };
@@ -106,7 +106,7 @@ fn config(model: &LineModel) -> kermit::Config {
         Parity::Mark => "mark",
         Parity::Space => "space",
     };
-    // The word is one of the row's.
+    // The value is one of the row's.
     let _ = config.set("kermit.parity", parity);
     config
 }
@@ -124,7 +124,7 @@ fn perform(ui: &Output, common: &Common, plan: &Plan) -> Result<Run, (Exit, Stri
     let signals = signals().map_err(|ending| (ending.exit, ending.message))?;
     let rate = plan.model.rate_bps;
     let scene = Scene::new(rate, u64::from(plan.model.bits), plan.model.delay);
-    let eyes = RefCell::new(Eyes { scene, file });
+    let eyes = RefCell::new(Observers { scene, file });
     let config = config(&plan.model);
     let say = |e| (Exit::Usage, in_words(&e));
     let sender = kermit::Sender::new(config.clone(), vec![0; config.sender_memory()]);
@@ -169,12 +169,12 @@ fn introduction(plan: &Plan) -> String {
     )
 }
 
-/// Turns the world by the clock on the wall, and draws it. Returns the time on the line.
+/// Drives the world by the wall clock, and draws it. Returns the time on the line.
 fn watch(
     ui: &Output,
     plan: &Plan,
     world: &mut World<'_>,
-    eyes: &RefCell<Eyes>,
+    eyes: &RefCell<Observers>,
     signals: &Signals,
 ) -> Duration {
     let term = Term::stderr();
@@ -182,7 +182,7 @@ fn watch(
     let began = Wall::now();
     let (mut said, mut drawn) = (began, 0);
     let mut stop_at = None;
-    let score = |world: &World<'_>| Score {
+    let score = |world: &World<'_>| TransferProgress {
         now: world.now(),
         bytes: world.stats(End::B).current_file_bytes,
         size: plan.bytes.len() as u64,
@@ -222,7 +222,7 @@ fn watch(
     }
 }
 
-/// Where the time went, in shares of the line's time.
+/// Where the time went, as shares of the line's time.
 fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, events::Demo) {
     let stats = world.stats(End::A);
     let usage = world.usage(End::A);
@@ -236,7 +236,7 @@ fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, events
     let file = world.stats(End::B).current_file_bytes;
     let rows = [
         ("file data, as encoded for the line", data),
-        ("sent again after damage", again),
+        ("retransmissions", again),
         ("headers, checks, other packets", frames),
         ("nothing to send: waiting", idle),
     ];
@@ -273,7 +273,7 @@ fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, events
     (text, fields)
 }
 
-/// Says how it ended; only equal files are a success.
+/// Reports the outcome; only equal files are a success.
 fn conclude(ui: &Output, plan: &Plan, mut run: Run) -> Ending {
     let sums = [&plan.bytes, &run.arrived].map(|bytes| hex(&Sha256::digest(bytes)));
     let equal = sums[0] == sums[1] && plan.bytes == run.arrived;
@@ -316,7 +316,7 @@ mod tests {
     use crate::args::demo::LINE;
 
     #[test]
-    fn the_wet_string_can_be_read() {
+    fn the_wet_string_parses() {
         let model: LineModel = LINE.parse().unwrap();
         assert_eq!(model.rate_bps, 9600);
         assert!(model.seven_bit && model.burst.is_some());

@@ -16,9 +16,9 @@ use wetstring_proto::{Instant, TraceEvent};
 
 use crate::ui::format;
 
-/// Kermit's sequence numbers, as they stand on the wire, are modulo this.
+/// Modulus of Kermit's sequence numbers on the wire.
 const NUMBERS: u64 = 64;
-/// How long a damaged packet is shown at the end of the line.
+/// How long a damaged packet stays visible at the end of the line.
 const WRECK: Duration = Duration::from_millis(400);
 
 /// A packet on the line.
@@ -33,13 +33,13 @@ struct Flight {
 }
 
 impl Flight {
-    /// Until when it is shown: a damaged one stays a while where it was thrown away.
+    /// Until when it is visible: a damaged one stays a while where it was discarded.
     fn gone(&self) -> Instant {
         if self.damaged { self.lands + WRECK } else { self.lands }
     }
 }
 
-/// What can be seen.
+/// What is drawn.
 pub(crate) struct Scene {
     /// Bits per second of the line, and bits of a character.
     rate_bps: u64,
@@ -47,24 +47,24 @@ pub(crate) struct Scene {
     delay: Duration,
     flights: [VecDeque<Flight>; 2],
     outstanding: BTreeSet<u64>,
-    /// Window slots that were agreed on, as far as can be seen.
+    /// Negotiated window slots, as far as observed.
     pub(crate) window: usize,
     longest: usize,
     /// Damaged packets that arrived, at both ends.
     pub(crate) damaged: u64,
-    /// Packets sent again, at both ends.
+    /// Retransmitted packets, at both ends.
     pub(crate) again: u64,
     last_len: usize,
 }
 
-/// How far the transfer is.
+/// Progress of the transfer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Score {
+pub(crate) struct TransferProgress {
     /// Time on the line.
     pub(crate) now: Instant,
-    /// File bytes that are over.
+    /// File bytes done.
     pub(crate) bytes: u64,
-    /// File bytes in all.
+    /// Total file bytes.
     pub(crate) size: u64,
 }
 
@@ -125,24 +125,24 @@ impl Scene {
     pub(crate) fn record_line(&mut self, at: Instant, event: &TraceEvent<'_>) {
         let TraceEvent::Value { name, .. } = event else { return };
         let end = if name.ends_with("_fwd") { End::A } else { End::B };
-        // The packet it belonged to is the first that has not landed.
+        // It belongs to the first packet that has not landed.
         let hit = self.flights[end.index()].iter_mut().find(|flight| flight.lands >= at);
         if let Some(flight) = hit {
             flight.damaged = true;
         }
     }
 
-    /// Share of the line's limit that file bytes have used.
-    pub(crate) fn efficiency(&self, score: &Score) -> f64 {
+    /// Share of the line's limit used by file bytes.
+    pub(crate) fn efficiency(&self, score: &TransferProgress) -> f64 {
         let limit = self.rate_bps as f64 / self.char_bits as f64 * seconds(score.now);
         if limit > 0.0 { score.bytes as f64 / limit } else { 0.0 }
     }
 
     /// One line for a log.
-    pub(crate) fn plain(&self, score: &Score) -> String {
+    pub(crate) fn plain(&self, score: &TransferProgress) -> String {
         let percent = score.bytes as f64 * 100.0 / score.size.max(1) as f64;
         format!(
-            "{percent:3.0} %  {} of {}  {}  {:.0} % of the line  {} damaged, {} sent again  {} on the line",
+            "{percent:3.0} %  {} of {}  {}  {:.0} % of the line  {} damaged, {} retransmitted  {} on the line",
             format::size(score.bytes),
             format::size(score.size),
             format::rate(score.bytes as f64 / seconds(score.now).max(0.001)),
@@ -153,8 +153,13 @@ impl Scene {
         )
     }
 
-    /// The picture, for a terminal of so many columns.
-    pub(crate) fn draw(&mut self, score: &Score, columns: usize, colour: bool) -> Vec<String> {
+    /// The picture, for a terminal of this many columns.
+    pub(crate) fn draw(
+        &mut self,
+        score: &TransferProgress,
+        columns: usize,
+        colour: bool,
+    ) -> Vec<String> {
         for flights in &mut self.flights {
             flights.retain(|flight| flight.gone() > score.now);
         }
@@ -178,7 +183,7 @@ impl Scene {
                 bar = bar.saturating_sub(full),
             ),
             format!(
-                "  window {:#<held$}{:.<free$} {held} of {} packets of {} bytes under way",
+                "  window {:#<held$}{:.<free$} {held} of {} packets of {} bytes in flight",
                 "",
                 "",
                 self.window,
@@ -186,7 +191,7 @@ impl Scene {
                 free = self.window - held,
             ),
             format!(
-                "  {}, {:.0} % of the line; {} damaged, {} sent again; {} on the line",
+                "  {}, {:.0} % of the line; {} damaged, {} retransmitted; {} on the line",
                 format::rate(score.bytes as f64 / seconds(score.now).max(0.001)),
                 self.efficiency(score) * 100.0,
                 self.damaged,
@@ -194,7 +199,7 @@ impl Scene {
                 format::time(Duration::from_nanos(score.now.0)),
             ),
         ];
-        // A line that the terminal breaks would be two, and the picture would climb with every frame.
+        // A wrapped line would take two rows, and the picture would creep up with every frame.
         let room = columns.saturating_sub(1);
         lines.iter().map(|line| console::truncate_str(line, room, "").into_owned()).collect()
     }
@@ -264,8 +269,8 @@ mod tests {
         scene
     }
 
-    fn score(ms: u64) -> Score {
-        Score { now: Instant(ms * MS), bytes: 48, size: 96 }
+    fn score(ms: u64) -> TransferProgress {
+        TransferProgress { now: Instant(ms * MS), bytes: 48, size: 96 }
     }
 
     #[test]
@@ -299,13 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn what_noise_has_hit_is_seen() {
+    fn damaged_packets_are_marked() {
         let mut scene = scene();
         let noise = TraceEvent::Value { name: "burst_fwd", value: 7 };
         scene.record_line(Instant(360 * MS), &noise);
         assert!(scene.draw(&score(400), 80, false)[1].contains("x02x"));
         assert!(scene.draw(&score(400), 80, true)[1].contains("\u{1b}[31m"));
-        // The wreck stays a while after the landing.
+        // A damaged packet stays visible a while after it lands.
         assert!(scene.draw(&score(500), 80, false)[1].contains("x02x"));
         assert!(!scene.draw(&score(900), 80, false)[1].contains('x'));
     }
@@ -321,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_lines() {
+    fn efficiency_is_relative_to_the_line_rate() {
         // 48 bytes in half a second, of the 480 that the line could have carried.
         assert!((scene().efficiency(&score(500)) - 0.1).abs() < 1e-9);
     }

@@ -1,4 +1,4 @@
-//! Two engines, the line between them, and the time that passes: everything `wst demo` moves.
+//! Two engines, the line between them, and virtual time, for `wst demo`.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -11,24 +11,24 @@ use wetstring_proto::{
 
 use super::scene::Scene;
 
-/// What sees everything: the picture, and the trace file.
-pub(crate) struct Eyes {
+/// What observes the run: the picture, and the trace file.
+pub(crate) struct Observers {
     /// The picture.
     pub(crate) scene: Scene,
     /// The trace file.
     pub(crate) file: Option<BufWriter<File>>,
 }
 
-/// Who a trace is of.
+/// The subject of a trace line.
 #[derive(Clone, Copy)]
 enum Who {
     Engine(End),
     Line,
 }
 
-/// One of those who are seen.
+/// The trace of one subject.
 struct Output<'a> {
-    eyes: &'a RefCell<Eyes>,
+    eyes: &'a RefCell<Observers>,
     who: Who,
 }
 
@@ -46,7 +46,7 @@ impl Trace for Output<'_> {
             }
         };
         if let Some(file) = &mut eyes.file {
-            // The demonstration goes on without its trace.
+            // The demonstration continues without its trace.
             let _ = writeln!(file, "{at} {who} {event}");
         }
     }
@@ -59,22 +59,22 @@ struct Side<'a> {
     pending: Vec<u8>,
 }
 
-/// Everything that moves.
+/// The whole run.
 pub(crate) struct World<'a> {
     now: Instant,
     element: &'a mut dyn Element,
     sides: [Side<'a>; 2],
-    eyes: &'a RefCell<Eyes>,
+    eyes: &'a RefCell<Observers>,
     said: Vec<String>,
 }
 
 impl<'a> World<'a> {
-    /// A sender at `A`, a receiver at `B`, at the beginning of time.
+    /// A sender at `A`, a receiver at `B`, at time zero.
     pub(crate) fn new(
         element: &'a mut dyn Element,
         sender: (Box<dyn Engine>, &'a mut dyn Store),
         receiver: (Box<dyn Engine>, &'a mut dyn Store),
-        eyes: &'a RefCell<Eyes>,
+        eyes: &'a RefCell<Observers>,
     ) -> Self {
         let side = |(engine, store)| Side { engine, store, pending: Vec::new() };
         let sides = [side(sender), side(receiver)];
@@ -91,7 +91,7 @@ impl<'a> World<'a> {
         self.sides[end.index()].engine.stats()
     }
 
-    /// Where an end stands.
+    /// The status of an end.
     pub(crate) fn status(&self, end: End) -> Status {
         self.sides[end.index()].engine.status()
     }
@@ -101,7 +101,7 @@ impl<'a> World<'a> {
         self.element.usage(end)
     }
 
-    /// What the ends have said since the last call.
+    /// Messages of the ends since the last call.
     pub(crate) fn said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.said)
     }
@@ -113,11 +113,11 @@ impl<'a> World<'a> {
         self.sides[0].engine.command(&mut cx, Command::Abort);
     }
 
-    /// Lets everything happen until `until`. False if nothing will ever happen again.
+    /// Advances to `until`. False if no further event is due.
     pub(crate) fn advance(&mut self, until: Instant) -> bool {
         loop {
             while self.turn(End::A) | self.turn(End::B) {}
-            // What follows the outcomes is only patience, and no part of the transfer's time.
+            // Waiting after the outcomes is not part of the transfer's time.
             if End::BOTH.iter().all(|end| self.status(*end).outcome().is_some()) {
                 return true;
             }
@@ -130,7 +130,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// When something happens next.
+    /// When the next event is due.
     fn next(&self) -> Option<Instant> {
         let each = End::BOTH.into_iter().flat_map(|end| {
             let engine = &self.sides[end.index()].engine;
@@ -141,7 +141,7 @@ impl<'a> World<'a> {
         each.flatten().min()
     }
 
-    /// Opens every door of one end once. True if anything moved.
+    /// Calls every door of one end once. True if anything moved.
     fn turn(&mut self, end: End) -> bool {
         let side = &mut self.sides[end.index()];
         let ui = &mut Output { eyes: self.eyes, who: Who::Engine(end) };
@@ -184,7 +184,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// An event in words, where it matters in a demonstration.
+/// An event in words, where it matters for the demonstration.
 fn words(end: End, event: &Event<'_>) -> Option<String> {
     let who = if end == End::A { "sender" } else { "receiver" };
     match event {
@@ -193,10 +193,12 @@ fn words(end: End, event: &Event<'_>) -> Option<String> {
             Some(format!("{who}: {} begins", crate::ui::format::escaped(info.name)))
         }
         Event::FileDone { verified: true, .. } => {
-            Some(format!("{who}: whole, and both ends have compared a digest of it"))
+            Some(format!("{who}: complete, digest verified by both ends"))
         }
-        Event::FileDone { .. } => Some(format!("{who}: whole")),
-        Event::Message(text) => Some(format!("{who} hears: {}", crate::ui::format::escaped(text))),
+        Event::FileDone { .. } => Some(format!("{who}: complete")),
+        Event::Message(text) => {
+            Some(format!("{who} gets the message: {}", crate::ui::format::escaped(text)))
+        }
         _ => None,
     }
 }

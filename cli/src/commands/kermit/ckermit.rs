@@ -35,7 +35,7 @@ use options::{Action, Options, Stop};
 /// The name of the program.
 pub(crate) const NAME: &str = "kermit";
 
-/// C-Kermit's exit codes: what failed, added up.
+/// C-Kermit's exit codes: the sum of what failed.
 mod code {
     /// The command line, the line, a file of commands; or sending.
     pub(super) const SEND: u8 = 1;
@@ -45,7 +45,7 @@ mod code {
     pub(super) const REMOTE: u8 = 4;
 }
 
-/// Whether the program was called so. Login shells put `-` before a name.
+/// Whether the program was called by that name. Login shells put `-` before it.
 pub(crate) fn is_called(argv0: &OsStr) -> bool {
     matches!(own_name(argv0), b"kermit" | b"kermit9" | b"kermit10")
 }
@@ -64,7 +64,7 @@ fn version_asked(argv0: Option<&OsString>) -> Option<&'static str> {
     }
 }
 
-/// Does what the command line says.
+/// Runs the command line.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
     let options = match Options::read(args.get(1..).unwrap_or_default()) {
         Ok(options) => options,
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Err(Stop::Usage(say)) => {
-            eprintln!("{NAME}: {say}\n{NAME} -h tells what there is");
+            eprintln!("{NAME}: {say}\n{NAME} -h lists the options");
             return code::SEND.into();
         }
     };
@@ -104,7 +104,7 @@ fn called(ui: &Output, options: &Options, version: Option<&'static str>) -> Resu
     File::load().and_then(|file| file.apply(&mut settings, None)).map_err(early)?;
     let signals = signals().map_err(|ending| early(ending.message))?;
     let mut world = Live::new(ui, settings, &signals, None).map_err(early)?;
-    // Commands that come through a pipe would be eaten by a protocol that has stdin for its line.
+    // A protocol whose line is stdin would consume commands from a pipe.
     let has_commands = options.file.is_some() || options.commands.is_some();
     world.may_use_stdio = options.action.is_some() || has_commands || isatty(stdin());
     let code = commanded(&mut world, options, &signals, version);
@@ -142,7 +142,7 @@ fn commanded(
     for line in &options.settings {
         let end = interp.list(line.as_bytes());
         if end != (End::Over { status: 0 }) {
-            return Err((code::SEND, format!("this did not go: {line}")));
+            return Err((code::SEND, format!("command failed: {line}")));
         }
     }
     if let Some(commands) = &options.commands {
@@ -168,12 +168,12 @@ fn commanded(
     if acted && !options.stay {
         return Ok(codes);
     }
-    let goes_on =
+    let result =
         if isatty(stdin()) { at_prompt(&mut interp, signals) } else { from_stdin(&mut interp) };
-    goes_on.map_err(|say| (code::SEND, say))
+    result.map_err(|say| (code::SEND, say))
 }
 
-/// The code of something that was done or not, and what is to be said of it.
+/// The exit code of a result, with its message printed.
 fn done(result: Result<Done, Fault>, code: u8) -> u8 {
     let say = match result {
         Ok(Done { report: Some(report), .. }) if !report.done => report.message,
@@ -227,7 +227,7 @@ fn act(interp: &mut Interp<'_>, options: &Options, action: &Action) -> u8 {
     }
 }
 
-/// Files, or with `recursive` all files below directories too.
+/// Files, or with `recursive` also all files below directories.
 fn below(names: &[Vec<u8>], recursive: bool) -> Result<Vec<Vec<u8>>, String> {
     let mut files = Vec::new();
     for name in names {
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_makes_the_person() {
+    fn personality_follows_argv0() {
         for name in ["kermit", "/usr/local/bin/kermit", "-kermit"] {
             assert!(is_called(OsStr::new(name)), "{name}");
         }

@@ -1,11 +1,11 @@
-//! SET RECEIVE CONFIRM and /CALIBRATE: stores that ask the person, and that make or drop data.
+//! SET RECEIVE CONFIRM and /CALIBRATE: stores that ask the user, and that generate or discard data.
 //!
 //! ```text
 //! engine --Offer--> Confirming --yes--> store
 //!                   "Accept incoming file ...?"  no: this one is refused; quit: all are, and it ends
 //! ```
 
-use crate::transfer::client::requested::AskedFor;
+use crate::transfer::client::requested::Requested;
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout};
 use std::os::fd::OwnedFd;
 
@@ -15,7 +15,7 @@ use wetstring_script::world::{Confirm, Kept, Report, Scope};
 
 use crate::ui::format::escaped;
 
-/// What a person answers.
+/// The answer of the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Answer {
     Yes,
@@ -27,7 +27,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// What was typed, or the beginning of it; `None` if it is no answer.
+    /// Parses the answer or a prefix of it; `None` if it is neither.
     pub(super) fn of(typed: &[u8]) -> Option<Self> {
         let typed = typed.trim_ascii().to_ascii_lowercase();
         let is = |word: &[u8]| !typed.is_empty() && word.starts_with(&typed);
@@ -41,11 +41,11 @@ impl Answer {
     }
 }
 
-/// Asks whether a file of this name is taken.
+/// Asks whether to accept a file of this name.
 pub(super) type Asker = Box<dyn FnMut(&str) -> Answer>;
 
-/// Asks the person whether a file of this name is taken, until there is an answer. Ctrl-C, by `signals`,
-/// is one.
+/// Asks the user whether to accept a file of this name, until there is an answer. Ctrl-C, by `signals`,
+/// counts as one.
 pub(super) fn ask_whether(name: &str, signals: Option<&OwnedFd>) -> Answer {
     loop {
         print!("Accept incoming file \"{name}\"? (yes, no, go: this and the rest, quit) ");
@@ -59,7 +59,7 @@ pub(super) fn ask_whether(name: &str, signals: Option<&OwnedFd>) -> Answer {
         if !matches!(read, Ok(1..)) {
             println!();
             eprintln!(
-                "no answer, so {name} is not taken; SET RECEIVE CONFIRM OFF takes every file"
+                "no answer, so {name} is refused; SET RECEIVE CONFIRM OFF accepts every file"
             );
             return Answer::Quit;
         }
@@ -69,7 +69,7 @@ pub(super) fn ask_whether(name: &str, signals: Option<&OwnedFd>) -> Answer {
     }
 }
 
-/// Waits for a line at the terminal, or for a signal. Elsewhere there is nothing to wait for: a terminal gives
+/// Waits for a line at the terminal, or for a signal. Other inputs need no wait: a terminal gives
 /// one line at a time, a pipe may have given the next one already.
 fn interrupted(signals: Option<&OwnedFd>) -> bool {
     let Some(signals) = signals.filter(|_| stdin().is_terminal()) else { return false };
@@ -80,7 +80,7 @@ fn interrupted(signals: Option<&OwnedFd>) -> bool {
     !fds[1].revents().is_empty()
 }
 
-/// What the settings and the command say of it, and for which end of the connection.
+/// Whether the settings and the command require confirmation, and for which end of the connection.
 pub(super) fn asked_for(kept: &Kept, switch: Option<Confirm>) -> (Confirm, Scope) {
     let value = kept.get("receive confirm").map_or(&b"on local"[..], |value| value);
     let mut words = value.split(|byte| *byte == b' ');
@@ -97,26 +97,26 @@ pub(super) fn asked_for(kept: &Kept, switch: Option<Confirm>) -> (Confirm, Scope
     (switch.unwrap_or(level), scope)
 }
 
-/// Asks the person before a file is stored that was not asked for.
+/// Asks the user before an unrequested file is stored.
 pub(super) struct Confirming<'a> {
     store: &'a mut dyn Store,
-    /// Nobody is asked without one.
+    /// Without one there is no question.
     asker: Option<Asker>,
-    /// What a server was asked for, whose files need no question.
-    asked: Option<AskedFor>,
-    /// Other files of a server are refused where nobody can be asked.
+    /// Files requested from a server need no question.
+    asked: Option<Requested>,
+    /// Other files of a server are refused where no question is possible.
     strict: bool,
-    /// The file that the person agreed to, until it is closed: it may be offered twice.
+    /// The file that the user agreed to, until it is closed: it may be offered twice.
     agreed: Option<Vec<u8>>,
     go: bool,
-    /// The person wants the transfer to end.
+    /// The user wants the transfer to end.
     quit: bool,
-    /// A file was taken that was not asked for: the server calls things as it likes.
+    /// An unrequested file was accepted: the server renames files.
     other: bool,
 }
 
 impl<'a> Confirming<'a> {
-    /// For files that come by themselves.
+    /// For unsolicited files.
     pub(super) fn new(store: &'a mut dyn Store, asker: Option<Asker>) -> Self {
         Self {
             store,
@@ -131,11 +131,11 @@ impl<'a> Confirming<'a> {
     }
 
     /// For GET.
-    pub(super) fn of(self, asked: AskedFor, strict: bool) -> Self {
+    pub(super) fn of(self, asked: Requested, strict: bool) -> Self {
         Self { asked: Some(asked), strict, ..self }
     }
 
-    /// What became of the transfer, when the person has ended it.
+    /// Records in the report that the user ended the transfer.
     pub(super) fn ended(&self, mut report: Report) -> Report {
         if self.quit {
             report.done = false;
@@ -147,14 +147,14 @@ impl<'a> Confirming<'a> {
         report
     }
 
-    /// Names of what a server was asked for and did not send.
+    /// Requested names that the server did not send.
     fn missing(&self) -> Option<String> {
         let asked = self.asked.as_ref().filter(|_| !self.other)?;
         let names: Vec<_> = asked.missing().map(escaped).collect();
-        (!names.is_empty()).then(|| format!("did not come: {}", names.join(", ")))
+        (!names.is_empty()).then(|| format!("not received: {}", names.join(", ")))
     }
 
-    /// Whether the file may come.
+    /// Whether to accept the file.
     fn may(&mut self, info: &FileInfo<'_>) -> bool {
         if info.screen {
             return true;
@@ -167,7 +167,7 @@ impl<'a> Confirming<'a> {
         may
     }
 
-    /// Whether one may come that was not asked for.
+    /// Whether to accept an unrequested file.
     fn agrees(&mut self, info: &FileInfo<'_>) -> bool {
         let Some(asker) = &mut self.asker else { return !self.strict };
         match asker(&escaped(info.name)) {
@@ -201,21 +201,21 @@ impl Store for Confirming<'_> {
     }
 }
 
-/// SEND /CALIBRATE: bytes that no file has, and that no compression makes shorter.
+/// SEND /CALIBRATE: generated, incompressible bytes.
 pub(super) struct Generated {
     size: u64,
     offered: bool,
 }
 
 impl Generated {
-    /// The name that C-Kermit gives them.
+    /// C-Kermit's name for them.
     const NAME: &'static [u8] = b"CALIBRATION";
 
     pub(super) fn new(size: u64) -> Self {
         Self { size, offered: false }
     }
 
-    /// The byte at a place: the same whenever it is asked for.
+    /// The byte at an offset: always the same.
     fn byte(offset: u64) -> u8 {
         let mut word = (offset / 8).wrapping_add(0x9E37_79B9_7F4A_7C15);
         word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -252,7 +252,7 @@ impl Store for Generated {
 mod tests {
     use super::*;
 
-    /// Takes every file.
+    /// Accepts every file.
     struct All(Vec<Vec<u8>>);
 
     impl Store for All {
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What was asked, and what was taken, of these names, each offered twice.
+    /// The questions, and the accepted files, for these names, each offered twice.
     fn run(
         answers: &'static [Answer],
         requested: &[&str],
@@ -277,7 +277,7 @@ mod tests {
             told.borrow_mut().push(name.to_owned());
             *answers.next().expect("an answer")
         });
-        let asked = AskedFor::new(requested.iter().map(|name| name.as_bytes()), recursive);
+        let asked = Requested::new(requested.iter().map(|name| name.as_bytes()), recursive);
         let mut store = Confirming::new(&mut all, Some(asker)).of(asked, true);
         for name in names {
             let info = FileInfo { name: name.as_bytes(), ..FileInfo::default() };
@@ -299,35 +299,35 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_is_asked_about() {
+    fn unrequested_files_need_confirmation() {
         use Answer::{Go, No, Quit, Yes};
         let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let (asked, taken, quit) = run(&[Yes, No, Go], &[], false, &["a", "b", "c", "d"]);
         assert_eq!((asked, taken, quit), (words(&["a", "b", "c"]), words(&["a", "c", "d"]), false));
         let (asked, taken, quit) = run(&[Quit], &[], false, &["a", "b"]);
         assert_eq!((asked, taken, quit), (words(&["a"]), vec![], true));
-        // A server that was asked for something may send that, and nothing else unasked.
+        // A server may send what was requested; anything else needs confirmation.
         let (asked, taken, _) =
             run(&[No], &["d/a", "*.txt", "f{o}"], false, &["a", "b.txt", "f{o}", ".profile"]);
         assert_eq!((asked, taken), (words(&[".profile"]), words(&["a", "b.txt", "f{o}"])));
-        // As SET FILE NAMES CONVERTED at the server has it.
+        // SET FILE NAMES CONVERTED at the server.
         let (asked, ..) = run(&[], &["read.me.first", "x y"], false, &["READ_ME.FIRST", "X_Y"]);
         assert!(asked.is_empty(), "{asked:?}");
         let (asked, ..) = run(&[], &["d"], true, &["d/x", "d/e/y"]);
         assert!(asked.is_empty());
-        // Below what was asked for, and nowhere else.
+        // Only below what was requested.
         let (asked, taken, _) = run(&[No], &["d"], true, &[".ssh/keys", "d/x"]);
         assert_eq!((asked, taken), (words(&[".ssh/keys"]), words(&["d/x"])));
-        // ALL asks about what lies below, too.
+        // ALL also asks about files below a directory.
         let (asked, ..) = run(&[Yes], &["d"], false, &["d/x"]);
         assert_eq!(asked, ["d/x"]);
     }
 
     #[test]
-    fn where_nobody_can_be_asked_a_server_sends_what_was_asked_for() {
+    fn without_a_terminal_only_requested_files_are_accepted() {
         for (strict, taken) in [(true, &["a"][..]), (false, &["a", ".profile"])] {
             let mut all = All(Vec::new());
-            let asked = AskedFor::new([&b"a"[..]].into_iter(), false);
+            let asked = Requested::new([&b"a"[..]].into_iter(), false);
             let mut store = Confirming::new(&mut all, None).of(asked, strict);
             for name in ["a", ".profile"] {
                 let info = FileInfo { name: name.as_bytes(), ..FileInfo::default() };
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_may_be_short() {
+    fn answers_may_be_abbreviated() {
         let of = |typed: &str| Answer::of(typed.as_bytes());
         assert_eq!(of("YES\r"), Some(Answer::Yes));
         assert_eq!(

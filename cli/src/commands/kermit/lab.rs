@@ -1,11 +1,11 @@
-//! `wst kermit --lab`: a script in the laboratory. Its files and its words are of this machine; its clock
-//! and its line are those of a scenario, and a Kermit server stands at the other end.
+//! `wst kermit --lab`: a script in the laboratory. Files and output are those of this machine; the clock
+//! and the line are those of a scenario, and the peer is a Kermit server.
 //!
 //! ```text
-//! script -> this world -> Sender or Client, end A -> the scenario's line -> Server, end B -> a shelf
+//! script -> this world -> Sender or Client, end A -> the scenario's line -> Server, end B -> files in memory
 //! ```
 //!
-//! Only what happens on the line takes time, and PAUSE: the script itself takes none.
+//! Only the line and PAUSE take time; the script itself takes none.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ use wetstring_script::world::{
 };
 use wetstring_script::{Local, World};
 
-use super::memory_store::Shelf;
-use super::transfer_info::Told;
-use super::transfers::{Make, Mover, Turned};
+use super::memory_store::MemoryFiles;
+use super::transfer_info::TransferInfo;
+use super::transfers::{EngineResult, Make, TransferWorld};
 use super::trial_table::Trials;
 use crate::config::Settings;
 use crate::transfer::direction::Direction;
 
-/// When the laboratory's clock begins: 2001-09-09 01:46:40 UTC.
+/// Start of the laboratory's clock: 2001-09-09 01:46:40 UTC.
 const BEGIN_S: i64 = 1_000_000_000;
 
-/// A world whose line and clock are a scenario's.
-pub(super) struct Bench<'a> {
+/// A world with the line and clock of a scenario.
+pub(super) struct LabWorld<'a> {
     local: Local,
     settings: Settings,
     signals: &'a Signals,
@@ -44,7 +44,7 @@ pub(super) struct Bench<'a> {
     standing: Standing,
     recorder: Recorder,
     random: Random,
-    /// What was sent.
+    /// The outcome of a transfer.
     pub(super) trials: Trials,
 }
 
@@ -54,9 +54,9 @@ fn outcome_of(stop: Stop) -> Outcome {
     Outcome::Failed(Failure { blame: Blame::Peer, kind })
 }
 
-impl<'a> Bench<'a> {
-    /// A script's settings win over those of the scenario's end A; `root` is what the server has, or
-    /// an empty shelf.
+impl<'a> LabWorld<'a> {
+    /// A script's settings override those of the scenario's end A; `root` is the server's directory, or
+    /// it has no files.
     pub(super) fn new(
         settings: Settings,
         scenario: Scenario,
@@ -71,7 +71,7 @@ impl<'a> Bench<'a> {
                 LocalTree::open(root)
                     .map_err(|e| format!("could not serve {}: {}", root.display(), in_words(&e)))?,
             ),
-            None => Arc::new(Shelf::default()),
+            None => Arc::new(MemoryFiles::default()),
         };
         let standing = standing(&scenario, &tree)?;
         let mut bench = Self {
@@ -89,7 +89,7 @@ impl<'a> Bench<'a> {
         Ok(bench)
     }
 
-    /// What the scenario says of end A, and what a person has set.
+    /// The scenario's settings of end A, and those of the user.
     fn take_settings(&mut self) -> Result<(), String> {
         let stage = self.scenario.stage().ok_or_else(not_kermit)?;
         let chosen: Vec<_> = Settings::rows()
@@ -116,7 +116,7 @@ fn not_kermit() -> String {
     "expected a scenario with protocol = \"kermit\" for a script, got another protocol".to_owned()
 }
 
-/// A new line with a new server at its end.
+/// A new line with a new server.
 fn standing(scenario: &Scenario, tree: &Arc<dyn Tree>) -> Result<Standing, String> {
     let stage = scenario.stage().ok_or_else(not_kermit)?;
     let [_, config] = stage.configs;
@@ -127,7 +127,7 @@ fn standing(scenario: &Scenario, tree: &Arc<dyn Tree>) -> Result<Standing, Strin
     Ok(Standing::new(stage.element, Box::new(server), Box::new(session), stage.port_bytes))
 }
 
-impl Mover for Bench<'_> {
+impl TransferWorld for LabWorld<'_> {
     fn local(&self) -> &Local {
         &self.local
     }
@@ -142,9 +142,9 @@ impl Mover for Bench<'_> {
         store: &mut dyn Store,
         direction: Direction,
         _quiet: bool,
-    ) -> Result<Turned, Fault> {
+    ) -> Result<EngineResult, Fault> {
         let mut engine = make(&self.settings).map_err(Fault::new)?;
-        let (mut told, began) = (Told::default(), self.standing.now());
+        let (mut told, began) = (TransferInfo::default(), self.standing.now());
         let mut tell = |at: wetstring_proto::Instant, event: &wetstring_proto::Event<'_>| {
             told.note(event, at.since(began));
         };
@@ -155,11 +155,11 @@ impl Mover for Bench<'_> {
         if direction == Direction::Send && report.done {
             self.trials.add(&report);
         }
-        Ok(Turned { outcome, report, replies: told.replies })
+        Ok(EngineResult { outcome, report, replies: told.replies })
     }
 }
 
-impl World for Bench<'_> {
+impl World for LabWorld<'_> {
     fn say(&mut self, to: Screen, text: &[u8]) {
         self.local.say(to, text);
     }
@@ -221,7 +221,7 @@ impl World for Bench<'_> {
         self.local.pipe(command, to)
     }
 
-    /// Whatever it is called, it is the scenario's line, with another server at its end.
+    /// Any name means the scenario's line, with a new server.
     fn connect(&mut self, _to: &Connection) -> Result<(), Fault> {
         let now = self.standing.now();
         self.standing = standing(&self.scenario, &self.tree).map_err(Fault::new)?.from(now);
@@ -233,7 +233,7 @@ impl World for Bench<'_> {
     }
 
     fn transmit(&mut self, _bytes: &[u8]) -> Result<(), Fault> {
-        Err(Fault::absent("OUTPUT in the laboratory, where a server is at the other end,"))
+        Err(Fault::absent("OUTPUT in the laboratory, where the peer is a server,"))
     }
 
     fn hear(&mut self, wait: Duration) -> Heard {

@@ -1,10 +1,10 @@
-//! The lines of scripts: what SET LINE, SET HOST and SET SPEED are for `drive`.
+//! The lines of scripts: SET LINE, SET HOST and SET SPEED in terms of `drive`.
 
 use wetstring_drive::LineSpec;
 use wetstring_drive::line::Flow;
 use wetstring_script::world::{Connection, Fault, Speaks};
 
-/// What is said of serial lines before one is opened.
+/// Settings of serial lines, made before one is opened.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Serial {
     baud: Option<u32>,
@@ -24,7 +24,7 @@ impl Serial {
                     "none" => Some(Flow::None),
                     "rts/cts" => Some(Flow::RtsCts),
                     "xon/xoff" => Some(Flow::XonXoff),
-                    // KEEP and AUTOMATIC: what the line is opened with unless told otherwise.
+                    // KEEP and AUTOMATIC: the defaults of the line.
                     _ => None,
                 };
             }
@@ -32,7 +32,7 @@ impl Serial {
         Ok(())
     }
 
-    /// Puts that into a line, if it is a serial one.
+    /// Applies them to a serial line.
     pub(super) fn apply(&self, spec: &mut LineSpec) {
         let LineSpec::Serial(serial) = spec else { return };
         serial.baud = self.baud.unwrap_or(serial.baud);
@@ -40,7 +40,7 @@ impl Serial {
         serial.stop_bits = self.stop_bits.unwrap_or(serial.stop_bits);
     }
 
-    /// The line that a connection of a script is.
+    /// The line for a connection of a script.
     pub(super) fn spec_of(&self, to: &Connection) -> Result<LineSpec, Fault> {
         let text = |bytes: &[u8]| {
             let text = std::str::from_utf8(bytes);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_serial_line_has_the_speed_that_was_set() {
+    fn set_speed_applies_to_serial_lines() {
         let mut serial = Serial::default();
         serial.set("speed", "9600").expect("a speed");
         serial.set("flow-control", "rts/cts").expect("a word");
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_needs_a_port_where_none_is_usual() {
+    fn raw_hosts_need_a_port() {
         let spec = |host: &str, port: Option<&str>, speaks| {
             let (host, port) = (host.into(), port.map(|port| port.as_bytes().to_vec()));
             let to = Connection::Host { host, port, speaks, server: false };

@@ -1,4 +1,4 @@
-//! What a script has in the program: its connection, its settings, and what it has switched on.
+//! The state of a script in the program: its connection, its settings, and its modes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::config::Settings;
 use crate::transfer::opening::why_not;
 use crate::ui::output::{Level, Output};
 
-/// What a shut port and a wait for its child may take.
+/// Longest wait for a port to close and its child to exit.
 pub(super) const LONGEST_POLL: Duration = Duration::from_millis(500);
 
 /// The real world.
@@ -32,24 +32,24 @@ pub(super) struct Live<'a> {
     pub(super) port: Option<Box<dyn Port>>,
     /// How it was opened.
     pub(super) spec: Option<LineSpec>,
-    /// What came and was not taken yet.
+    /// Received bytes not consumed yet.
     pub(super) ahead: VecDeque<u8>,
     pub(super) trace: Option<PathBuf>,
-    /// Without a connection, stdin and stdout are the line: nobody reads commands there.
+    /// Without a connection, stdin and stdout are the line, and no commands are read there.
     pub(super) may_use_stdio: bool,
-    /// What clients of ours see; the current directory if nothing.
+    /// The root of our server's clients; the current directory if none.
     pub(super) root: Option<PathBuf>,
-    /// What clients of ours may do, and which of them.
+    /// What our server's clients may do, and which of them.
     pub(super) allowed: BTreeMap<Action, Scope>,
-    /// SET SPEED and its like, for serial lines.
+    /// SET SPEED and the like, for serial lines.
     pub(super) serial: Serial,
     /// SET FILE DISPLAY NONE.
     pub(super) display_none: bool,
     /// No text is translated (SET TRANSFER TRANSLATION OFF).
     pub(super) as_is: bool,
-    /// A server in which nothing moves for so long is over.
+    /// Idle timeout of the server.
     pub(super) silence: Option<Duration>,
-    /// The character sets of a client that is served, which it may change.
+    /// Character sets, which the client of our server may change.
     pub(super) sets: Option<SharedSets>,
     /// LOG DEBUG.
     pub(super) debug: Option<PathBuf>,
@@ -66,7 +66,7 @@ impl<'a> Live<'a> {
     ) -> Result<Self, String> {
         let directory = std::env::current_dir()
             .map_err(|e| format!("could not find this directory: {}", in_words(&e)))?;
-        // Nothing is translated unasked: TRANSFER MODE MANUAL, FILE TYPE BINARY.
+        // No translation by default: TRANSFER MODE MANUAL, FILE TYPE BINARY.
         settings.kermit_mut().manual_mode = true;
         Ok(Self {
             local: Local::new(directory, wetstring_drive::zone::offset_at),
@@ -90,7 +90,7 @@ impl<'a> Live<'a> {
         })
     }
 
-    /// SET DELAY: a sender on the terminal's own line gives the person there time to start the receiver.
+    /// SET DELAY: a sender on the terminal's own line gives the user there time to start the receiver.
     pub(super) fn delay(&mut self, kept: &Kept) -> Result<(), Fault> {
         let seconds = kept.get("delay").and_then(|text| str::from_utf8(text).ok()?.parse().ok());
         let own = self.port.is_none() || self.spec == Some(LineSpec::Stdio);
@@ -102,7 +102,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Opens a line as `wst send` has it.
+    /// Opens a line as `wst send` does.
     pub(super) fn open_line(&mut self, spec: &LineSpec) -> Result<(), Fault> {
         self.hang_up()?;
         let ui = self.ui;
@@ -113,10 +113,10 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// LOG SESSION: what the other end says.
+    /// LOG SESSION: what the peer says.
     pub(super) fn log_session(&mut self, bytes: &[u8]) {
         if let Some(log) = &mut self.session {
-            // A full disk shall not end the conversation.
+            // A full disk must not end the session.
             let _ = log.write_all(bytes);
         }
     }
@@ -133,7 +133,7 @@ impl<'a> Live<'a> {
             if name.starts_with(b"|") {
                 return Err(Fault::absent("a LOG that a command reads"));
             }
-            // Now, not when the first packet comes.
+            // Fails now rather than at the first packet.
             File::options().create(true).append(true).open(self.local.path(name))?;
         }
         match (what, to) {
@@ -150,7 +150,7 @@ impl<'a> Live<'a> {
             ("debug", Some(_)) if self.trace.is_some() => {
                 return Err(Fault::new("LOG DEBUG and LOG PACKETS at once are not supported"));
             }
-            // The trace of the engines says more than C-Kermit's packets.
+            // The engines' trace has more than C-Kermit's packet log.
             ("debug", to) => self.debug = to.map(|name| self.local.path(name)),
             (_, None) => {}
             (what, Some(_)) => return Err(Fault::absent(&format!("LOG {}", what.to_uppercase()))),
@@ -185,16 +185,16 @@ impl<'a> Live<'a> {
                 PollFd::from_borrowed_fd(fd, PollFlags::IN),
                 PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
             ];
-            // An interrupted wait is looked at above.
+            // An interrupted wait is handled above.
             let _ = poll(&mut fds, left.as_ref());
         }
     }
 }
 
-/// Sets a row of the table.
+/// Sets a row of the settings table.
 pub(super) fn set_row(settings: &mut Settings, name: &str, value: &str) -> Result<(), Fault> {
     settings.set(name, value).map_err(|bad| match bad {
-        BadSetting::Unknown => Fault::new(format!("there is no setting called {name}")),
+        BadSetting::Unknown => Fault::new(format!("no such setting: {name}")),
         BadSetting::Value(row) => {
             Fault::new(format!("expected {} for {name}, got {value}", row.range))
         }
@@ -202,11 +202,11 @@ pub(super) fn set_row(settings: &mut Settings, name: &str, value: &str) -> Resul
 }
 
 pub(super) fn no_connection() -> Fault {
-    Fault::new("there is no connection; SET LINE or SET HOST makes one")
+    Fault::new("no connection; SET LINE or SET HOST opens one")
 }
 
 impl Live<'_> {
-    /// Opens a serial line again that was told something new; modem signals stay as they are.
+    /// Reconfigures an open serial line; modem signals stay as they are.
     pub(super) fn set_up_again(&mut self) -> Result<(), Fault> {
         let Some(before @ LineSpec::Serial(_)) = self.spec.clone() else { return Ok(()) };
         let mut after = before.clone();

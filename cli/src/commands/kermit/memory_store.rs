@@ -11,14 +11,14 @@ use wetstring_proto::{Reply, Request, Store, StoreError};
 
 type Files = BTreeMap<Vec<u8>, Arc<Vec<u8>>>;
 
-/// A directory without others in it. A file that comes replaces the one of its name.
+/// A flat directory. A received file replaces one of the same name.
 #[derive(Clone, Default)]
-pub(super) struct Shelf(Arc<Mutex<Files>>);
+pub(super) struct MemoryFiles(Arc<Mutex<Files>>);
 
-/// Bytes of all its files.
+/// Total capacity in bytes.
 const MOST: usize = 1 << 30;
 
-impl Shelf {
+impl MemoryFiles {
     fn files(&self) -> MutexGuard<'_, Files> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,13 +34,13 @@ fn entry(name: &[u8], size: usize, is_directory: bool) -> Entry {
     Entry { name: name.to_vec(), is_directory, size: size as u64, modified: None, mode: None }
 }
 
-struct Book {
-    shelf: Shelf,
+struct OpenFile {
+    shelf: MemoryFiles,
     name: Vec<u8>,
     bytes: Arc<Vec<u8>>,
 }
 
-impl Content for Book {
+impl Content for OpenFile {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let rest = usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..));
         let rest = rest.unwrap_or_default();
@@ -59,14 +59,14 @@ impl Content for Book {
     }
 }
 
-/// Takes files onto the shelf.
-struct Coming {
-    shelf: Shelf,
+/// Receives files into memory.
+struct IncomingFiles {
+    shelf: MemoryFiles,
     name: Vec<u8>,
     bytes: Vec<u8>,
 }
 
-impl Store for Coming {
+impl Store for IncomingFiles {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
             Request::Offer { info } => {
@@ -93,7 +93,7 @@ impl Store for Coming {
     }
 }
 
-impl Tree for Shelf {
+impl Tree for MemoryFiles {
     fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry> {
         if place.is_empty() {
             return Ok(entry(b"", 0, true));
@@ -112,7 +112,7 @@ impl Tree for Shelf {
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
         let (name, bytes) = self.file(place)?;
         let found = entry(&name, bytes.len(), false);
-        Ok((found, Box::new(Book { shelf: self.clone(), name, bytes })))
+        Ok((found, Box::new(OpenFile { shelf: self.clone(), name, bytes })))
     }
 
     fn receive(
@@ -120,7 +120,7 @@ impl Tree for Shelf {
         _place: &[Vec<u8>],
         _options: ReceiveOptions,
     ) -> io::Result<Box<dyn Store + Send>> {
-        Ok(Box::new(Coming { shelf: self.clone(), name: Vec::new(), bytes: Vec::new() }))
+        Ok(Box::new(IncomingFiles { shelf: self.clone(), name: Vec::new(), bytes: Vec::new() }))
     }
 
     fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {

@@ -29,11 +29,11 @@ use crate::transfer::opening::signals;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
 use crate::ui::output::Output;
-use lab::Bench;
+use lab::LabWorld;
 use live::Live;
 use prompt::{Prompt, Typed};
 
-/// Runs what was asked for; the code of EXIT is the code of the program.
+/// Runs the commands; the code of EXIT is the exit code of the program.
 pub(crate) fn run(
     ui: &Output,
     common: &Common,
@@ -54,7 +54,7 @@ pub(crate) fn run(
     let mut world = Live::new(ui, settings, &signals, common.trace.clone())
         .map_err(|say| Ending::early(Exit::Store, say))?;
     world.root.clone_from(&verb.root);
-    // Commands that come through a pipe would be eaten by a protocol that has stdin for its line.
+    // A protocol whose line is stdin would consume commands from a pipe.
     world.may_use_stdio =
         verb.file.is_some() || verb.commands.is_some() || std::io::stdin().is_terminal();
     if let Some(line) = &verb.line {
@@ -73,7 +73,7 @@ pub(crate) fn run(
     code.map_err(|say| Ending::early(Exit::Usage, say))
 }
 
-/// `--lab`: the clock and the line are a scenario's. What the transfers come to follows the script.
+/// `--lab`: the clock and the line are a scenario's. A summary of the transfers follows the script.
 fn in_the_laboratory(
     common: &Common,
     verb: &Kermit,
@@ -83,7 +83,7 @@ fn in_the_laboratory(
 ) -> Result<u8, Ending> {
     let scenario = crate::commands::lab::load(path)?;
     let traced = common.trace.is_some();
-    let bench = Bench::new(settings, scenario, verb.root.as_deref(), traced, signals);
+    let bench = LabWorld::new(settings, scenario, verb.root.as_deref(), traced, signals);
     let mut bench = bench.map_err(usage)?;
     let code = session(&mut bench, verb, signals).map_err(usage)?;
     let table = bench.trials.table();
@@ -102,7 +102,7 @@ fn in_the_laboratory(
     Ok(code)
 }
 
-/// What the program's code is after a run: what EXIT said, or what failed on the way, or the status of
+/// The exit code after a run: that of EXIT, of a failure, or the status of
 /// the last command.
 fn code_of(interp: &Interp<'_>, end: End) -> u8 {
     let code = match (end, interp.exit_code()) {
@@ -113,7 +113,7 @@ fn code_of(interp: &Interp<'_>, end: End) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// The same where commands end without an end of their own.
+/// The exit code where commands end without EXIT.
 fn code_so_far(interp: &Interp<'_>) -> u8 {
     code_of(interp, End::Over { status: i64::from(interp.status() != 0) })
 }
@@ -139,7 +139,7 @@ fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8
     from_stdin(&mut interp)
 }
 
-/// The next line of stdin without its end; nothing at the end.
+/// The next line of stdin without its line end; `None` at end of file.
 fn line_of_stdin() -> Result<Option<Vec<u8>>, String> {
     let mut line = Vec::new();
     let read = std::io::stdin().lock().read_until(b'\n', &mut line);
@@ -153,7 +153,7 @@ fn line_of_stdin() -> Result<Option<Vec<u8>>, String> {
 /// Commands from a pipe or a file.
 fn from_stdin(interp: &mut Interp<'_>) -> Result<u8, String> {
     let mut lines = Lines::new();
-    // Line by line: a command may ask for the next one itself.
+    // Line by line: a command may read the next one itself.
     while let Some(line) = line_of_stdin()? {
         if let Some(logical) = lines.feed(&line)
             && let end @ (End::Exited { .. } | End::Stopped { .. }) = interp.line(&logical)
@@ -175,7 +175,7 @@ fn at_prompt(interp: &mut Interp<'_>, signals: &Signals) -> Result<u8, String> {
     let mut prompt = Prompt::new()?;
     let mut lines = Lines::new();
     let code = loop {
-        // A Ctrl-C ended what ran before; the next is a new one.
+        // The last Ctrl-C ended the previous command.
         signals.reset();
         let shown = interp.prompt();
         match prompt.line(lines.is_waiting(), shown.as_deref())? {

@@ -1,4 +1,4 @@
-//! The person at the prompt: history, completion by Tab, and `?` for what may follow.
+//! The interactive prompt: history, completion by Tab, and `?` for what may follow.
 
 use std::path::PathBuf;
 use wetstring_drive::in_words;
@@ -14,20 +14,20 @@ use rustyline::{
     EventHandler, Helper, KeyEvent, RepeatCount,
 };
 
-/// Lines of history that are kept.
+/// Lines of history kept.
 const HISTORY: usize = 1000;
 
 /// Completes words of commands.
 struct Words;
 
-/// Where the word at this place begins, and what it may be.
+/// Where the word at the cursor begins, and its completions.
 fn follow(line: &str, at: usize) -> (usize, Vec<String>) {
     let before = line.get(..at).unwrap_or(line);
     let begin = before.rfind(' ').map_or(0, |blank| blank + 1);
     (begin, wetstring_script::completions(&before[..begin], &before[begin..]))
 }
 
-/// `?`: what may follow; a question mark where nothing is known to.
+/// `?`: shows what may follow; inserts a question mark where that is unknown.
 struct Question;
 
 impl ConditionalEventHandler for Question {
@@ -48,7 +48,7 @@ impl Completer for Words {
     ) -> rustyline::Result<(usize, Vec<String>)> {
         let (begin, mut words) = follow(line, at);
         if let [word] = &mut words[..] {
-            // Nothing else can be meant: the next word may begin.
+            // Unambiguous: the next word may begin.
             word.push(' ');
         }
         Ok((begin, words))
@@ -62,17 +62,17 @@ impl Highlighter for Words {}
 impl Validator for Words {}
 impl Helper for Words {}
 
-/// What a person typed.
+/// The user's input.
 pub(super) enum Typed {
     /// A line.
     Line(String),
-    /// Ctrl-C: the line is forgotten.
+    /// Ctrl-C: the line is discarded.
     Forgotten,
     /// Ctrl-D.
     End,
 }
 
-/// An editor of lines.
+/// A line editor.
 pub(super) struct Prompt {
     editor: Editor<Words, FileHistory>,
     history: Option<PathBuf>,
@@ -92,7 +92,7 @@ impl Prompt {
         editor.bind_sequence(KeyEvent::from('?'), EventHandler::Conditional(Box::new(Question)));
         let history = state_folder().map(|folder| folder.join("kermit-history"));
         if let Some(path) = &history {
-            // There is none at first.
+            // The history file may not exist yet.
             drop(editor.load_history(path));
         }
         Ok(Self { editor, history })
@@ -104,7 +104,7 @@ impl Prompt {
         match self.editor.readline(shown) {
             Ok(line) => {
                 if !line.trim().is_empty() {
-                    // A line that is the same as the one before is not kept twice.
+                    // A repeated line is kept once.
                     drop(self.editor.add_history_entry(line.as_str()));
                 }
                 Ok(Typed::Line(line))
@@ -115,7 +115,7 @@ impl Prompt {
         }
     }
 
-    /// Keeps the history; where it cannot be written it ends with the program.
+    /// Saves the history, if possible.
     pub(super) fn close(mut self) {
         if let Some(path) = &self.history
             && let Some(folder) = path.parent()

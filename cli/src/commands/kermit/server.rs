@@ -14,11 +14,11 @@ use wetstring_script::world::{Done, Fault, Kept, Scope};
 
 use super::live::Live;
 use super::server_rights::{FUNCTIONS, actions};
-use super::transfers::{Mover, detects, is_text};
+use super::transfers::{TransferWorld, detects, is_text};
 use crate::transfer::direction::Direction;
 
-/// A store that notes how the server ended.
-struct Noting {
+/// A store that records how the server ended.
+struct OutcomeStore {
     session: Session,
     text: bool,
     ended_by: Option<Action>,
@@ -26,7 +26,7 @@ struct Noting {
     refused: bool,
 }
 
-impl Store for Noting {
+impl Store for OutcomeStore {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         if let Request::Serve { kind, words, .. } = &request {
             self.ended_by = match ServerCommand::parse(*kind, words) {
@@ -50,10 +50,10 @@ impl Store for Noting {
     }
 }
 
-/// What is done is shown on stderr (SET SERVER DISPLAY).
-struct Shown;
+/// Shows actions on stderr (SET SERVER DISPLAY).
+struct StderrLog;
 
-impl Audit for Shown {
+impl Audit for StderrLog {
     fn note(&self, line: &str) {
         eprintln!("{line}");
     }
@@ -64,7 +64,7 @@ impl Live<'_> {
     pub(super) fn allow(&mut self, what: &str, scope: Scope) -> Result<Done, Fault> {
         let known = match (actions(what), scope) {
             (Some(known), _) => known,
-            // What is never done is disabled already.
+            // Actions that are not supported are always disabled.
             (None, Scope::Disabled) => Vec::new(),
             (None, _) => {
                 return Err(Fault::absent(&format!("{} by a server", what.to_uppercase())));
@@ -74,29 +74,29 @@ impl Live<'_> {
         Ok(Done::default())
     }
 
-    /// Whether the client is one that we have called.
-    pub(super) fn has_called(&self) -> bool {
+    /// Whether we opened the connection to the client.
+    pub(super) fn opened_connection(&self) -> bool {
         self.spec.as_ref().is_some_and(|spec| self.port.is_some() && !spec.listens())
     }
 
     /// What the client may not do.
     fn disabled(&self) -> Vec<Action> {
-        let bit = if self.has_called() { Scope::Local } else { Scope::Remote };
+        let bit = if self.opened_connection() { Scope::Local } else { Scope::Remote };
         let may = |scope: &Scope| *scope == Scope::Both || *scope == bit;
         self.allowed.iter().filter(|(_, scope)| !may(scope)).map(|(action, _)| *action).collect()
     }
 
-    /// SHOW SERVER, as C-Kermit writes it: scripts read it.
+    /// SHOW SERVER in C-Kermit's form, which scripts parse.
     pub(super) fn served(&self) -> String {
         let yes = |is: bool| if is { "Yes" } else { "No" };
         let local = self.spec.is_some() && self.port.is_some();
-        let listens = local && !self.has_called();
+        let listens = local && !self.opened_connection();
         let mut text = format!(
             "Connection mode:      {}\nIncoming TCP accept:  {}\nGoverning ENABLE bit: {}\n\
              Internet server:      No\nFunction:          Status:\n",
             if local { "Local" } else { "Remote" },
             yes(listens),
-            if self.has_called() { "LOCAL" } else { "REMOTE" },
+            if self.opened_connection() { "LOCAL" } else { "REMOTE" },
         );
         for (name, action) in FUNCTIONS {
             let scope = action.and_then(|action| self.allowed.get(&action)).copied();
@@ -111,13 +111,13 @@ impl Live<'_> {
         text
     }
 
-    /// Serves the other end until it says FINISH, BYE or EXIT.
+    /// Serves the peer until it sends FINISH, BYE or EXIT.
     pub(super) fn serve(&mut self, kept: &Kept) -> Result<Done, Fault> {
         let root = self.root.clone().unwrap_or_else(|| self.local.path(b"."));
         let tree = LocalTree::open(&root)?;
         let kept_text =
             |name: &str| kept.get(name).map(|v| String::from_utf8_lossy(v).into_owned());
-        // A script can run commands of the host, so ENABLE HOST is the word for both.
+        // A script can run host commands, so ENABLE HOST covers both.
         let disabled = self.disabled();
         let host = !disabled.contains(&Action::Host);
         let rules = Rules {
@@ -132,7 +132,7 @@ impl Live<'_> {
             collision: self.settings.store.collision,
             incomplete: self.settings.store.incomplete,
             bare_names: kept_text("receive pathnames").is_some_and(|value| value == "off"),
-            // As in C-Kermit, a name with directories in it goes somewhere else, as CD does.
+            // As in C-Kermit, a name with directories leaves the current one, as CD does.
             no_directories: disabled.contains(&Action::Cd),
             detects: detects(kept),
             disabled,
@@ -142,11 +142,11 @@ impl Live<'_> {
             .speaking(Sets::from(self.settings.kermit()))
             .heeding(self.signals.clone());
         if kept_text("server display").is_some_and(|value| value == "on") && self.is_connected() {
-            session = session.audited(Arc::new(Shown));
+            session = session.audited(Arc::new(StderrLog));
         }
         self.sets = Some(session.sets());
         let text = is_text(kept) && !detects(kept);
-        let mut store = Noting { session, text, ended_by: None, refused: false };
+        let mut store = OutcomeStore { session, text, ended_by: None, refused: false };
         let idle = kept_text("server idle-timeout").and_then(|value| value.parse().ok());
         self.silence = idle.filter(|seconds| *seconds > 0).map(Duration::from_secs);
         let turned = self.turn(
@@ -170,7 +170,7 @@ impl Live<'_> {
         match store.ended_by {
             Some(Action::Exit) => Ok(Done { over: true, refused, ..Done::default() }),
             Some(Action::Bye) => {
-                // Without a connection of our own the session is what BYE ends.
+                // Without a connection of our own BYE ends the session.
                 let over = !self.is_connected();
                 self.hang_up()?;
                 Ok(Done { over, refused, ..Done::default() })
@@ -180,7 +180,7 @@ impl Live<'_> {
     }
 }
 
-/// `SET SERVER LOGIN user password`; nothing is no login.
+/// `SET SERVER LOGIN user password`; empty means no login.
 fn login(words: &str) -> Result<Option<Arc<Users>>, Fault> {
     let mut words = words.split_whitespace();
     match (words.next(), words.next()) {

@@ -1,20 +1,20 @@
-//! What the clients of a server of ours may do: ENABLE and DISABLE, and what holds until they are said.
+//! What clients of our server may do: ENABLE and DISABLE, and the defaults.
 
 use std::collections::BTreeMap;
 
 use wetstring_drive::serve::Action;
 use wetstring_script::world::Scope;
 
-/// Who may do what until ENABLE says otherwise, in this version of C-Kermit. Deleting, EXIT and commands of the host
-/// are for nobody: that is stricter than any C-Kermit is with those who have called us (docs/kermit.md).
+/// The defaults of ENABLE in this version of C-Kermit. Deleting, EXIT and host commands
+/// are disabled: that is stricter than any C-Kermit with clients that connected to us (docs/howto/kermit.md).
 pub(super) fn allowed_at_first(version: u8) -> BTreeMap<Action, Scope> {
     use Action as A;
     let scope = |action| match action {
         A::Delete | A::Exit | A::Host | A::Rmdir => Scope::Disabled,
-        // To end the connection is for those who have made it.
+        // Only the side that opened the connection may end it.
         A::Bye => Scope::Remote,
-        // Whom we have called gets nothing of ours unasked, and changes nothing: version 11. To end the server, and to
-        // give us files, is what a server is for.
+        // A peer that we connected to gets none of our files unasked, and changes nothing: version 11. To end the server, and to
+        // send us files, is what a server is for.
         A::Assign | A::Cd | A::Copy | A::Directory | A::Get | A::Kermit | A::Mkdir | A::Query => {
             newer(version)
         }
@@ -28,7 +28,7 @@ fn newer(version: u8) -> Scope {
     if version < 11 { Scope::Both } else { Scope::Remote }
 }
 
-/// What SHOW SERVER lists: C-Kermit's words, in its order, and what no server of ours does.
+/// What SHOW SERVER lists: C-Kermit's names, in its order, including those not supported.
 pub(super) const FUNCTIONS: [(&str, Option<Action>); 22] = [
     ("GET", Some(Action::Get)),
     ("SEND", Some(Action::Send)),
@@ -54,12 +54,12 @@ pub(super) const FUNCTIONS: [(&str, Option<Action>); 22] = [
     ("ENABLE", None),
 ];
 
-/// What ENABLE and DISABLE name; `None` for what no server of ours does.
+/// The actions that ENABLE and DISABLE name; `None` if not supported.
 pub(super) fn actions(what: &str) -> Option<Vec<Action>> {
     if what == "all" {
         return Some(Action::NAMES.iter().map(|(_, action)| *action).collect());
     }
-    // C-Kermit's CD is the current directory as such.
+    // C-Kermit's CD covers the current directory itself.
     if what == "cd" {
         return Some(vec![Action::Cd, Action::Pwd]);
     }

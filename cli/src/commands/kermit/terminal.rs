@@ -1,11 +1,11 @@
-//! CONNECT: the person's terminal on the connection.
+//! CONNECT: the user's terminal on the connection.
 //!
 //! ```text
 //! keyboard --raw--> [escape character?] --> connection
 //! screen   <------------------------------- connection
 //! ```
 //!
-//! Bytes pass as they are: what the other end says is meant for the terminal that this program runs in.
+//! Bytes pass unchanged: the peer's output is meant for the terminal that this program runs in.
 
 use std::io::Write as _;
 
@@ -24,7 +24,7 @@ const ESCAPE: u8 = 28;
 const HELP: &str = "\r\n C comes back, H hangs up, Q ends the program, S shows the connection, 0 sends NUL,\
     \r\n the escape character itself sends it, ? is this help\r\n";
 
-/// How a person names a control character: `^\` or `Ctrl-\`.
+/// The name of a control character: `^\` or `Ctrl-\`.
 fn named(code: u8) -> String {
     match code {
         127 => "DEL".to_owned(),
@@ -42,8 +42,8 @@ pub(super) fn escape_character(text: &[u8]) -> Option<u8> {
     }
 }
 
-/// What a key does behind the escape character.
-enum Wish {
+/// What a key after the escape character does.
+enum EscapeCommand {
     Back,
     HangUp,
     Quit,
@@ -53,16 +53,16 @@ enum Wish {
     Unknown,
 }
 
-fn wish(key: u8, escape: u8) -> Wish {
+fn escape_command(key: u8, escape: u8) -> EscapeCommand {
     match key.to_ascii_lowercase() {
-        _ if key == escape => Wish::Send(escape),
-        b'c' | 3 => Wish::Back,
-        b'h' | b'u' => Wish::HangUp,
-        b'q' => Wish::Quit,
-        b's' => Wish::Show,
-        b'?' => Wish::Help,
-        b'0' => Wish::Send(0),
-        _ => Wish::Unknown,
+        _ if key == escape => EscapeCommand::Send(escape),
+        b'c' | 3 => EscapeCommand::Back,
+        b'h' | b'u' => EscapeCommand::HangUp,
+        b'q' => EscapeCommand::Quit,
+        b's' => EscapeCommand::Show,
+        b'?' => EscapeCommand::Help,
+        b'0' => EscapeCommand::Send(0),
+        _ => EscapeCommand::Unknown,
     }
 }
 
@@ -73,7 +73,7 @@ fn show(text: &[u8]) -> Result<(), Fault> {
 }
 
 impl Live<'_> {
-    /// Lets the person talk to the other end, until the escape character and C.
+    /// Connects the user's terminal to the peer, until the escape character and C.
     pub(super) fn talk(&mut self, kept: &Kept) -> Result<Done, Fault> {
         let name = self.port.as_ref().ok_or_else(no_connection)?.facts().name.clone();
         if !isatty(stdin()) {
@@ -93,7 +93,7 @@ impl Live<'_> {
         Ok(Done { over, ..Done::default() })
     }
 
-    /// Passes bytes both ways; gives whether the program shall end.
+    /// Passes bytes both ways; true if the program is to end.
     fn pass(&mut self, escape: u8, echo: bool, name: &str) -> Result<bool, Fault> {
         let mut escaped = false;
         let mut keys = [0; 256];
@@ -121,7 +121,7 @@ impl Live<'_> {
                 PollFd::from_borrowed_fd(keyboard, PollFlags::IN),
             ];
             let wait: Option<Timespec> = LONGEST_POLL.try_into().ok();
-            // An interrupted wait is looked at above.
+            // An interrupted wait is handled above.
             let _ = poll(&mut fds, wait.as_ref());
             if fds[2].revents().is_empty() {
                 continue;
@@ -139,17 +139,17 @@ impl Live<'_> {
                     continue;
                 }
                 escaped = false;
-                match wish(*key, escape) {
-                    Wish::Back => return Ok(false),
-                    Wish::Quit => return Ok(true),
-                    Wish::HangUp => {
+                match escape_command(*key, escape) {
+                    EscapeCommand::Back => return Ok(false),
+                    EscapeCommand::Quit => return Ok(true),
+                    EscapeCommand::HangUp => {
                         self.hang_up()?;
                         return Ok(false);
                     }
-                    Wish::Show => show(format!("\r\n({name})\r\n").as_bytes())?,
-                    Wish::Help => show(HELP.as_bytes())?,
-                    Wish::Send(byte) => self.typed(&[byte], echo)?,
-                    Wish::Unknown => show(b"\x07")?,
+                    EscapeCommand::Show => show(format!("\r\n({name})\r\n").as_bytes())?,
+                    EscapeCommand::Help => show(HELP.as_bytes())?,
+                    EscapeCommand::Send(byte) => self.typed(&[byte], echo)?,
+                    EscapeCommand::Unknown => show(b"\x07")?,
                 }
             }
         }

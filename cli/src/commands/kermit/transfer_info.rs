@@ -1,4 +1,4 @@
-//! What a script may want to know of a transfer, seen beside what the person sees.
+//! Facts about a transfer for scripts, collected beside what the user sees.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -9,12 +9,12 @@ use wetstring_script::world::Report;
 
 use crate::transfer::observer::Observer;
 
-/// What engines tell of a transfer, by whatever clock.
+/// What engines report about a transfer, by real or virtual time.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct TransferInfo {
     agreed: String,
     message: Option<String>,
-    /// When the first file began: waiting for the other end is no part of its rate.
+    /// When the first file began: waiting for the peer does not count in its rate.
     began: Option<Duration>,
     /// A file was offered.
     begun: bool,
@@ -24,8 +24,8 @@ pub(super) struct Told {
     pub(super) replies: Vec<Vec<u8>>,
 }
 
-impl Told {
-    /// Something happened, so long after the beginning.
+impl TransferInfo {
+    /// Records an event at this time after the start.
     pub(super) fn note(&mut self, event: &Event<'_>, at: Duration) {
         match event {
             Event::Negotiated(text) => {
@@ -35,7 +35,7 @@ impl Told {
             Event::Message(text) => self.message = Some(crate::ui::format::escaped(text)),
             Event::Replied(text) => self.replies.push(text.to_vec()),
             Event::FileStarted { .. } => self.begun = true,
-            // What our own store refuses, as SET FILE COLLISION says, is no failure.
+            // A refusal by our own store, as SET FILE COLLISION says, is not a failure.
             Event::FileRefused { by_peer: false, .. } => self.begun = true,
             Event::FileRefused { .. } | Event::FileCancelled { .. } => {
                 self.begun = true;
@@ -45,28 +45,28 @@ impl Told {
         }
     }
 
-    /// The two ends have agreed on how to proceed.
+    /// Records the negotiated parameters.
     pub(super) fn agreed(&self) -> bool {
         !self.agreed.is_empty()
     }
 
-    /// A number behind a word of the agreement.
+    /// The number after a word of the negotiated parameters.
     fn number(&self, word: &str) -> u32 {
         let rest = self.agreed.split(", ").find_map(|part| part.strip_prefix(word));
         let digits = rest.and_then(|rest| rest.split(' ').next());
         digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
     }
 
-    /// The other end's words, or else ours.
+    /// The peer's message, or else ours.
     pub(super) fn trouble(&self, outcome: Outcome) -> String {
         match (&self.message, outcome) {
-            (Some(text), _) => format!("the other end says: {text}"),
+            (Some(text), _) => format!("the peer says: {text}"),
             (None, Outcome::Failed(failure)) => failure.to_string(),
             (None, Outcome::Done) => format!("{} refused or cancelled", self.missed),
         }
     }
 
-    /// All that is known without the store. `elapsed` is from the first byte to the last.
+    /// The report, as far as known without the store. `elapsed` is from the first byte to the last.
     pub(super) fn report(&self, outcome: Outcome, stats: &Stats, elapsed: Duration) -> Report {
         let done = outcome == Outcome::Done && self.missed == 0;
         Report {
@@ -87,16 +87,16 @@ impl Told {
     }
 }
 
-/// A watch that keeps that, and shows everything to the person too.
+/// A watch that collects this, and shows everything to the user.
 pub(super) struct Seen<'a> {
     observer: Observer<'a>,
     began: Instant,
-    pub(super) told: Told,
+    pub(super) told: TransferInfo,
 }
 
 impl<'a> Seen<'a> {
     pub(super) fn new(observer: Observer<'a>) -> Self {
-        Self { observer, began: Instant::now(), told: Told::default() }
+        Self { observer, began: Instant::now(), told: TransferInfo::default() }
     }
 
     pub(super) fn finish(&mut self) {

@@ -29,7 +29,7 @@ use crate::config::protocol::{Engines as _, Protocol};
 use crate::transfer::cleartext::{self, What};
 use crate::transfer::client::answer::{Screen as Answer, name_list};
 use crate::transfer::client::remote;
-use crate::transfer::client::requested::{AskedFor, Wanted};
+use crate::transfer::client::requested::{Requested, RequestedOnly};
 use crate::transfer::direction::Direction;
 use crate::transfer::observer::Observer;
 use crate::transfer::trace::Recorder;
@@ -38,15 +38,15 @@ use crate::transfer::{port_facts, terminal_hint};
 use crate::ui::format::safe;
 use crate::ui::output::{Level, Output};
 
-/// What became of an engine.
-pub(super) struct Turned {
+/// The result of an engine.
+pub(super) struct EngineResult {
     pub(super) outcome: Outcome,
     pub(super) report: Report,
     /// Short answers of a server.
     pub(super) replies: Vec<Vec<u8>>,
 }
 
-/// Makes an engine of settings to which the facts of the line were added.
+/// Makes an engine from settings that include the facts of the line.
 pub(super) type Make<'m> = &'m dyn Fn(&Settings) -> Result<Box<dyn Engine>, String>;
 
 /// A Kermit that sends.
@@ -54,7 +54,7 @@ const SENDER: Make<'static> = &|all| Protocol::default().sender(all);
 /// A Kermit that receives.
 const RECEIVER: Make<'static> = &|all| Ok(Protocol::default().receiver(all));
 
-/// What of the paths is sent, as SET SEND PATHNAMES says.
+/// How much of the paths is sent, by SET SEND PATHNAMES.
 fn kept_paths(kept: &Kept) -> Pathnames {
     let kept = kept.get("send pathnames").map_or(&b"off"[..], |value| value);
     if kept.starts_with(b"rel") {
@@ -66,7 +66,7 @@ fn kept_paths(kept: &Kept) -> Pathnames {
     }
 }
 
-/// A name without what leads to the root or upwards.
+/// A name without parts that lead to the root or upwards.
 fn below(mut name: &[u8]) -> &[u8] {
     while let Some(rest) = [&b"/"[..], b"./", b"../"].iter().find_map(|at| name.strip_prefix(*at)) {
         name = rest;
@@ -74,18 +74,18 @@ fn below(mut name: &[u8]) -> &[u8] {
     name
 }
 
-/// Whether files are text unless a command says otherwise.
+/// Whether files are text by default.
 pub(super) fn is_text(kept: &Kept) -> bool {
     kept.get("file type").is_some_and(|value| value == b"text")
 }
 
-/// Whether each file is text or bytes as its contents show: TRANSFER MODE AUTOMATIC.
+/// Whether text and binary files are told apart by content: TRANSFER MODE AUTOMATIC.
 pub(super) fn detects(kept: &Kept) -> bool {
     let scans = kept.get("file scan").is_none_or(|value| value != b"off");
     scans && kept.get("transfer mode").is_some_and(|value| value == b"automatic")
 }
 
-/// What a command of the language is for a server.
+/// The server command for a command of the language.
 pub(super) fn command_of<'r>(words: &[&'r [u8]]) -> Result<ServerCommand<'r>, Fault> {
     remote::command(words).map_err(Fault::new)
 }
@@ -96,7 +96,7 @@ pub(super) fn words_of(remote: &Remote) -> Vec<&[u8]> {
     std::iter::once(remote.verb.as_bytes()).chain(arguments).collect()
 }
 
-/// What GET asks a server for; `names` is a list as the server has it.
+/// The GET request; `names` is a list in the server's syntax.
 pub(super) fn command_to_get<'n>(getting: &Getting, names: &'n [u8]) -> ServerCommand<'n> {
     let kind = |text| if text { FileKind::Text } else { FileKind::Binary };
     ServerCommand::Get(GetFiles {
@@ -119,7 +119,7 @@ pub(super) fn client(
     Ok(Box::new(Client::new(config, command, memory).map_err(|bad| bad.to_string())?))
 }
 
-/// What a server said, short and long.
+/// The server's answer, short and long.
 pub(super) fn whole_answer(replies: &[Vec<u8>], long: &[u8]) -> Vec<u8> {
     let mut text = replies.concat();
     if !text.is_empty() {
@@ -129,9 +129,9 @@ pub(super) fn whole_answer(replies: &[Vec<u8>], long: &[u8]) -> Vec<u8> {
     text
 }
 
-/// What moves files for a script, in real time or in the laboratory: how engines are turned, and
-/// what follows from that.
-pub(super) trait Mover: World {
+/// Transfers files for a script, in real time or in the laboratory: how engines are run, and
+/// what follows from it.
+pub(super) trait TransferWorld: World {
     /// The files of this machine.
     fn local(&self) -> &Local;
     /// The settings.
@@ -140,14 +140,14 @@ pub(super) trait Mover: World {
     fn takes_stdin(&self) -> bool {
         false
     }
-    /// Turns an engine on the connection until it is over.
+    /// Runs an engine on the connection until it ends.
     fn turn(
         &mut self,
         make: Make<'_>,
         store: &mut dyn Store,
         direction: Direction,
         quiet: bool,
-    ) -> Result<Turned, Fault>;
+    ) -> Result<EngineResult, Fault>;
 
     /// SEND.
     fn send(&mut self, sending: &Sending, kept: &Kept) -> Result<Done, Fault> {
@@ -176,7 +176,7 @@ pub(super) trait Mover: World {
             match (&sending.as_name, paths) {
                 (Some(name), _) => source.named(name.clone()),
                 (None, Pathnames::Off) => source,
-                // As it was said, not as it is found.
+                // The path as given, not as resolved.
                 (None, Pathnames::Relative) => source.named(below(name).to_vec()),
                 (None, Pathnames::Absolute) => {
                     source.named(self.local().path(name).into_os_string().into_vec())
@@ -208,7 +208,7 @@ pub(super) trait Mover: World {
         Ok(Done { report: Some(report), ..Done::default() })
     }
 
-    /// Where files that come are stored.
+    /// Where received files are stored.
     fn inbox(
         &self,
         kept: &Kept,
@@ -230,13 +230,13 @@ pub(super) trait Mover: World {
         Ok(DiskStore::receiving(&directory, options)?)
     }
 
-    /// Who asks the person before files are stored, if anybody can and this end of the connection
+    /// Asks the user before files are stored, if possible and if this end of the connection
     /// is one of these.
     fn asker(&self, _scope: Scope) -> Option<Asker> {
         None
     }
 
-    /// The same, as settings and the command say.
+    /// The same, by the settings and the command.
     fn asker_of(&self, kept: &Kept, switch: Option<Confirm>) -> (Confirm, Option<Asker>) {
         let (level, scope) = asked_for(kept, switch);
         (level, if level == Confirm::Off { None } else { self.asker(scope) })
@@ -261,7 +261,7 @@ pub(super) trait Mover: World {
         Ok(Done { report: Some(report), ..Done::default() })
     }
 
-    /// Asks the server for files, and receives them.
+    /// Requests files from the server, and receives them.
     fn get(&mut self, getting: &Getting, kept: &Kept) -> Result<Done, Fault> {
         let names = name_list(getting.files.iter().map(Vec::as_slice));
         let command = command_to_get(getting, &names);
@@ -272,7 +272,7 @@ pub(super) trait Mover: World {
         let mut sink = SinkStore::new(sink());
         let mut disk = self.inbox(kept, getting.as_name.as_ref(), resume, getting.recursive)?;
         let store: &mut dyn Store = if getting.calibrate { &mut sink } else { &mut disk };
-        let asked = AskedFor::new(getting.files.iter().map(Vec::as_slice), below);
+        let asked = Requested::new(getting.files.iter().map(Vec::as_slice), below);
         let mut store = Confirming::new(store, asker).of(asked, level != Confirm::Off);
         let mut answer = Answer::new(Some(&mut store));
         let turned = self.turn(make, &mut answer, Direction::Receive, false)?;
@@ -298,7 +298,7 @@ pub(super) trait Mover: World {
             Some(names) => {
                 let command = ServerCommand::Get(GetFiles { names, ..GetFiles::default() });
                 let asked = words(names).into_iter();
-                let mut wanted = Wanted::new(&mut sink, asked, false);
+                let mut wanted = RequestedOnly::new(&mut sink, asked, false);
                 let make: Make<'_> = &|all| client(all, &command);
                 let mut turned = self.turn(make, &mut wanted, Direction::Receive, true)?;
                 if let Some(other) = wanted.other_than_asked().filter(|_| turned.report.done) {
@@ -312,7 +312,7 @@ pub(super) trait Mover: World {
         Ok(Done { report: Some(report), ..Done::default() })
     }
 
-    /// A password is about to be sent: says if others can read it.
+    /// Warns before a password is sent in clear.
     fn warn_of_password(&self) {}
 
     fn remote(&mut self, remote: &Remote) -> Result<Done, Fault> {
@@ -333,7 +333,7 @@ pub(super) trait Mover: World {
             self.show(&text);
         }
         if remote.verb == "bye" {
-            // The server has closed it, or is about to.
+            // The server closes it.
             self.hang_up()?;
         }
         Ok(Done { text: turned.replies.concat(), ..Done::default() })
@@ -348,13 +348,13 @@ pub(super) trait Mover: World {
     }
 }
 
-/// Said at a terminal where no line is set: the packets would come as a surprise.
+/// Printed at a terminal where no line is set, before packets appear there.
 const NO_LINE: &str = "no line is set (SET LINE and SET HOST set one), so the peer is expected at this \
      terminal: go back to your local Kermit";
-/// Between that and the first packet.
+/// Time between that message and the first packet.
 const DELAY: Duration = Duration::from_secs(1);
 
-impl Mover for Live<'_> {
+impl TransferWorld for Live<'_> {
     fn local(&self) -> &Local {
         &self.local
     }
@@ -373,38 +373,38 @@ impl Mover for Live<'_> {
         }
     }
 
-    /// Nobody can be asked where stdin is the line.
+    /// No questions where stdin is the line.
     fn asker(&self, scope: Scope) -> Option<Asker> {
-        let end = if self.has_called() { Scope::Local } else { Scope::Remote };
+        let end = if self.opened_connection() { Scope::Local } else { Scope::Remote };
         let asks = self.port.is_some() && (scope == Scope::Both || scope == end);
         let signals = self.signals.fd().try_clone_to_owned().ok();
         asks.then(|| Box::new(move |name: &str| ask_whether(name, signals.as_ref())) as Asker)
     }
 
-    /// What the engine did not take stays. Without a connection the line is this program's own stdin
-    /// and stdout: we are then the remote Kermit of somebody else.
+    /// Bytes that the engine did not consume are kept. Without a connection the line is this program's own stdin
+    /// and stdout: this is then the remote Kermit.
     fn turn(
         &mut self,
         make: Make<'_>,
         store: &mut dyn Store,
         direction: Direction,
         quiet: bool,
-    ) -> Result<Turned, Fault> {
+    ) -> Result<EngineResult, Fault> {
         let own = self.port.is_none();
         if own {
             if !self.may_use_stdio {
                 return Err(no_connection());
             }
-            // From then on nothing can be said on the terminal that is the line.
+            // From here on the terminal is the line, and takes no messages.
             if !quiet {
-                let person = stdin().is_terminal() && stderr().is_terminal();
-                if person {
+                let interactive = stdin().is_terminal() && stderr().is_terminal();
+                if interactive {
                     self.ui.say(Level::Note, NO_LINE);
                 }
                 let kermit = Some(Protocol::default());
                 terminal_hint::say(self.ui, direction, kermit, &self.settings, &LineSpec::Stdio);
-                if person && direction == Direction::Send {
-                    // Time to read that, before packets come.
+                if interactive && direction == Direction::Send {
+                    // Time to read that before packets appear.
                     std::thread::sleep(DELAY);
                 }
             }
@@ -428,7 +428,7 @@ impl Live<'_> {
         store: &mut dyn Store,
         direction: Direction,
         quiet: bool,
-    ) -> Result<Turned, Fault> {
+    ) -> Result<EngineResult, Fault> {
         let who = if direction == Direction::Send { "sender" } else { "receiver" };
         let port = self.port.as_mut().ok_or_else(no_connection)?;
         let mut settings = self.settings.clone();
@@ -458,16 +458,16 @@ impl Live<'_> {
         }
         self.ahead.extend(&ended.leftover);
         let mut report = seen.told.report(ended.outcome, &ended.stats, ended.elapsed);
-        // Whoever answers the first file with an error has refused it.
+        // A peer that answers the first file with an error refused it.
         report.begun |= direction == Direction::Send && seen.told.agreed();
         if ended.outcome != Outcome::Done && ended.error.is_some() {
             self.hang_up()?;
         }
         let replies = std::mem::take(&mut seen.told.replies);
-        Ok(Turned { outcome: ended.outcome, report, replies })
+        Ok(EngineResult { outcome: ended.outcome, report, replies })
     }
 
-    /// A file as it is; its line ends as CR unless it is binary, and as the settings of TRANSMIT say.
+    /// TRANSMIT: a file unchanged if binary; otherwise with line ends as CR, by the settings of TRANSMIT.
     pub(super) fn transmit_file(
         &mut self,
         name: &[u8],
@@ -502,7 +502,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Fault> {
     Ok(std::fs::read(path)?)
 }
 
-/// Deletes what was sent and is as it was sent.
+/// Deletes sent files that have not changed since.
 fn delete_sent(files: &[FileRecord]) -> Result<(), Fault> {
     let sent = files.iter().filter(|file| file.outcome == FileOutcome::Sent);
     let mut kept = Vec::new();
@@ -514,7 +514,7 @@ fn delete_sent(files: &[FileRecord]) -> Result<(), Fault> {
     if kept.is_empty() { Ok(()) } else { Err(Fault::new(kept.join("; "))) }
 }
 
-/// What the store knows besides.
+/// Adds what the store knows.
 fn with_files(mut report: Report, files: &[FileRecord], error: Option<&str>) -> Report {
     if let Some(last) = files.last() {
         report.last_bytes = last.size;

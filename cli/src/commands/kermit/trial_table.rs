@@ -1,4 +1,4 @@
-//! What the transfers of a script in the laboratory say together, in the form of the trials of Kermit streaming (1998).
+//! A summary of a script's transfers in the laboratory, in the form of the trials of Kermit streaming (1998).
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -15,20 +15,20 @@ struct Trial {
     cps: u64,
 }
 
-/// What of a transfer its rate is held against.
+/// The quantity that rates are correlated with.
 type Value = fn(&Trial) -> f64;
 
 /// All transfers of a script.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trials(Vec<Trial>);
 
-/// A column of the table, or a stroke where there is no such value.
+/// A value of the table, or `-` if there is none.
 fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
 impl Trials {
-    /// A transfer that was done.
+    /// Adds a finished transfer.
     pub(super) fn add(&mut self, report: &Report) {
         let Report { streamed, window, packet_len, .. } = *report;
         self.0.push(Trial { streamed, window, packet_len, cps: report.cps() });
@@ -62,7 +62,7 @@ impl Trials {
         counts
     }
 
-    /// The table; nothing of fewer than two transfers.
+    /// The table; empty for fewer than two transfers.
     pub(super) fn table(&self) -> String {
         if self.0.len() < 2 {
             return String::new();
@@ -113,7 +113,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_table_has_what_the_trials_had() {
+    fn the_table_has_the_columns_of_the_trials() {
         let mut trials = Trials::default();
         assert_eq!(trials.table(), "");
         for (streamed, window, ms) in [

@@ -15,7 +15,7 @@ use wetstring_script::world::{
 
 use super::live::{LONGEST_POLL, Live, no_connection, set_row};
 use super::server_rights::allowed_at_first;
-use super::transfers::Mover;
+use super::transfers::TransferWorld;
 
 impl World for Live<'_> {
     fn say(&mut self, to: Screen, text: &[u8]) {
@@ -24,7 +24,7 @@ impl World for Live<'_> {
 
     fn ask(&mut self, question: &Question) -> Option<Vec<u8>> {
         self.say(Screen::Output, &question.prompt);
-        // Nothing is seen of a password, and the end of its line is shown afterwards.
+        // A password is not echoed; its line end is printed afterwards.
         let hidden = (!question.echo && isatty(stdin())).then(|| Restore::keys(stdin()).ok());
         if let Some(wait) = question.wait {
             let wait: Option<Timespec> = wait.try_into().ok();
@@ -157,7 +157,7 @@ impl World for Live<'_> {
                 continue;
             }
             if self.signals.count() > 0 || Instant::now() > until {
-                return Err(Fault::new("the connection takes nothing"));
+                return Err(Fault::new("the connection is stalled"));
             }
             let wait: Option<Timespec> = LONGEST_POLL.try_into().ok();
             let mut fds = [PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT)];
@@ -183,7 +183,7 @@ impl World for Live<'_> {
             },
             Ok(other) => other,
             Err(()) => {
-                // Who hangs up at the other end ends the connection here too.
+                // A hang-up by the peer ends the connection here too.
                 drop(self.hang_up());
                 Heard::Lost
             }
@@ -259,7 +259,7 @@ impl World for Live<'_> {
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        // A type that is said counts, whatever the systems are.
+        // An explicit type counts, regardless of the systems.
         if name == "kermit.receive-kind" && !self.settings.kermit().alike_as_is {
             self.settings.kermit_mut().manual_mode = true;
         }

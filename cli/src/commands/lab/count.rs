@@ -1,4 +1,4 @@
-//! How many of the runs are over: a bar on a terminal, a plain line every few seconds elsewhere.
+//! Progress of many runs: a bar on a terminal, a plain line every few seconds elsewhere.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use crate::ui::format;
 use crate::ui::output::{Level, Output};
 use crate::ui::progress::can_redraw;
 
-/// How often a line is written where there is no terminal.
+/// Interval of progress lines where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 
-/// Counts things that are over.
+/// Counts finished runs.
 pub(super) struct Count<'a> {
     ui: &'a Output,
     bar: Option<ProgressBar>,
@@ -23,7 +23,7 @@ pub(super) struct Count<'a> {
 }
 
 impl<'a> Count<'a> {
-    /// Of so many things, none is over.
+    /// Of this many runs, none is finished.
     pub(super) fn new(ui: &'a Output, what: &'static str, all: usize) -> Self {
         let now = Instant::now();
         let bar = (can_redraw() && ui.shows_progress() && all > 0).then(|| {
@@ -37,7 +37,7 @@ impl<'a> Count<'a> {
         Self { ui, bar, what, done: 0, all, began: now, said: now }
     }
 
-    /// One more is over.
+    /// One more is finished.
     pub(super) fn add(&mut self) {
         self.done += 1;
         if let Some(bar) = &self.bar {

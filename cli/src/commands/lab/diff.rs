@@ -3,7 +3,7 @@
 //! Results are the objects of `wst lab table --json` and `wst lab run --json`, and the files of
 //! `wst lab sweep`, CSV or NDJSON. A cell of a table is known by its table, row and column, a point
 //! of a sweep by the values of its ranges, so that two sweeps with different ranges can be compared
-//! where they meet. Two traces are compared line by line.
+//! where they overlap. Two traces are compared line by line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,13 +21,13 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Output;
 
-/// What a file is.
+/// The content of a file.
 enum Content {
     Results(Results),
     Trace(Vec<String>),
 }
 
-/// Results by what they are of, in the order of the file.
+/// Results by their keys, in the order of the file.
 #[derive(Default)]
 struct Results {
     order: Vec<String>,
@@ -44,7 +44,7 @@ pub(super) fn run(ui: &Output, verb: &DiffVerb) -> Result<Ending, Ending> {
         }
     };
     let exit = if differences { Exit::Skipped } else { Exit::Done };
-    // A program that reads the end sees what the code means here.
+    // The end event tells a program what the exit code means here.
     let summary = Some(Summary::Comparison(Comparison { differs: differences }));
     Ok(Ending { summary, ..Ending::early(exit, "") })
 }
@@ -89,7 +89,7 @@ impl Results {
     fn of(objects: Vec<Map<String, Value>>) -> Self {
         let mut results = Self::default();
         for object in objects {
-            // Of events, those that are results.
+            // Only events that are results.
             let event = object.get("event").and_then(Value::as_str);
             if event.is_some_and(|event| !["cell", "row", "result"].contains(&event)) {
                 continue;
@@ -119,14 +119,14 @@ impl Results {
     }
 }
 
-/// The names of the fields that say what a result is of.
+/// The names of the key fields of a result.
 fn keys(object: &Map<String, Value>) -> Vec<String> {
     let fixed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     if object.contains_key("table") {
         return fixed(&["table", "row", "col"]);
     }
     if object.contains_key("point") {
-        // The ranges stand between the number of the point and the first result.
+        // The ranges come between the number of the point and the first result.
         let names = object.keys().skip_while(|name| *name != "point").skip(1);
         return names.take_while(|name| *name != "done").cloned().collect();
     }
@@ -141,7 +141,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Shows what differs, and says whether anything does.
+/// Prints the differences; true if there are any.
 fn results(ui: &Output, a: &Results, b: &Results) -> bool {
     let mut page = String::new();
     let (mut same, mut differ, mut only) = (0, 0, [0, 0]);
@@ -194,7 +194,7 @@ fn changes<'a>(a: &'a [(String, String)], b: &'a [(String, String)]) -> Vec<Chan
         .collect()
 }
 
-/// From one value to another, with the share of numbers.
+/// One value to another, with the relative change of numbers.
 fn step(a: &str, b: &str) -> String {
     let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
     let share = match (a.parse::<f64>(), b.parse::<f64>()) {

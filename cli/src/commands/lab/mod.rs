@@ -17,7 +17,7 @@ use crate::args::lab::{Lab, LabVerb};
 use crate::ui::ending::Ending;
 use crate::ui::output::Output;
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(ui: &Output, common: &Common, lab: &Lab) -> Ending {
     let result = match &lab.verb {
         LabVerb::Run(verb) => run::run(ui, common, verb),

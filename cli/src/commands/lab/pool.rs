@@ -1,4 +1,4 @@
-//! Runs of the laboratory on all cores. Which core ran what is not to be seen in the outcomes.
+//! Runs of the laboratory on all cores. The outcomes do not depend on which core ran what.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,12 +10,12 @@ use std::time::Duration;
 use wetstring_lab::Recorder;
 use wetstring_lab::scenario::{Outcome, Scenario};
 
-/// As many threads as there are cores, but not more than jobs.
+/// One thread for each core, but at most one for each job.
 fn threads(jobs: usize) -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs)
 }
 
-/// What became of these scenarios, in their order.
+/// The outcomes of these scenarios, in order.
 pub(super) fn outcomes(jobs: &[&Scenario]) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Outcome)>> = Mutex::new(Vec::with_capacity(jobs.len()));
@@ -39,25 +39,25 @@ pub(super) fn outcomes(jobs: &[&Scenario]) -> Vec<Outcome> {
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Threads that work on numbered jobs, and hand over what comes of each as soon as it is there.
+/// Threads that work on numbered jobs, and deliver each result as soon as it is ready.
 ///
-/// They are not waited for when this is dropped: a run cannot be interrupted, the program can.
-pub(super) struct Crew<T> {
+/// Dropping it does not join them: a run cannot be interrupted, the program can.
+pub(super) struct WorkerPool<T> {
     results: Receiver<(usize, T)>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What a [`Crew`] has to say.
-pub(super) enum News<T> {
-    /// This came of the job of this number.
+/// A report of the [`WorkerPool`].
+pub(super) enum PoolEvent<T> {
+    /// The result of the job with this number.
     Done(usize, T),
     /// Nothing yet.
     Nothing,
-    /// Everything was handed over.
+    /// All results were delivered.
     Over,
 }
 
-impl<T: Send + 'static> Crew<T> {
+impl<T: Send + 'static> WorkerPool<T> {
     /// Starts work on the jobs from 0 up to `jobs`.
     pub(super) fn start(jobs: usize, work: impl Fn(usize) -> T + Send + Sync + 'static) -> Self {
         let (send, results) = channel();
@@ -77,22 +77,22 @@ impl<T: Send + 'static> Crew<T> {
         Self { results, threads: (0..threads(jobs)).map(thread).collect() }
     }
 
-    /// Waits so long for something to come.
+    /// Waits at most this long for a report.
     ///
     /// # Panics
     ///
-    /// If a job panicked, when all the others are over.
-    pub(super) fn next(&mut self, patience: Duration) -> News<T> {
+    /// If a job panicked, once all others have finished.
+    pub(super) fn next(&mut self, patience: Duration) -> PoolEvent<T> {
         match self.results.recv_timeout(patience) {
-            Ok((job, result)) => News::Done(job, result),
-            Err(RecvTimeoutError::Timeout) => News::Nothing,
+            Ok((job, result)) => PoolEvent::Done(job, result),
+            Err(RecvTimeoutError::Timeout) => PoolEvent::Nothing,
             Err(RecvTimeoutError::Disconnected) => {
                 for thread in self.threads.drain(..) {
                     if let Err(panic) = thread.join() {
                         std::panic::resume_unwind(panic);
                     }
                 }
-                News::Over
+                PoolEvent::Over
             }
         }
     }

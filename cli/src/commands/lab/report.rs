@@ -10,7 +10,7 @@ use wetstring_lab::scenario::BadScenario;
 use wetstring_lab::sweep::{Row, Sweep};
 use wetstring_lab::table::Table;
 
-use super::pool::{self, Crew, News};
+use super::pool::{self, PoolEvent, WorkerPool};
 use super::run::{beside, store};
 use super::{sweep, table};
 use crate::args::lab::ReportVerb;
@@ -60,7 +60,7 @@ pub(super) fn run(ui: &Output, verb: &ReportVerb) -> Result<Ending, Ending> {
     Ok(Ending::early(Exit::Done, say))
 }
 
-/// Runs the transfers of all tables together, so that all cores are at work to the end.
+/// Runs the transfers of all tables together, so that all cores stay busy to the end.
 fn judge(tables: &[Table]) -> Vec<wetstring_lab::table::Report> {
     let jobs: Vec<_> = tables.iter().flat_map(Table::jobs).collect();
     let outcomes = pool::outcomes(&jobs);
@@ -88,15 +88,15 @@ fn rows(sweep: &Sweep, path: &Path) -> Result<Vec<Row>, BadScenario> {
 fn budgets() -> Result<Vec<TimeBudget>, Ending> {
     let jobs = BudgetJob::all();
     let mut done = BTreeMap::new();
-    let mut crew = Crew::start(jobs.len(), move |job| jobs[job].run());
+    let mut crew = WorkerPool::start(jobs.len(), move |job| jobs[job].run());
     loop {
         match crew.next(Duration::from_secs(60)) {
-            News::Done(job, budget) => {
+            PoolEvent::Done(job, budget) => {
                 let budget = budget.map_err(|bad| Ending::early(Exit::Integrity, bad))?;
                 done.insert(job, budget);
             }
-            News::Nothing => {}
-            News::Over => return Ok(done.into_values().collect()),
+            PoolEvent::Nothing => {}
+            PoolEvent::Over => return Ok(done.into_values().collect()),
         }
     }
 }

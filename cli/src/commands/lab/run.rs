@@ -41,7 +41,7 @@ pub(super) fn run(ui: &Output, common: &Common, verb: &Run) -> Result<Ending, En
                 }
                 crate::transfer::account::present(ui, &account, true);
             }
-            // The run is what was asked for, and it has its own outcome.
+            // The run succeeded as such; the transfer has its own outcome.
             Err(bad) => crate::transfer::account::without_account(ui, &bad),
         }
     }
@@ -61,14 +61,14 @@ struct Input {
     head: Vec<String>,
 }
 
-/// A scenario by the name or the path that a person gives.
+/// Loads a scenario by name or path.
 pub(crate) fn load(path: &Path) -> Result<Scenario, Ending> {
     let text = text_of(path)?;
     let scenario = Scenario::parse(&path.to_string_lossy(), &text, &beside(path));
     scenario.map_err(|bad| Ending::early(Exit::Usage, bad.to_string()))
 }
 
-/// The text of a scenario that comes with the laboratory, or of a file.
+/// The text of a built-in scenario, or of a file.
 fn text_of(path: &Path) -> Result<String, Ending> {
     if let Some(text) = path.to_str().and_then(wetstring_lab::scenario::named) {
         return Ok(text.to_owned());
@@ -98,7 +98,7 @@ pub(super) fn read_text(path: &Path, what: &str) -> Result<String, Ending> {
     })
 }
 
-/// Reads the scenario of the command line, with what overrides it.
+/// Reads the scenario of the command line, with its overrides.
 fn read(verb: &Run) -> Result<Input, Ending> {
     let path = &verb.scenario;
     let text = text_of(path)?;
@@ -109,7 +109,7 @@ fn read(verb: &Run) -> Result<Input, Ending> {
     let wrong = |bad: BadScenario| Ending::early(Exit::Usage, bad.to_string());
     let scenario = Scenario::parse_with(&name, &text, &sets, &load).map_err(wrong)?;
     let mut head = header(&name, &text, &sets, &scenario).map_err(wrong)?;
-    // Its files are beside it, wherever the trace is read.
+    // Its files are beside it, regardless of where the trace is read.
     if let Some(directory) = path.canonicalize().ok().as_deref().and_then(Path::parent) {
         let text = directory.as_os_str().as_encoded_bytes();
         head.push(format!(
@@ -121,7 +121,7 @@ fn read(verb: &Run) -> Result<Input, Ending> {
     Ok(Input { scenario, head })
 }
 
-/// Reads files that a scenario or a table names: their paths are relative to it.
+/// Reads files named in a scenario or a table; paths are relative to it.
 pub(super) fn beside(path: &Path) -> impl Fn(&str) -> Result<Vec<u8>, String> + use<> {
     let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| {
@@ -130,7 +130,7 @@ pub(super) fn beside(path: &Path) -> impl Fn(&str) -> Result<Vec<u8>, String> + 
     }
 }
 
-/// An end because of a file.
+/// An end caused by a file error.
 pub(super) fn store(path: &Path, what: &str, error: &std::io::Error) -> Ending {
     Ending::early(Exit::Store, format!("{what} {}: {}", path.display(), in_words(&error)))
 }
@@ -153,7 +153,7 @@ fn efficiency(outcome: &Outcome) -> Option<f64> {
     Some(outcome.efficiency(limit) as f64 / 1000.0)
 }
 
-/// File bytes that did not arrive; 0 of a run that ended well.
+/// File bytes that did not arrive; 0 for a successful run.
 fn lost_bytes(scenario: &Scenario, outcome: &Outcome) -> u64 {
     if outcome.is_done() { 0 } else { scenario.counted_bytes().saturating_sub(outcome.bytes) }
 }
@@ -191,7 +191,7 @@ fn result(scenario: &Scenario, outcome: &Outcome) -> ScenarioResult {
     }
 }
 
-/// What the bytes of one direction of a SLIP line were.
+/// The bytes of one direction of a SLIP line by purpose.
 fn ledger(ledger: &Ledger) -> events::Ledger {
     events::Ledger {
         line_bytes: ledger.line_bytes,
@@ -203,7 +203,7 @@ fn ledger(ledger: &Ledger) -> events::Ledger {
     }
 }
 
-/// What is to be said of a SLIP line and of who typed on it; nothing elsewhere.
+/// The report of a SLIP line and its interactive traffic; empty elsewhere.
 fn on_slip(outcome: &Outcome) -> String {
     let mut text = String::new();
     if let Some([out, back]) = outcome.ledgers {
@@ -246,7 +246,7 @@ fn page(scenario: &Scenario, outcome: &Outcome) -> String {
         )
     };
     format!(
-        "{} over {}\n{moved}\n{}{}; {} packets sent again; trace {:016x} of seed {}\n",
+        "{} over {}\n{moved}\n{}{}; {} packets retransmitted; trace {:016x} of seed {}\n",
         scenario.protocol_name(),
         scenario.line().join(" + "),
         on_slip(outcome),

@@ -8,7 +8,7 @@ use wetstring_lab::Recorder;
 use wetstring_lab::swarm::{self, Failed, Fault, Kind, Tally};
 
 use super::count::Count;
-use super::pool::{Crew, News};
+use super::pool::{PoolEvent, WorkerPool};
 use super::run::{store, write_trace};
 use crate::args::Common;
 use crate::args::lab::SwarmVerb;
@@ -17,13 +17,13 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 
-/// How often an interrupt is looked for.
+/// Poll interval for interrupts.
 const LOOK: Duration = Duration::from_millis(50);
-/// So many failures of a protocol are shown whole.
+/// Most failures of a protocol that are shown in full.
 const SHOWN: usize = 10;
 
-/// What became of a seed, and whether the check of the protocol alone would have let a wrong file through, which is
-/// asked only where no digest was compared.
+/// The result of a seed, and whether the check of the protocol alone would have accepted a wrong file, which is
+/// known only where no digest was compared.
 type Run = (Result<swarm::Run, Box<Failed>>, bool);
 
 fn run_one(protocol: Kind, seed: u64, recorder: &mut Recorder) -> Run {
@@ -69,24 +69,24 @@ fn many(ui: &Output, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), End
     let jobs = sums.len() * usize::try_from(seeds).unwrap_or(usize::MAX / 8);
     let mut count = Count::new(ui, "runs", jobs);
     let kinds = protocols.len();
-    let mut crew = Crew::start(jobs, move |job| -> Run {
+    let mut crew = WorkerPool::start(jobs, move |job| -> Run {
         let seed = first.wrapping_add((job / kinds) as u64);
         run_one(protocols[job % kinds], seed, &mut Recorder::off())
     });
     loop {
         match crew.next(LOOK) {
-            News::Done(job, result) => {
+            PoolEvent::Done(job, result) => {
                 sums[job % kinds].add(result);
                 count.add();
             }
-            News::Nothing => {}
-            News::Over => return Ok(()),
+            PoolEvent::Nothing => {}
+            PoolEvent::Over => return Ok(()),
         }
         if signals.count() > 0 {
             drop(count);
             let ending = end(ui, sums);
             let say = if ending.exit == Exit::Done {
-                "interrupted; nothing was wrong so far".to_owned()
+                "interrupted; no failures so far".to_owned()
             } else {
                 format!("interrupted; {}", ending.message)
             };
@@ -95,13 +95,13 @@ fn many(ui: &Output, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), End
     }
 }
 
-/// What became of a protocol's seeds.
+/// Totals of a protocol's seeds.
 struct Sum {
     protocol: Kind,
     tally: Tally,
     /// Seeds in which damage passed the check, and no digest was compared.
     fooled: Vec<Failed>,
-    /// Seeds in which it would have, had there been nothing but the check.
+    /// Seeds in which it would have passed the check alone.
     alone: u64,
     failures: Vec<Failed>,
 }
@@ -130,7 +130,7 @@ impl Sum {
         self.tally.runs + self.fooled.len() as u64 + self.failures.len() as u64
     }
 
-    /// How many seeds may be fooled by the check of the protocol.
+    /// Expected maximum of seeds whose damage passes the check.
     fn most_fooled(&self) -> u64 {
         self.protocol.may_be_fooled(self.runs(), self.alone)
     }
@@ -176,7 +176,7 @@ impl Sum {
     }
 }
 
-/// Shows the sums and the failures, in an order that does not depend on the cores.
+/// Prints the totals and the failures, in an order that does not depend on the cores.
 fn end(ui: &Output, sums: &mut [Sum]) -> Ending {
     let mut worst = Exit::Done;
     let mut broken = 0;
@@ -187,7 +187,7 @@ fn end(ui: &Output, sums: &mut [Sum]) -> Ending {
         if !ui.has_json() {
             crate::ui::output::print(&sum.words());
         }
-        // Who replays one seed wants to see what it does.
+        // The replay of one seed is shown in detail.
         let level = if sum.runs() == 1 { Level::Note } else { Level::Detail };
         for failed in &sum.fooled {
             ui.say(level, &format!("{}, which its check explains: {failed}", sum.protocol.name()));
@@ -221,7 +221,7 @@ fn failure(protocol: Kind, failed: &Failed) -> Event {
     }))
 }
 
-/// The code that says most about a fault.
+/// The exit code of a fault.
 const fn exit_of(fault: &Fault) -> Exit {
     match fault {
         Fault::FalseSuccess(_) | Fault::Fooled(_) | Fault::BrokenStore | Fault::Lost(_) => {
@@ -232,7 +232,7 @@ const fn exit_of(fault: &Fault) -> Exit {
     }
 }
 
-/// A false success is worse than a panic, and that is worse than no end.
+/// Severity: false success, then panic, then livelock.
 fn worse(a: Exit, b: Exit) -> Exit {
     let order = [Exit::Integrity, Exit::Peer, Exit::Timeout];
     order.into_iter().find(|exit| a == *exit || b == *exit).unwrap_or(Exit::Done)
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_wrong_files_than_the_check_explains_are_too_many() {
+    fn too_many_undetected_errors_are_a_failure() {
         let fooled = |seed| Failed {
             seed,
             fault: Fault::Fooled("wrong".to_owned()),
@@ -251,7 +251,7 @@ mod tests {
             replay: String::new(),
         };
         let mut sum = Sum::new(Kind::of("xmodem").expect("a protocol"));
-        // Where the check alone lets through none, five may still be chance.
+        // Even if the check alone accepts none, five may be chance.
         for seed in 0..5 {
             sum.add((Err(Box::new(fooled(seed))), false));
         }
@@ -260,7 +260,7 @@ mod tests {
         assert!(sum.is_fooled_too_often());
         sum.add((Err(Box::new(fooled(6))), true));
         assert_eq!((sum.alone, sum.most_fooled(), sum.is_fooled_too_often()), (1, 7, false));
-        // Where digests are compared nothing is explained by a check.
+        // Where digests are compared no wrong file is excused.
         let mut sum = Sum::new(Kind::of("zmodem").expect("a protocol"));
         sum.add((Err(Box::new(fooled(0))), false));
         assert!(sum.is_fooled_too_often());

@@ -1,8 +1,8 @@
 //! `wst lab sweep`: a scenario over ranges of its keys.
 //!
-//! Every result is in the file as soon as it is there, so an interrupt loses nothing but the runs
-//! that are under way; the same command goes on where the file ends. When all points are there
-//! they are put into their order, so that the file is the same whoever made which point when.
+//! Every result is written at once, so an interrupt loses only the runs
+//! in progress; the same command continues where the file ends. When all points are done
+//! they are sorted, so that the file does not depend on which shard made which point when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -18,7 +18,7 @@ use wetstring_lab::scenario::BadScenario;
 use wetstring_lab::sweep::{Column, Format, Row, Sweep, merge};
 
 use super::count::Count;
-use super::pool::{Crew, News};
+use super::pool::{PoolEvent, WorkerPool};
 use super::run::{beside, read_text, store};
 use crate::args::lab::SweepVerb;
 use crate::transfer::opening::signals;
@@ -26,7 +26,7 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 
-/// How often an interrupt is looked for.
+/// Poll interval for interrupts.
 const LOOK: Duration = Duration::from_millis(50);
 
 type Load = Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync>;
@@ -86,7 +86,7 @@ fn list(ui: &Output) -> Result<Ending, Ending> {
     Ok(Ending::early(Exit::Done, ""))
 }
 
-/// Runs the points that are not there yet.
+/// Runs the missing points.
 fn make(
     ui: &Output,
     sweep: Sweep,
@@ -99,29 +99,31 @@ fn make(
         points.iter().copied().filter(|point| !outputs.rows.contains_key(point)).collect();
     let kept = points.len() - jobs.len();
     if kept > 0 {
-        ui.say(Level::Note, &format!("{kept} of {} points are there already", points.len()));
+        ui.say(Level::Note, &format!("{kept} of {} points are done already", points.len()));
     }
     outputs.expect(points);
     let mut count = Count::new(ui, "points", jobs.len());
-    let mut crew = Crew::start(jobs.len(), move |job| {
+    let mut crew = WorkerPool::start(jobs.len(), move |job| {
         let point = jobs[job];
         let scenario = sweep.scenario(point, &*load)?;
         Ok::<Row, BadScenario>(sweep.row(point, &scenario.run(&mut Recorder::off())))
     });
     loop {
         match crew.next(LOOK) {
-            News::Done(_, Ok(row)) => {
+            PoolEvent::Done(_, Ok(row)) => {
                 outputs.add(row)?;
                 count.add();
             }
-            News::Done(_, Err(bad)) => return Err(Ending::early(Exit::Usage, bad.to_string())),
-            News::Nothing => {}
-            News::Over => break,
+            PoolEvent::Done(_, Err(bad)) => {
+                return Err(Ending::early(Exit::Usage, bad.to_string()));
+            }
+            PoolEvent::Nothing => {}
+            PoolEvent::Over => break,
         }
         if signals.count() > 0 {
             let there = points.iter().filter(|point| outputs.rows.contains_key(point)).count();
             let say = format!(
-                "interrupted: {there} of {} points are there; the same command makes the rest",
+                "interrupted: {there} of {} points are done; the same command runs the rest",
                 points.len()
             );
             return Ok(Ending::early(Exit::Interrupted, say));
@@ -132,7 +134,7 @@ fn make(
     Ok(outputs.ending(points))
 }
 
-/// The results of all shards, every point once.
+/// The results of all shards, each point once.
 fn joined(sweep: &Sweep, files: &[PathBuf]) -> Result<Vec<Row>, Ending> {
     let mut parts = Vec::new();
     for path in files {
@@ -181,9 +183,9 @@ struct Outputs<'a> {
     files: Vec<OutputFile>,
     /// Results also go to stdout as CSV.
     stdout: bool,
-    /// All results that are there, by their points.
+    /// All results so far, by point.
     rows: BTreeMap<usize, Row>,
-    /// Points that stdout waits for, so that they come in their order.
+    /// Points that stdout waits for, to be printed in order.
     waiting: BTreeSet<usize>,
 }
 
@@ -213,7 +215,7 @@ impl<'a> Outputs<'a> {
             let say = |error: std::io::Error| store(path, "could not write the results", &error);
             let mut file =
                 File::options().create(true).write(true).truncate(false).open(path).map_err(say)?;
-            // A line that was cut short when a machine stopped is made again.
+            // An incomplete last line is computed again.
             file.set_len(whole as u64).map_err(say)?;
             file.seek(SeekFrom::End(0)).map_err(say)?;
             if whole == 0 {
@@ -225,7 +227,7 @@ impl<'a> Outputs<'a> {
             crate::ui::output::print(&Format::Csv.header(&columns));
         }
         let mut outputs = Self { ui, columns, files, stdout, rows, waiting: BTreeSet::new() };
-        // What one of the files has and another has not.
+        // Results missing from one of the files.
         for output in &mut outputs.files {
             let there: BTreeSet<usize> = output.points.iter().copied().collect();
             for row in outputs.rows.values().filter(|row| !there.contains(&row.point)) {
@@ -235,13 +237,13 @@ impl<'a> Outputs<'a> {
         Ok(outputs)
     }
 
-    /// These points are to come, and those that are there already are told.
+    /// Sets the expected points, and prints those that are done already.
     fn expect(&mut self, points: &[usize]) {
         self.waiting = points.iter().copied().collect();
         self.tell();
     }
 
-    /// A result has come.
+    /// Adds a result.
     fn add(&mut self, row: Row) -> Result<(), Ending> {
         for output in &mut self.files {
             output.append(&self.columns, &row)?;
@@ -251,7 +253,7 @@ impl<'a> Outputs<'a> {
         Ok(())
     }
 
-    /// Tells what can be told in order.
+    /// Prints what is next in order.
     fn tell(&mut self) {
         while let Some(row) = self.waiting.first().and_then(|point| self.rows.get(point)) {
             if self.ui.has_json() {
@@ -283,7 +285,7 @@ impl<'a> Outputs<'a> {
         Ok(())
     }
 
-    /// The end when all of these points are there.
+    /// The end when all of these points are done.
     fn ending(&self, points: &[usize]) -> Ending {
         let done = Value::Bool(true).to_string();
         let at = self.columns.iter().position(|column| column.name == "done").unwrap_or(0);
@@ -293,11 +295,8 @@ impl<'a> Outputs<'a> {
             self.files.iter().map(|output| output.path.display().to_string()).collect();
         let into =
             if paths.is_empty() { String::new() } else { format!(" in {}", paths.join(", ")) };
-        let failed = if bad > 0 {
-            format!("; {bad} transfers did not end well, see `ending`")
-        } else {
-            String::new()
-        };
+        let failed =
+            if bad > 0 { format!("; {bad} transfers failed, see `ending`") } else { String::new() };
         let summary =
             SweepSummary { points: points.len() as u64, failed: bad as u64, files: paths };
         let summary = Some(Summary::Sweep(summary));
@@ -307,7 +306,7 @@ impl<'a> Outputs<'a> {
 }
 
 impl OutputFile {
-    /// Writes a row at once: an interrupt may come at any time.
+    /// Writes a row immediately, as an interrupt may come at any time.
     fn append(&mut self, columns: &[Column], row: &Row) -> Result<(), Ending> {
         let line = self.format.line(columns, row);
         self.file

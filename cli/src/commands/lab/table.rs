@@ -1,4 +1,4 @@
-//! `wst lab table`: published tables, run again.
+//! `wst lab table`: published tables, reproduced.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(super) fn run(ui: &Output, verb: &TableVerb) -> Result<Ending, Ending> {
             .map(|table| table.only(row).map_err(|say| usage(format!("--row: {say}"))))
             .collect::<Result<_, _>>()?;
     }
-    // All tables' runs together keep all cores at work to the end.
+    // Running all tables together keeps all cores busy to the end.
     let jobs: Vec<_> = tables.iter().flat_map(Table::jobs).collect();
     let outcomes = pool::outcomes(&jobs);
     let mut rest = &outcomes[..];
@@ -46,7 +46,7 @@ pub(super) fn run(ui: &Output, verb: &TableVerb) -> Result<Ending, Ending> {
     if bad.is_empty() {
         return Ok(Ending::early(Exit::Done, ""));
     }
-    // The tables have said how many.
+    // The counts come from the tables.
     let say = format!("{}: some cells differ, and the table gives no reason", bad.join(", "));
     Ok(Ending::early(Exit::Integrity, say))
 }
@@ -109,7 +109,7 @@ fn of(cell: &Cell) -> events::Cell {
     }
 }
 
-/// A number where it is one, as it was printed; nothing where there is nothing.
+/// A number if it is one, as printed; null if the cell is empty.
 fn printed(text: &str) -> Option<Printed> {
     Some(match (text.parse::<u64>(), text.parse::<f64>()) {
         _ if text.is_empty() => return None,

@@ -1,4 +1,4 @@
-//! Two traces beside each other: where they part, and what there is more of in one of them.
+//! Compares two traces: where they diverge, and which kinds of lines differ in number.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,9 +7,9 @@ use wetstring_events::Event;
 
 use crate::ui::output::Output;
 
-/// Lines that both have, shown before the first that differs.
+/// Common lines shown before the first difference.
 const BEFORE: usize = 3;
-/// Lines shown of each from there on.
+/// Lines of each shown from there on.
 const BEHIND: usize = 3;
 
 /// Whether this is a line of a trace: `TIME who event...`, the time with nine decimals.
@@ -21,7 +21,7 @@ pub(super) fn is_line(line: &str) -> bool {
         && words.next().is_some()
 }
 
-/// Shows what differs, and says whether anything does.
+/// Prints the differences; true if there are any.
 pub(super) fn diff(ui: &Output, a: &[String], b: &[String]) -> bool {
     let longest = a.len().max(b.len());
     let Some(first) = (0..longest).find(|line| a.get(*line) != b.get(*line)) else {
@@ -32,7 +32,7 @@ pub(super) fn diff(ui: &Output, a: &[String], b: &[String]) -> bool {
     };
     let at = |lines: &[String]| lines.get(first).cloned();
     ui.event(Event::Parting { line: first as u64 + 1, a: at(a), b: at(b) });
-    let mut page = format!("the traces part at line {}:\n", first + 1);
+    let mut page = format!("the traces diverge at line {}:\n", first + 1);
     for line in &a[first.saturating_sub(BEFORE)..first] {
         // Writing to a string does not fail.
         let _ = writeln!(page, "  {line}");
@@ -66,7 +66,7 @@ pub(super) fn diff(ui: &Output, a: &[String], b: &[String]) -> bool {
     true
 }
 
-/// How many lines there are of each kind: who, and the first word of what.
+/// Number of lines of each kind: subject and first word.
 fn kinds(lines: &[String]) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
     for line in lines {

@@ -14,32 +14,32 @@ const fn value(short: u8, long: &'static str, help: &'static str) -> Spec {
     Spec { short, long, takes: Takes::Value, help }
 }
 
-/// What is taken for the sake of old scripts, and does nothing.
-const IGNORED: &str = "accepted, changes nothing";
+/// Flags accepted for old scripts, without effect.
+const IGNORED: &str = "accepted, no effect";
 
 /// Flags of both families.
 const BOTH: &[Spec] = &[
-    flag(b'a', "ascii", "lines of text: line ends become those of the receiver"),
-    flag(b'b', "binary", "bytes as they are"),
+    flag(b'a', "ascii", "text: convert line ends to those of the receiver"),
+    flag(b'b', "binary", "binary: send bytes unchanged"),
     value(b'B', "bufsize", IGNORED),
-    value(0, "delay-startup", "wait so many seconds first"),
+    value(0, "delay-startup", "wait N seconds first"),
     flag(b'e', "escape", "escape all control characters (ZMODEM)"),
-    flag(b'h', "help", "this text"),
-    value(b'm', "min-bps", "end when fewer bytes than this move in a second..."),
-    value(b'M', "min-bps-time", "...for so many seconds (120)"),
-    flag(b'O', "disable-timeouts", "wait an hour where seconds are usual"),
-    flag(b'q', "quiet", "say nothing but errors"),
-    flag(b'R', "restricted", "names in this directory only"),
+    flag(b'h', "help", "print this help"),
+    value(b'm', "min-bps", "minimum rate in bytes per second..."),
+    value(b'M', "min-bps-time", "...measured over N seconds (120)"),
+    flag(b'O', "disable-timeouts", "raise timeouts to an hour"),
+    flag(b'q', "quiet", "print only errors"),
+    flag(b'R', "restricted", "confine names to this directory"),
     value(b's', "stop-at", "end at HH:MM, or in +N seconds"),
     flag(b'S', "timesync", IGNORED),
     Spec { short: 0, long: "syslog", takes: Takes::Maybe, help: IGNORED },
     value(b't', "timeout", "longest wait for an answer, in tenths of a second"),
     flag(0, "tcp-server", "listen on a TCP port instead of using stdin and stdout"),
     value(0, "tcp-client", "connect to ADDRESS:PORT instead of using stdin and stdout"),
-    flag(b'U', "unrestrict", "take back -R; names stay confined"),
-    flag(b'v', "verbose", "say more; three times: every packet"),
-    flag(0, "version", "the version"),
-    value(b'w', "windowsize", "bytes under way without acknowledgement (ZMODEM)"),
+    flag(b'U', "unrestrict", "undo -R; names stay confined"),
+    flag(b'v', "verbose", "print more; three times: every packet"),
+    flag(0, "version", "print the version"),
+    value(b'w', "windowsize", "maximum unacknowledged bytes (ZMODEM)"),
     flag(b'X', "xmodem", "use XMODEM"),
     flag(0, "ymodem", "use YMODEM"),
     flag(b'Z', "zmodem", "use ZMODEM"),
@@ -47,7 +47,7 @@ const BOTH: &[Spec] = &[
 
 /// Flags of `sz`, `sb`, `sx`.
 const SEND: &[Spec] = &[
-    flag(b'+', "append", "ask the receiver to append to a file it has (ZMODEM)"),
+    flag(b'+', "append", "ask the receiver to append to an existing file (ZMODEM)"),
     flag(b'2', "twostop", IGNORED),
     flag(b'4', "try-4k", "subpackets of up to 4096 bytes (ZMODEM)"),
     flag(b'5', "start-4k", "the same"),
@@ -55,47 +55,43 @@ const SEND: &[Spec] = &[
     flag(b'9', "start-8k", "the same"),
     value(b'c', "command", "run a command at the receiver instead of sending files (ZMODEM)"),
     value(b'i', "immediate-command", "the same, without waiting for its end"),
-    value(b'C', "command-tries", "say the command so often (11)"),
+    value(b'C', "command-tries", "send the command at most N times (11)"),
     flag(b'd', "dot-to-slash", "send A.B as A/B"),
-    flag(b'E', "rename", "ask the receiver to give a new name if it has the file (ZMODEM)"),
-    flag(b'f', "full-path", "send the path as it was given, not only its last part"),
+    flag(b'E', "rename", "ask the receiver to rename if the file exists (ZMODEM)"),
+    flag(b'f', "full-path", "send the whole path, not only its last part"),
     flag(b'k', "1k", "blocks of 1024 bytes (XMODEM)"),
-    value(b'L', "packetlen", "subpackets of at most so many bytes (ZMODEM)"),
-    value(b'l', "framelen", "wait for an acknowledgement after so many bytes (ZMODEM)"),
+    value(b'L', "packetlen", "subpackets of at most N bytes (ZMODEM)"),
+    value(b'l', "framelen", "wait for an acknowledgement every N bytes (ZMODEM)"),
     flag(b'n', "newer", "send if newer (ZMODEM; the receiver must allow it)"),
     flag(b'N', "newer-or-longer", "send if newer or longer (ZMODEM; the receiver must allow it)"),
     flag(b'o', "16-bit-crc", "CRC-16 instead of CRC-32 (ZMODEM)"),
-    flag(b'p', "protect", "ask the receiver to leave a file it has alone (ZMODEM)"),
-    flag(b'r', "resume", "go on where an earlier transfer stopped (ZMODEM)"),
+    flag(b'p', "protect", "ask the receiver to keep an existing file (ZMODEM)"),
+    flag(b'r', "resume", "resume an interrupted transfer (ZMODEM)"),
     flag(0, "tcp", IGNORED),
     flag(b'T', "turbo", "escape less (ZMODEM)"),
-    flag(b'u', "unlink", "remove each file after it was sent whole"),
-    flag(b'y', "overwrite", "ask the receiver to replace a file it has (ZMODEM)"),
-    flag(b'Y', "overwrite-or-skip", "the same, and to skip files that it does not have"),
+    flag(b'u', "unlink", "remove each file once it is sent completely"),
+    flag(b'y', "overwrite", "ask the receiver to replace an existing file (ZMODEM)"),
+    flag(b'Y', "overwrite-or-skip", "the same, and to skip files that do not exist there"),
 ];
 
 /// Flags of `rz`, `rb`, `rx`.
 const RECEIVE: &[Spec] = &[
-    flag(b'+', "append", "append to files that are here"),
+    flag(b'+', "append", "append to existing files"),
     flag(b'c', "with-crc", "ask for CRCs (XMODEM)"),
-    flag(
-        b'C',
-        "allow-remote-commands",
-        "run the commands that the sender sends: it may do anything",
-    ),
+    flag(b'C', "allow-remote-commands", "run the sender's commands: it may do anything"),
     flag(0, "allow-commands", "the same"),
-    flag(b'D', "null", "keep nothing of what comes"),
+    flag(b'D', "null", "discard received files"),
     flag(b'E', "rename", "NAME.0, NAME.1... if the name is taken"),
     value(0, "errors", IGNORED),
-    flag(b'j', "junk-path", "take only the last part of names"),
-    flag(0, "o-sync", "wait for the disk before the sender is told that a file is whole"),
-    flag(b'p', "protect", "leave files that are here alone (this is the default)"),
-    flag(b'r', "resume", "go on with files that are here in part (ZMODEM)"),
-    flag(b'u', "keep-uppercase", "keep names in capitals as they are (YMODEM)"),
-    flag(b'y', "overwrite", "replace files that are here"),
+    flag(b'j', "junk-path", "use only the last part of names"),
+    flag(0, "o-sync", "sync to disk before a file is acknowledged"),
+    flag(b'p', "protect", "keep existing files (the default)"),
+    flag(b'r', "resume", "resume partial files (ZMODEM)"),
+    flag(b'u', "keep-uppercase", "keep names in capitals unchanged (YMODEM)"),
+    flag(b'y', "overwrite", "replace existing files"),
 ];
 
-/// The flags that a program of this way takes.
+/// The flags of a program of this direction.
 pub(super) fn specs(direction: Direction) -> Vec<Spec> {
     let own = if direction == Direction::Send { SEND } else { RECEIVE };
     own.iter().chain(BOTH).copied().collect()

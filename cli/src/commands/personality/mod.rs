@@ -1,6 +1,6 @@
 //! `sz`, `rz` and the others: the program called by another name, with lrzsz's flags and exit codes.
 //!
-//! [`options`] reads command lines, [`flags`] says what there is, [`plan`] turns it into settings of
+//! [`options`] reads command lines, [`flags`] lists the flags, [`plan`] turns them into settings of
 //! the engines and the store. The transfer itself is that of `wst send` and `wst receive`.
 
 mod flags;
@@ -22,7 +22,7 @@ use crate::ui::output;
 use crate::ui::output::{Level, Output};
 use plan::Plan;
 
-/// The names by which this program is somebody else.
+/// The names that select a personality.
 pub(crate) const NAMES: [&str; 12] =
     ["sz", "rz", "sx", "rx", "sb", "rb", "lsz", "lrz", "lsx", "lrx", "lsb", "lrb"];
 
@@ -38,7 +38,7 @@ mod code {
     pub(super) const FAILED: u8 = 128;
 }
 
-/// Who the program is.
+/// The personality of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Personality {
     /// The name it was called by, without directories and signs.
@@ -50,8 +50,8 @@ pub(crate) struct Personality {
 }
 
 impl Personality {
-    /// Who a program of this name is, if it is not `wst`. Login shells put `-` before it, and an old
-    /// habit puts `v` for a talkative one.
+    /// The personality for a program name, if it is not `wst`. Login shells put `-` before it, and an old
+    /// custom puts `v` for a verbose one.
     pub(crate) fn of(argv0: &OsStr) -> Option<Self> {
         let name = Path::new(argv0).file_name()?.to_str()?;
         let name = name.strip_prefix('-').unwrap_or(name);
@@ -70,7 +70,7 @@ impl Personality {
         })
     }
 
-    /// Does what the command line says.
+    /// Runs the command line.
     pub(crate) fn run(&self, args: &[OsString]) -> ExitCode {
         let words = args.get(1..).unwrap_or_default();
         let plan = match Plan::read(self, words) {
@@ -88,7 +88,7 @@ impl Personality {
                 return code::DONE.into();
             }
             Err(Stop::Usage(say)) => {
-                eprintln!("{0}: {say}\n{0} --help tells what there is", self.name);
+                eprintln!("{0}: {say}\n{0} --help lists the options", self.name);
                 return code::USAGE.into();
             }
         };
@@ -126,7 +126,7 @@ impl Personality {
     }
 }
 
-/// The exit code that lrzsz has for an end. `forgiving` is a person who asked for files to be
+/// The exit code of lrzsz for an end. `forgiving`: the user asked for files to be
 /// skipped.
 fn code_of(ending: &Ending, forgiving: bool) -> u8 {
     match ending.exit {
@@ -146,7 +146,7 @@ fn code_of(ending: &Ending, forgiving: bool) -> u8 {
     }
 }
 
-/// Why there is nothing to transfer.
+/// Why there is no transfer.
 enum Stop {
     Help,
     Version,
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_make_the_person() {
+    fn personality_follows_the_program_name() {
         let of = |name: &str| Personality::of(OsStr::new(name));
         let protocol = |name: &str| of(name).map(|p| (p.direction, p.protocol));
         let [xmodem, ymodem, zmodem] = ["xmodem", "ymodem", "zmodem"].map(Protocol::named);
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(protocol("-rx"), Some((Direction::Receive, xmodem)));
         assert_eq!(protocol("lsb"), Some((Direction::Send, ymodem)));
         assert!(of("vrz").is_some_and(|p| p.verbose && p.name == "rz"));
-        // A command pasted behind the name, which lrzsz would run, makes nobody.
+        // A command pasted after the name, which lrzsz would run, selects no personality.
         for name in ["wst", "rzrmail", "z", "", "-", "lz", "rsz"] {
             assert_eq!(of(name), None, "{name}");
         }

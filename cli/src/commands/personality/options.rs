@@ -21,11 +21,11 @@ pub(super) enum Takes {
 pub(super) struct Spec {
     /// One letter or sign; 0 if there is none.
     pub(super) short: u8,
-    /// Its long name, which also stands for it in the code.
+    /// Its long name, which also identifies it in the code.
     pub(super) long: &'static str,
     /// Whether it has a value.
     pub(super) takes: Takes,
-    /// What the help says; empty if it does not mention it.
+    /// Its help; empty if hidden.
     pub(super) help: &'static str,
 }
 
@@ -75,7 +75,7 @@ fn read_long<'w>(
     let mut begun = specs.iter().filter(|spec| spec.long.as_bytes().starts_with(name));
     let spec = match (whole, begun.next(), begun.next()) {
         (Some(spec), ..) | (None, Some(spec), None) => spec,
-        (None, None, _) => return Err(format!("there is no option --{}", text(name))),
+        (None, None, _) => return Err(format!("no such option: --{}", text(name))),
         (None, Some(_), Some(_)) => return Err(format!("--{} is ambiguous", text(name))),
     };
     let value = match (spec.takes, value) {
@@ -97,7 +97,7 @@ fn read_shorts<'w>(
 ) -> Result<(), String> {
     while let [short, rest @ ..] = shorts {
         let spec = specs.iter().find(|spec| spec.short == *short && spec.short != 0);
-        let spec = spec.ok_or_else(|| format!("there is no option -{}", text(&[*short])))?;
+        let spec = spec.ok_or_else(|| format!("no such option: -{}", text(&[*short])))?;
         let mut value = OsString::new();
         shorts = rest;
         if spec.takes == Takes::Value {
@@ -169,10 +169,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn bad_options_are_reported() {
         for (line, say) in [
-            ("-k", "there is no option -k"),
-            ("--nosuch", "there is no option --nosuch"),
+            ("-k", "no such option: -k"),
+            ("--nosuch", "no such option: --nosuch"),
             ("--ver", "--ver is ambiguous"),
             ("--verbose=2", "--verbose takes no value"),
             ("-w", "expected a value after -w"),

@@ -35,7 +35,7 @@ use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 use crate::ui::output::{Level, Output};
 
-/// Everything that a command line says.
+/// A parsed command line.
 pub(super) struct Plan {
     name: String,
     direction: Direction,
@@ -50,26 +50,26 @@ pub(super) struct Plan {
     full_path: bool,
     dot_to_slash: bool,
     discard: bool,
-    /// How often a command is said.
+    /// Maximum transmissions of a command.
     command_tries: u8,
-    /// How often -R was said, the environment included.
+    /// Number of -R flags, the environment included.
     restricted: u8,
     unrestrict: bool,
-    /// Files that are not sent because of -R.
+    /// Files skipped because of -R.
     outside: usize,
     pub(super) unlink: bool,
-    /// Files may be skipped: that is what was asked for.
+    /// Files may be skipped on request.
     pub(super) forgiving: bool,
     pub(super) delay: Duration,
     pub(super) verbose: u8,
     pub(super) quiet: bool,
-    /// What stdin was, while the file comes from it.
+    /// The original stdin, while the file comes from it.
     aside: Vec<OwnedFd>,
-    /// What to say of flags that do not do what they say.
+    /// Notes about flags without effect.
     pub(super) notes: Vec<&'static str>,
 }
 
-/// What ends every protocol of the family at the other end, and wipes itself off a screen.
+/// Cancels every protocol of the family at the peer, and erases itself from a screen.
 const CANCEL: &[u8] =
     b"\x18\x18\x18\x18\x18\x18\x18\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08";
 
@@ -93,7 +93,7 @@ impl Plan {
 
     fn new(who: &Personality, files: Vec<OsString>) -> Self {
         let mut all = Settings::default();
-        // Unless -b or -a says what it is, nothing is said of it.
+        // Without -b or -a the type stays unspecified.
         all.zmodem_mut().conversion = Conversion::Unsaid;
         all.xymodem_mut().records = true;
         let receive = ReceiveOptions {
@@ -157,7 +157,7 @@ impl Plan {
                 };
                 self.limits.stop_in = Some(limits::until(&text).ok_or_else(say)?);
             }
-            "disable-timeouts" => self.be_patient(),
+            "disable-timeouts" => self.raise_timeouts(),
             "timeout" => {
                 let tenths = number(1, 6000)?;
                 self.all.set_timeouts(tenths.div_ceil(10));
@@ -184,7 +184,7 @@ impl Plan {
         Ok(())
     }
 
-    fn be_patient(&mut self) {
+    fn raise_timeouts(&mut self) {
         let zmodem = self.all.zmodem_mut();
         zmodem.patience = HOUR;
         zmodem.retries = u8::MAX;
@@ -271,13 +271,13 @@ impl Plan {
             }
             _ => {}
         }
-        // The order of flags does not matter: -c belongs to XMODEM, which -X may say later.
+        // Flags come in any order: -c belongs to XMODEM, which a later -X may select.
         if given.name == "with-crc" {
             self.all.xymodem_mut().variant = Variant::XmodemCrc;
         }
     }
 
-    /// What follows from all flags together.
+    /// Checks and completes all flags together.
     fn complete(&mut self) -> Result<(), Stop> {
         let batch = self.protocol.is::<xymodem::Config>() && self.protocol.tells_names;
         self.filter.lower_case = batch && self.filter.lower_case;
@@ -299,10 +299,10 @@ impl Plan {
                 Err("expected one file with XMODEM, got several".to_owned())?
             }
             (Direction::Receive, 1.., false) => {
-                Err("expected no name: the sender tells the names".to_owned())?;
+                Err("expected no name: the sender sends the names".to_owned())?;
             }
             (Direction::Receive, count, true) if count != 1 => {
-                Err("expected the name of the file, which XMODEM does not tell".to_owned())?;
+                Err("expected the name of the file, which XMODEM does not send".to_owned())?;
             }
             _ => {}
         }
@@ -312,16 +312,16 @@ impl Plan {
             self.filter.no_directories = true;
             if self.all.zmodem().commands == Commands::Run {
                 self.all.zmodem_mut().commands = Commands::Refuse;
-                self.notes.push("commands from the other end are refused: -R is on");
+                self.notes.push("commands from the peer are refused: -R is on");
             }
         }
-        // XMODEM and YMODEM have no word for text: their sender converts.
+        // XMODEM and YMODEM cannot announce text: their sender converts.
         self.filter.expand =
             self.send.kind == FileKind::Text && self.protocol.is::<xymodem::Config>();
         Ok(())
     }
 
-    /// What follows where a command is sent.
+    /// The same where a command is sent.
     fn complete_command(&mut self) -> Result<(), Stop> {
         if !self.protocol.is::<zmodem::Config>() {
             Err("expected ZMODEM with --command: no other protocol here has commands".to_owned())?;
@@ -333,7 +333,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Does it.
+    /// Runs the transfer.
     pub(super) fn run(mut self, ui: &Output, common: &Common) -> Result<Ending, Ending> {
         let speaks = match (self.direction, self.protocol.is::<zmodem::Config>()) {
             (Direction::Send, true) if self.all.command.is_none() => Speaks::ZmodemOrYmodem,
@@ -382,7 +382,10 @@ impl Plan {
             }
             if self.restricted > 0 && leads_out(&path) {
                 let name = escaped(file.as_bytes());
-                ui.say(Level::Error, &format!("{}: {name}: outside, and -R is on", self.name));
+                ui.say(
+                    Level::Error,
+                    &format!("{}: {name}: outside this directory, and -R is on", self.name),
+                );
                 self.outside += 1;
                 continue;
             }
@@ -399,7 +402,7 @@ impl Plan {
                     ui.say(Level::Error, &format!("{}: {say}", self.name));
                 }
             }
-            // Whoever waits at the other end shall not wait for nothing.
+            // The peer must not wait for a transfer that never starts.
             if self.line == LineSpec::Stdio {
                 use std::io::Write as _;
                 let _ = std::io::stdout().write_all(CANCEL);
@@ -409,7 +412,7 @@ impl Plan {
         Ok(FileStore::Disk(Box::new(outbox(ui, sources, self.send.clone()))))
     }
 
-    /// Stdin as a file: the line's input becomes the terminal, since the protocol needs one.
+    /// Stdin as the file: the terminal becomes the input of the line.
     fn stdin_aside(&mut self) -> Result<Source, Ending> {
         let failed = |what: &str, e: &dyn std::fmt::Display| {
             Ending::early(Exit::Line, format!("could not {what}: {}", in_words(&e)))
@@ -418,7 +421,7 @@ impl Plan {
             .try_clone_to_owned()
             .map_err(|e| failed("put stdin aside", &e))?;
         let terminal = std::fs::File::open("/dev/tty").map_err(|e| {
-            failed("hear the other end, as stdin is the file and there is no terminal", &e)
+            failed("receive from the peer, as stdin is the file and there is no terminal", &e)
         })?;
         rustix::stdio::dup2_stdin(&terminal).map_err(|e| failed("use the terminal", &e))?;
         let path = format!("/dev/fd/{}", file.as_raw_fd());
@@ -426,7 +429,7 @@ impl Plan {
         Ok(Source::path(path).named(stdin_name()))
     }
 
-    /// The name on the wire, where it is not the last part of the path.
+    /// The name on the wire, if it is not the last part of the path.
     fn wire_name(&self, path: &Path) -> Option<Vec<u8>> {
         if !self.full_path {
             return None;
@@ -447,7 +450,7 @@ impl Plan {
         }
         let mut directory = PathBuf::from(".");
         if !self.protocol.tells_names {
-            // The person's own path, not the partner's: it may lead anywhere.
+            // The user's own path, not the peer's: it may lead anywhere.
             let path = PathBuf::from(self.files.first().cloned().unwrap_or_default());
             let name = path.file_name().ok_or_else(|| {
                 Ending::early(Exit::Usage, "expected the name of a file".to_owned())
@@ -457,8 +460,8 @@ impl Plan {
                 parent.clone_into(&mut directory);
             }
             if self.receive.collision == Collision::Reject && !self.forgiving {
-                // The name was typed by the person, so it is meant; but nothing is lost: what is
-                // there is put aside, unless it is empty.
+                // The user typed the name, so it is intended; but nothing is lost: an existing
+                // file is renamed, unless it is empty.
                 let empty = std::fs::metadata(&path).is_ok_and(|found| found.len() == 0);
                 self.receive.collision = if empty { Collision::Replace } else { Collision::Backup };
                 self.receive.numbering = Numbering::Tildes;
@@ -472,7 +475,7 @@ impl Plan {
     }
 }
 
-/// The name of what comes from stdin.
+/// The name for data from stdin.
 fn stdin_name() -> Vec<u8> {
     let told = std::env::var_os("ONAME").filter(|name| !name.is_empty());
     told.map_or_else(|| format!("s{}.sz", std::process::id()).into_bytes(), OsString::into_vec)
@@ -483,7 +486,7 @@ fn leads_out(path: &Path) -> bool {
     path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Whether the person's shell is one of those that restrict.
+/// Whether the user's shell is a restricted one.
 fn has_restricted_shell() -> bool {
     std::env::var("SHELL").is_ok_and(|shell| {
         ["rsh", "rksh", "rbash"].iter().any(|restricted| shell.contains(restricted))

@@ -1,4 +1,4 @@
-//! What a server says of its clients: to the person on stderr, and to a log.
+//! The audit of a server's clients: on stderr, and in a log.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -13,28 +13,28 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 
-/// Takes what the sessions note, each in a thread of its own.
-pub(crate) struct Told {
+/// Collects the notes of the sessions, each in a thread of its own.
+pub(crate) struct AuditLog {
     /// A line for each action, with date and time.
     log: Option<Mutex<File>>,
-    /// What goes to stderr.
-    aloud: Aloud,
+    /// What is printed on stderr.
+    aloud: Verbosity,
 }
 
-/// How much of it a person is told.
+/// How much is printed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Aloud {
+pub(crate) enum Verbosity {
     /// Nothing: `--quiet`, or stderr is the line.
     Nothing,
-    /// Who comes and who goes.
+    /// Connections and disconnections.
     Clients,
-    /// What they do, too.
+    /// Also their actions.
     Actions,
 }
 
-impl Told {
-    /// Notes go to a log, if there is one, and aloud.
-    pub(crate) fn new(log: Option<&Path>, aloud: Aloud) -> Result<Self, Ending> {
+impl AuditLog {
+    /// Notes go to a log, if there is one, and to stderr.
+    pub(crate) fn new(log: Option<&Path>, aloud: Verbosity) -> Result<Self, Ending> {
         let open = |path: &Path| {
             let file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| {
                 let name = escaped(path.as_os_str().as_bytes());
@@ -47,23 +47,23 @@ impl Told {
     }
 }
 
-impl Audit for Told {
+impl Audit for AuditLog {
     fn note(&self, line: &str) {
         if let Some(log) = &self.log {
             let now = wetstring_drive::zone::stamp();
             let mut file = log.lock().unwrap_or_else(PoisonError::into_inner);
-            // One write, so that lines stay whole whoever else appends.
+            // A single write, so that lines stay whole if others append too.
             let _ = file.write_all(format!("{now} {line}\n").as_bytes());
         }
-        let least = if comes_or_goes(line) { Aloud::Clients } else { Aloud::Actions };
+        let least = if is_connection(line) { Verbosity::Clients } else { Verbosity::Actions };
         if self.aloud >= least {
             let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
         }
     }
 }
 
-/// Whether a note is of a whole session: its second word says so.
-fn comes_or_goes(line: &str) -> bool {
+/// Whether a note is about a whole session, by its second word.
+fn is_connection(line: &str) -> bool {
     matches!(line.split(' ').nth(1), Some("connect:" | "disconnect:"))
 }
 
@@ -72,10 +72,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_and_goes_is_told_from_what_is_done() {
-        assert!(comes_or_goes("127.0.0.1:4711 connect: done"));
-        assert!(comes_or_goes("127.0.0.1:4711 disconnect: done, the client hung up"));
-        assert!(!comes_or_goes("127.0.0.1:4711 user=- get connect: done, 3 bytes"));
-        assert!(Aloud::Nothing < Aloud::Clients && Aloud::Clients < Aloud::Actions);
+    fn connections_are_told_apart_from_actions() {
+        assert!(is_connection("127.0.0.1:4711 connect: done"));
+        assert!(is_connection("127.0.0.1:4711 disconnect: done, the client hung up"));
+        assert!(!is_connection("127.0.0.1:4711 user=- get connect: done, 3 bytes"));
+        assert!(Verbosity::Nothing < Verbosity::Clients && Verbosity::Clients < Verbosity::Actions);
     }
 }

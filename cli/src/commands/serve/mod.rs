@@ -26,7 +26,7 @@ use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 use crate::ui::output::{Level, Output};
-use audit::{Aloud, Told};
+use audit::{AuditLog, Verbosity};
 
 /// Runs `wst serve`.
 pub(crate) fn run(
@@ -60,11 +60,11 @@ pub(crate) fn run(
         ui.line_is_stdio();
     }
     let aloud = match (ui.shows_progress(), common.verbose) {
-        (false, _) => Aloud::Nothing,
-        (true, 0) => Aloud::Clients,
-        (true, _) => Aloud::Actions,
+        (false, _) => Verbosity::Nothing,
+        (true, 0) => Verbosity::Clients,
+        (true, _) => Verbosity::Actions,
     };
-    let audit: Arc<dyn Audit> = Arc::new(Told::new(verb.audit.as_deref(), aloud)?);
+    let audit: Arc<dyn Audit> = Arc::new(AuditLog::new(verb.audit.as_deref(), aloud)?);
     let shared = |all: &crate::config::Settings| {
         let mut service = Service::new(root.tree, rules.clone(), all.kermit().clone(), limits);
         service.audit = Some(audit.clone());
@@ -82,8 +82,8 @@ pub(crate) fn run(
         let service = shared(&all);
         service
             .serve_all(&listener, &signals)
-            .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {}", in_words(&e))))?;
-        // To be interrupted is how a server for all ends.
+            .map_err(|e| Ending::early(Exit::Line, format!("the line failed: {}", in_words(&e))))?;
+        // Interruption is the normal end of a listening server.
         return Ok(Ending::early(Exit::Done, ""));
     }
     ui.say(Level::Note, &say);
@@ -93,11 +93,11 @@ pub(crate) fn run(
     })
 }
 
-/// Passwords of other hosts are not taken in clear unless that was said; files are, and that is said here.
+/// Refuses cleartext passwords of other hosts unless allowed; warns about cleartext files.
 fn in_clear(ui: &Output, verb: &Serve, spec: &LineSpec) -> Result<(), Ending> {
     if verb.users.is_some() && cleartext::is_exposed(spec) && !verb.plain {
         return Err(usage(format!(
-            "expected tls-listen:// with --users, got {spec}, where passwords pass in clear; --plain takes them so"
+            "expected tls-listen:// with --users, got {spec}, where passwords pass in clear; --plain accepts that"
         )));
     }
     let what = if verb.users.is_some() { What::Passwords } else { What::Files };
@@ -121,7 +121,7 @@ fn one(
     ui.line_is_over();
     Ok(match ended.outcome {
         Outcome::Done => Ending::early(Exit::Done, ""),
-        // The client has hung up: that is how most say good-bye.
+        // The client hung up: most sessions end so.
         Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => Ending::early(Exit::Done, ""),
         Outcome::Failed(failure) => Ending::early(Exit::of(failure), failure.to_string()),
     })
@@ -141,9 +141,9 @@ fn line_error(error: &OpenError) -> Ending {
 /// What clients see.
 struct Root {
     tree: Arc<dyn Tree>,
-    /// For people.
+    /// Its name, for messages.
     shown: String,
-    /// Where commands of the host would run.
+    /// The working directory of host commands.
     directory: Option<PathBuf>,
 }
 
@@ -183,12 +183,12 @@ fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
 #[cfg(not(feature = "objects"))]
 fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
     Err(usage(format!(
-        "expected a directory, got {address}: this wst has no object storage; \
-         cargo install --path cli --features objects makes one that has"
+        "expected a directory, got {address}: this wst is built without object storage; \
+         cargo install --path cli --features objects builds it in"
     )))
 }
 
-/// Where this program is, to be run again.
+/// The path of this program, to be run again.
 fn this_program() -> Result<PathBuf, Ending> {
     std::env::current_exe().map_err(|e| {
         Ending::early(Exit::Store, format!("could not find this program: {}", in_words(&e)))

@@ -1,4 +1,4 @@
-//! What a SLIP link has carried, for a person and for programs.
+//! The statistics of a SLIP link, for users and for programs.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use wetstring_proto::slip::{Class, ClassStats, CompressorStats, Link};
 use crate::ui::format::{count, size};
 use crate::ui::output::{Level, Output};
 
-/// Says it: a few lines for a person, this event for programs.
+/// Prints the statistics: a few lines for users, or this event for programs.
 pub(super) fn say(ui: &Output, event: fn(LinkCounts) -> Event, link: &Link<Vec<u8>>) {
     ui.event(event(counts(link)));
     for line in lines(link) {
@@ -43,12 +43,12 @@ fn lines(link: &Link<Vec<u8>>) -> Vec<String> {
     }
     let bad = link.decoder_stats().dropped() + stats.refused - stats.compressed_refused;
     if bad > 0 {
-        lines.push(format!("{} came damaged", count(bad, "frame")));
+        lines.push(format!("{} received damaged", count(bad, "frame")));
     }
     lines
 }
 
-/// What keeps headers from being compressed, and what can be done.
+/// What prevents header compression, and what can be done.
 fn hints(link: &Link<Vec<u8>>) -> Vec<String> {
     let mut lines = Vec::new();
     let stats = link.stats();
@@ -64,7 +64,7 @@ fn hints(link: &Link<Vec<u8>>) -> Vec<String> {
     }
     if stats.compressed_refused > 0 {
         lines.push(format!(
-            "{} came compressed, which --compress off does not take; auto does",
+            "{} received compressed, which --compress off discards; auto accepts them",
             count(stats.compressed_refused, "frame"),
         ));
     }
@@ -134,19 +134,19 @@ pub(super) fn counts(link: &Link<Vec<u8>>) -> LinkCounts {
     }
 }
 
-/// What the stack of this program could not use.
+/// Packets that the built-in stack could not use.
 pub(super) fn stack_lines(counts: &StackCounts) -> Vec<String> {
     let parts = counts.fragments;
     let all = [
-        (parts.incomplete, "came in fragments of which some are missing"),
-        (parts.refused, "came in fragments that contradict each other"),
-        (counts.lost, "came faster than the stack took them, and were dropped"),
+        (parts.incomplete, "incomplete: fragments are missing"),
+        (parts.refused, "discarded: fragments overlap inconsistently"),
+        (counts.lost, "dropped: the stack was too slow"),
     ];
     let lines = all.iter().filter(|(lost, _)| *lost > 0);
     lines.map(|(lost, why)| format!("{} {why}", count(*lost, "packet"))).collect()
 }
 
-/// The same for programs, with what went well.
+/// All counters of the stack, for programs.
 pub(super) fn of_stack(counts: &StackCounts) -> events::StackCounts {
     events::StackCounts {
         joined: counts.joined,

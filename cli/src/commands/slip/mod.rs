@@ -1,4 +1,4 @@
-//! `wst slip`: IP over a serial line, through a network interface or a stack of our own.
+//! `wst slip`: IP over a serial line, through a network interface or the built-in stack.
 
 mod count;
 
@@ -24,26 +24,25 @@ use crate::ui::output::{Level, Output};
 
 use crate::args::slip::Slip;
 
-/// The addresses of slirp's guests and of slirp itself, so that the two meet without a word.
+/// The addresses of slirp's guests and of slirp itself, so that both work without configuration.
 const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 const REMOTE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
-/// How long a packet may hold the line, unless told.
+/// Default longest time that a packet may occupy the line.
 const LATENCY: Duration = Duration::from_millis(200);
-/// From one ping to the next.
+/// Interval between pings.
 const PING_EVERY: Duration = Duration::from_secs(1);
-/// The least window of a connection through our stack, in packets.
+/// Smallest window of a connection through the built-in stack, in packets.
 const WINDOW_PACKETS: usize = 4;
-/// What a connection may have under way, in time of the line: enough that it is never idle over a
-/// long way, and no more, for it waits in queues.
+/// Window of a connection, in time of the line: enough to keep it busy over a
+/// long path, and no more, since the excess waits in queues.
 const WINDOW: Duration = Duration::from_secs(1);
-/// The window where the rate is not known, and the most.
+/// The window if the rate is unknown, and its maximum.
 const WINDOW_BYTES: usize = 64 * 1024;
 
 /// Carries IP until interrupted.
 pub(crate) fn run(ui: &Output, common: &Common, verb: &Slip) -> Result<Ending, Ending> {
     if common.trace.is_some() {
-        let say =
-            "wst slip writes no trace; --stats says how it goes, and tcpdump sees packets of --tun";
+        let say = "wst slip writes no trace; --stats prints statistics, and tcpdump sees packets of --tun";
         return Err(usage(say.to_owned()));
     }
     let spec = LineSpec::from_os(&verb.line).map_err(|bad| usage(bad.to_string()))?;
@@ -51,7 +50,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Slip) -> Result<Ending, E
         ui.line_is_stdio();
     }
     let signals = signals()?;
-    // What the port knows of its rate decides the MTU, and so it is opened first.
+    // The port is opened first, since its rate decides the MTU.
     let first = open_line(ui, &spec, &signals).map_err(|bad| not_opened(&spec, &bad))?;
     let rate = verb.rate.or_else(|| first.facts().rate_bps.map(u64::from));
     let link = config(ui, verb, rate, first.facts().reliable == Some(true));
@@ -62,7 +61,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Slip) -> Result<Ending, E
         ping: verb.ping.map(|to| Ping { to, count: verb.count, every: PING_EVERY }),
         statistics: verb.stats,
     };
-    // A program that has ended, and stdin, cannot be had again.
+    // A program that has exited, or stdin, cannot be reopened.
     let again = !matches!(spec, LineSpec::Exec(_) | LineSpec::ExecPty(_) | LineSpec::Stdio);
     let mut first = Some(first);
     let mut open = || match first.take() {
@@ -91,7 +90,7 @@ fn failed(failure: &Failure) -> Ending {
         Failure::Config(bad) => usage(bad.to_string()),
         Failure::Line(error) => line(error),
         Failure::Io(error) => {
-            Ending::early(Exit::Line, format!("the interface broke: {}", in_words(&error)))
+            Ending::early(Exit::Line, format!("the interface failed: {}", in_words(&error)))
         }
     }
 }
@@ -104,7 +103,7 @@ fn open_line(ui: &Output, spec: &LineSpec, signals: &Signals) -> Result<Box<dyn 
     open(spec, Some(signals), &mut notes)
 }
 
-/// The link, and what is said of its MTU.
+/// The configuration of the link, and a note about its MTU.
 fn config(ui: &Output, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config {
     let rate = rate.map(Rate::serial);
     let latency = verb.latency.unwrap_or(LATENCY);
@@ -116,13 +115,13 @@ fn config(ui: &Output, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config
     let mtu = chosen.map_or(verb.mtu.unwrap_or(mtu::CUSTOMARY_MTU), |choice| choice.mtu);
     let say = match (chosen, rate) {
         (Some(choice), Some(rate)) => format!(
-            "MTU {mtu}: a packet holds the line for {} at {} bit/s{}",
+            "MTU {mtu}: a packet occupies the line for {} at {} bit/s{}",
             milliseconds(choice.packet_time),
             rate.bps,
-            if choice.keeps_goal || verb.mtu.is_some() { "" } else { ", no less is possible" },
+            if choice.keeps_goal || verb.mtu.is_some() { "" } else { ", the minimum" },
         ),
         _ => format!(
-            "MTU {mtu}: the line does not tell its rate; --rate makes room for what is urgent"
+            "MTU {mtu}: the rate of the line is unknown; with --rate urgent packets wait less"
         ),
     };
     ui.say(Level::Note, &say);
@@ -134,15 +133,15 @@ fn config(ui: &Output, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config
     link.compression = compression;
     link.slots = verb.slots;
     link.take_out_timestamps = verb.timestamps == "drop";
-    // Serial ports tell of bytes that came damaged, and not of those that they have lost; after one the next
-    // packet would be taken for the connection before.
+    // Serial ports report damaged bytes, but not lost ones; after a loss the next
+    // packet would be attributed to the wrong connection.
     link.omit_slot = verb.ids.as_deref().map_or(reliable, |ids| ids == "changed");
     link.rate = rate;
     link.queue.fifo = verb.fifo;
     link
 }
 
-/// `200 ms`; `0.9 ms`, where whole ones would say too little.
+/// `200 ms`; with a decimal below 10 ms.
 fn milliseconds(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{} ms", time.as_millis()) }
@@ -156,7 +155,7 @@ fn inside(ui: &Output, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<
         let tun = Tun::make(&TunConfig { name, local, remote, mtu, routes }).map_err(|error| {
             let hint = match &error {
                 OpenError::Io { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
-                    " (it needs CAP_NET_ADMIN; without --tun no right is needed)"
+                    " (it needs CAP_NET_ADMIN; without --tun no privilege is needed)"
                 }
                 _ => "",
             };
@@ -190,7 +189,7 @@ fn inside(ui: &Output, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<
     if let Some(to) = verb.ping {
         stack.ping(to);
     }
-    ui.say(Level::Note, &format!("{local} to {remote}, through a stack of our own"));
+    ui.say(Level::Note, &format!("{local} to {remote}, through the built-in stack"));
     Ok(Inside::Stack(Box::new(stack)))
 }
 
@@ -202,18 +201,17 @@ fn tell(ui: &Output, news: &News<'_>) {
             ui.event(Event::Up { again });
         }
         News::Lost(why) => {
-            ui.say(Level::Error, &format!("wst: the line is lost: {why}; it will be opened again"));
+            ui.say(Level::Error, &format!("wst: the line is lost: {why}; reopening it"));
             ui.event(Event::Lost { message: why.to_string() });
         }
         News::NotYet(error) => ui.say(Level::Detail, &format!("not yet: {}", in_words(&error))),
         News::Compressing => {
-            ui.say(Level::Note, "the other end compresses headers, and so do we");
+            ui.say(Level::Note, "the peer compresses headers; compression is on");
             ui.event(Event::Compressing {});
         }
         News::Pong(answer) => {
             let ms = answer.took.as_secs_f64() * 1e3;
-            let text =
-                format!("{}: ping {} answered after {ms:.1} ms\n", answer.from, answer.number);
+            let text = format!("{}: ping {}: RTT {ms:.1} ms\n", answer.from, answer.number);
             if ui.has_json() {
                 ui.event(Event::Pong {
                     from: answer.from.to_string(),
@@ -250,7 +248,7 @@ fn ending(ui: &Output, outcome: &Outcome, stack: Option<StackCounts>, pinged: bo
         _ if pinged && sent > 0 && answered == 0 => {
             (Exit::Timeout, format!("no answer to {sent} pings"))
         }
-        // To be interrupted is how this verb ends.
+        // Interruption is the normal end of this verb.
         Stop::Signal(_) | Stop::Done => (Exit::Done, String::new()),
     };
     let summary = Some(Summary::Slip(Box::new(summary)));

@@ -1,4 +1,4 @@
-//! What a server answers: text for the screen, kept apart from files, and names as it takes them.
+//! Answers of a server: text for the screen, kept apart from files; and names in its syntax.
 
 use wetstring_proto::{Reply, Request, Store, StoreError};
 
@@ -7,13 +7,13 @@ pub(crate) struct Screen<'a> {
     files: Option<&'a mut dyn Store>,
     /// The text.
     pub(crate) text: Vec<u8>,
-    /// What comes now is text.
+    /// The current file is text for the screen.
     on: bool,
-    /// Bytes of it that have come.
+    /// Bytes of it so far.
     came: u64,
 }
 
-/// More than that is no answer to be looked at.
+/// Longest answer.
 const MOST_TEXT: usize = 16 << 20;
 
 impl<'a> Screen<'a> {
@@ -59,7 +59,7 @@ impl Store for Screen<'_> {
     }
 }
 
-/// The names as a server takes them: one with blanks or braces in braces, its own braces quoted.
+/// The names in a server's syntax: one with blanks or braces in braces, its own braces quoted.
 pub(crate) fn name_list<'n>(names: impl Iterator<Item = &'n [u8]>) -> Vec<u8> {
     let mut list = Vec::new();
     for name in names {
@@ -75,8 +75,8 @@ pub(crate) fn name_list<'n>(names: impl Iterator<Item = &'n [u8]>) -> Vec<u8> {
     list
 }
 
-/// A name or a pattern as C-Kermit's servers read patterns, to whom braces are wildcards and a backslash
-/// quotes. Wildcards that the person has quoted stay so.
+/// A name or a pattern for C-Kermit's servers, to which braces are wildcards and a backslash
+/// quotes. Wildcards quoted by the user stay quoted.
 pub(crate) fn quoted(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name.iter().copied().peekable();

@@ -1,4 +1,4 @@
-//! What a client of a server needs: its commands, and what to believe of the answers.
+//! The client of a server: its commands, and which answers to trust.
 
 pub(crate) mod answer;
 pub(crate) mod remote;

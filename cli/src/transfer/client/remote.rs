@@ -10,7 +10,7 @@ use crate::transfer::client::answer::quoted;
 use crate::ui::format::{escaped, safe};
 use crate::ui::output::Output;
 
-/// Words as they travel: where a server takes a pattern, what C-Kermit's would take for one is quoted.
+/// Words as sent: where a server takes a pattern, C-Kermit's wildcards are quoted.
 pub(crate) fn on_the_wire<'a>(words: &[&'a [u8]]) -> Vec<Cow<'a, [u8]>> {
     let verb = words.first().map(|verb| verb.to_ascii_lowercase()).unwrap_or_default();
     let patterns = matches!(&verb[..], b"delete" | b"directory" | b"dir" | b"ls");
@@ -20,7 +20,7 @@ pub(crate) fn on_the_wire<'a>(words: &[&'a [u8]]) -> Vec<Cow<'a, [u8]>> {
     words.iter().enumerate().map(word).collect()
 }
 
-/// What words ask for.
+/// The command that words stand for.
 pub(crate) fn command<'a>(words: &[&'a [u8]]) -> Result<C<'a>, String> {
     let (verb, rest) = words.split_first().ok_or("expected a command, got none")?;
     let verb = std::str::from_utf8(verb).unwrap_or("").to_ascii_lowercase();
@@ -84,10 +84,10 @@ pub(crate) fn command<'a>(words: &[&'a [u8]]) -> Result<C<'a>, String> {
 struct Setting {
     /// Its name here.
     name: &'static str,
-    /// What C-Kermit says behind REMOTE SET.
+    /// C-Kermit's keyword after REMOTE SET.
     ckermit: &'static str,
     code: u16,
-    /// Words for values, with what is sent; other values are sent as they are.
+    /// Names of values with their encoding; other values are sent unchanged.
     words: &'static [(&'static str, &'static str)],
 }
 
@@ -152,7 +152,7 @@ const SETTINGS: &[Setting] = &[
     row("cd-message", "server cd-message", code::CD_MESSAGE, ON_OFF),
 ];
 
-/// A setting by its name, C-Kermit's words or its number, with its value in words or as it is sent.
+/// A setting by its name, C-Kermit's keyword or its number, with its value by name or as sent.
 fn setting<'a>(name: &[u8], value: &'a [u8]) -> Result<C<'a>, String> {
     let text = std::str::from_utf8(name).unwrap_or("").to_ascii_lowercase();
     let known = SETTINGS.iter().find(|row| row.name == text || row.ckermit == text);
@@ -164,7 +164,7 @@ fn setting<'a>(name: &[u8], value: &'a [u8]) -> Result<C<'a>, String> {
     Ok(C::Set { code, value: said.map_or(value, |(_, sent)| sent.as_bytes()) })
 }
 
-/// A line of a listing in C-Kermit's form, and in ours.
+/// A line of a listing in C-Kermit's form or ours.
 #[derive(PartialEq, Eq, Debug)]
 struct Row<'a> {
     rights: &'a str,
@@ -188,7 +188,7 @@ fn listed(line: &str) -> Option<Row<'_>> {
     Some(Row { rights, size, date: format!("{day} {time}"), name: name.trim_start() })
 }
 
-/// Shows an answer: on stdout, or as an event.
+/// Prints an answer on stdout, or as an event.
 pub(crate) fn show(ui: &Output, text: &[u8], table: bool, as_event: bool) {
     let safe = safe(text);
     let rows: Vec<Row<'_>> =
@@ -205,11 +205,11 @@ pub(crate) fn show(ui: &Output, text: &[u8], table: bool, as_event: bool) {
     }
     let shown = if rows.is_empty() { safe } else { tabled(&rows, &safe) };
     let mut out = std::io::stdout().lock();
-    // A reader that has seen enough is no failure.
+    // A reader that closes the pipe is not a failure.
     let _ = out.write_all(shown.as_bytes());
 }
 
-/// Files one under the other; lines that are no files stand below as they came.
+/// Files in a table; other lines follow unchanged.
 fn tabled(rows: &[Row<'_>], text: &str) -> String {
     use std::fmt::Write;
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).clamp(4, 60);
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// The words that C-Kermit's dialect has for the same, as scripts give them.
+    /// C-Kermit's keywords for the same, as in scripts.
     #[test]
     fn settings_have_ckermits_words_too() {
         for (words, wire) in [

@@ -1,8 +1,8 @@
-//! What a client asked for is what it stores: a server that sends other names is not believed.
+//! A client stores only what it requested: other names from a server are refused.
 //!
 //! ```text
-//! engine --Offer--> Wanted --a name that was asked for--> store
-//!                   else refused, and named
+//! engine --Offer--> RequestedOnly --a requested name--> store
+//!                   else refused, and reported
 //! ```
 
 use crate::ui::format::escaped;
@@ -10,50 +10,50 @@ use wetstring_drive::serve::tree::{matches, patterns, readings};
 use wetstring_proto::kermit::names::to_common;
 use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
 
-/// Names that are kept to be told; of more their number is.
+/// Most names that are reported; the others are counted.
 const MOST_TOLD: usize = 20;
 
 /// A name or pattern of GET.
-struct Asked {
-    /// As the person wrote it.
+struct RequestedName {
+    /// As typed by the user.
     text: Vec<u8>,
-    /// Its last part, as it may be meant.
+    /// Its last part, in possible spellings.
     forms: Vec<Vec<u8>>,
-    /// A file came for it.
+    /// A file was received for it.
     came: bool,
 }
 
-impl Asked {
+impl RequestedName {
     fn new(text: &[u8]) -> Self {
         let all = readings(text).into_iter().chain(patterns(text));
         let mut forms: Vec<Vec<u8>> = Vec::new();
         for form in all {
             let part = last(form.strip_suffix(b"/").unwrap_or(&form)).to_ascii_lowercase();
-            // Senders that convert names send others than they were asked for.
+            // Senders that convert names send a different name than requested.
             forms.extend([common(&part).to_ascii_lowercase(), part]);
         }
         Self { text: text.to_vec(), forms, came: false }
     }
 
-    /// Whether a part of a path is what was asked for. A pattern means no name that begins with a dot, unless it
+    /// Whether a part of a path matches the request. A pattern matches no name that begins with a dot, unless it
     /// begins with one itself.
     fn is(&self, part: &[u8]) -> bool {
         let part = part.to_ascii_lowercase();
         self.forms.iter().any(|form| *form == part || matches(form, &part, false))
     }
 
-    /// The same of a name that its sender may have given a number.
+    /// The same for a name to which the sender may have added a number.
     fn may_be(&self, part: &[u8]) -> bool {
         self.is(part) || self.is(without_number(part))
     }
 }
 
-/// The part of a name behind the last separator.
+/// The part of a name after the last separator.
 fn last(name: &[u8]) -> &[u8] {
     name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
 }
 
-/// Without the `.~N~` that a sender puts behind the second of two names in a batch.
+/// Without the `.~N~` that a sender appends to a duplicate name in a batch.
 fn without_number(name: &[u8]) -> &[u8] {
     let number = name.strip_suffix(b"~").and_then(|rest| {
         let at = rest.windows(2).rposition(|two| two == b".~")?;
@@ -63,7 +63,7 @@ fn without_number(name: &[u8]) -> &[u8] {
     number.map_or(name, |at| &name[..at])
 }
 
-/// What a sender makes of a name where names are converted.
+/// The converted form of a name.
 fn common(name: &[u8]) -> Vec<u8> {
     let mut out = vec![0; name.len() + 1];
     let len = to_common(name, &mut out);
@@ -71,81 +71,81 @@ fn common(name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Names and patterns of GET, and what answers them.
-pub(crate) struct AskedFor {
-    asked: Vec<Asked>,
-    /// Directories, too, and what is below them.
+/// Names and patterns of GET, and the files that match them.
+pub(crate) struct Requested {
+    asked: Vec<RequestedName>,
+    /// Including directories and everything below them.
     recursive: bool,
 }
 
-impl AskedFor {
+impl Requested {
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n [u8]>, recursive: bool) -> Self {
-        Self { asked: names.map(Asked::new).collect(), recursive }
+        Self { asked: names.map(RequestedName::new).collect(), recursive }
     }
 
-    /// Whether a name answers any of it, which has come then.
+    /// Whether a name matches a request, which then counts as received.
     pub(crate) fn takes(&mut self, name: &[u8]) -> bool {
         let Some(at) = self.answers(name) else { return false };
         self.asked[at].came = true;
         true
     }
 
-    /// What was asked for and did not come.
+    /// Requests for which nothing was received.
     pub(crate) fn missing(&self) -> impl Iterator<Item = &[u8]> {
         self.asked.iter().filter(|asked| !asked.came).map(|asked| &asked.text[..])
     }
 
-    /// Which of what was asked for a name answers.
+    /// The request that a name matches.
     fn answers(&self, name: &[u8]) -> Option<usize> {
         let parts: Vec<&[u8]> = name.split(|byte| matches!(byte, b'/' | b'\\')).collect();
         let parts = if self.recursive { &parts[..] } else { &parts[parts.len() - 1..] };
-        // What is hidden has to be asked for by itself, in a directory that was asked for as well.
+        // Hidden files must be requested explicitly, even within a requested directory.
         let hidden = |part: &&&[u8]| part.starts_with(b".");
         let asked_for = |part: &[u8]| self.asked.iter().any(|asked| asked.may_be(part));
         if !parts.iter().filter(hidden).all(|part| asked_for(part)) {
             return None;
         }
-        let fits = |asked: &Asked, is: fn(&Asked, &[u8]) -> bool| {
-            // What stands above the directory that was asked for may be said, too; what is below it belongs to it.
+        let fits = |asked: &RequestedName, is: fn(&RequestedName, &[u8]) -> bool| {
+            // Parts above the requested directory may be sent, too; everything below it belongs to it.
             let here = self.recursive && matches!(&asked.text[..], b"." | b"./" | b"/");
             here || parts.iter().any(|part| is(asked, part))
         };
-        // Of several the one for which nothing has come yet, and whose name it is.
+        // Of several, prefer one without a file yet, then one with the exact name.
         let first = |came: bool, is| {
             let mut all = self.asked.iter();
             all.position(|asked| asked.came == came && fits(asked, is))
         };
-        first(false, Asked::is)
-            .or_else(|| first(false, Asked::may_be))
-            .or_else(|| first(true, Asked::may_be))
+        first(false, RequestedName::is)
+            .or_else(|| first(false, RequestedName::may_be))
+            .or_else(|| first(true, RequestedName::may_be))
     }
 }
 
-/// A store in front of another, which takes what was asked for.
-pub(crate) struct Wanted<'a> {
+/// A store in front of another, which accepts only requested files.
+pub(crate) struct RequestedOnly<'a> {
     store: &'a mut dyn Store,
-    list: AskedFor,
+    list: Requested,
     /// Other names that were offered.
     refused: Vec<Vec<u8>>,
     more: usize,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> RequestedOnly<'a> {
     pub(crate) fn new<'n>(
         store: &'a mut dyn Store,
         names: impl Iterator<Item = &'n [u8]>,
         recursive: bool,
     ) -> Self {
-        let list = AskedFor::new(names, recursive);
+        let list = Requested::new(names, recursive);
         Self { store, list, refused: Vec::new(), more: 0 }
     }
 
-    /// Names that were offered and not asked for, and how many more.
+    /// Unrequested names that were offered, and how many more.
     pub(crate) fn refused(&self) -> (&[Vec<u8>], usize) {
         (&self.refused, self.more)
     }
 
-    /// What a server sent that was not asked for, or did not send though it was.
+    /// Reports unrequested names, and requests that were not answered.
     pub(crate) fn other_than_asked(&self) -> Option<String> {
         let shown = |names: &mut dyn Iterator<Item = &[u8]>| {
             names.map(escaped).collect::<Vec<_>>().join(", ")
@@ -155,8 +155,8 @@ impl<'a> Wanted<'a> {
         let refused = shown(&mut refused.iter().map(Vec::as_slice));
         let missing = shown(&mut self.list.missing());
         let refused =
-            (!refused.is_empty()).then(|| format!("not asked for, so not stored: {refused}{more}"));
-        let missing = (!missing.is_empty()).then(|| format!("did not come: {missing}"));
+            (!refused.is_empty()).then(|| format!("not requested, so not stored: {refused}{more}"));
+        let missing = (!missing.is_empty()).then(|| format!("not received: {missing}"));
         let said: Vec<String> = [refused, missing].into_iter().flatten().collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
@@ -177,7 +177,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-impl Store for Wanted<'_> {
+impl Store for RequestedOnly<'_> {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match &request {
             Request::Offer { info } if !self.may(info) => Reply::Refuse(Refusal::Declined),
@@ -191,11 +191,11 @@ mod tests {
     use super::*;
 
     fn taken(asked: &[&str], recursive: bool, name: &str) -> bool {
-        AskedFor::new(asked.iter().map(|name| name.as_bytes()), recursive).takes(name.as_bytes())
+        Requested::new(asked.iter().map(|name| name.as_bytes()), recursive).takes(name.as_bytes())
     }
 
     #[test]
-    fn only_what_was_asked_for_is_taken() {
+    fn only_requested_files_are_accepted() {
         for (asked, name) in [
             ("a.txt", "a.txt"),
             ("a.txt", "A.TXT"),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_directory_what_is_below_it_is_taken() {
+    fn files_below_a_requested_directory_are_accepted() {
         for (asked, name) in [
             ("photos", "photos/a.jpg"),
             ("photos/", "photos/new/b.jpg"),

@@ -1,4 +1,4 @@
-//! `--code`: the phrase that two people tell each other instead of comparing keys.
+//! `--code`: a phrase that two users share instead of comparing keys.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 use crate::ui::prompt::{Answer, ask, can_ask};
 
-/// How often a person may mistype a phrase.
+/// Maximum wrong phrases.
 const TYPED: u32 = 5;
-/// How often one who dials looks whether the other is there yet.
+/// Retry interval while the listener is not up yet.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The phrase of this run: as it was said, made, or asked for.
+/// The phrase of this run: given, generated, or prompted for.
 pub(crate) fn phrase(
     ui: &Output,
     direction: Direction,
@@ -51,8 +51,8 @@ pub(crate) fn phrase(
     Err(Ending::early(Exit::Interrupted, "no code phrase was typed"))
 }
 
-/// Shows a phrase, and what is to be typed at the other end; without it the run is for nothing, so `--quiet`
-/// does not count.
+/// Shows a phrase, and the command for the peer; without it the run is useless, so `--quiet`
+/// is ignored.
 fn show(ui: &Output, phrase: &Phrase, spec: &LineSpec) {
     let there = match spec {
         LineSpec::Udp(at) => format!("udp-listen://0.0.0.0:{}", at.port),
@@ -62,11 +62,11 @@ fn show(ui: &Output, phrase: &Phrase, spec: &LineSpec) {
         _ => "LINE".to_owned(),
     };
     ui.say(Level::Error, &format!("code phrase: {phrase}"));
-    ui.say(Level::Note, &format!("at the other end: wst receive {there} --code {phrase}"));
+    ui.say(Level::Note, &format!("at the peer: wst receive {there} --code {phrase}"));
     ui.event(Event::Code { phrase: phrase.to_string() });
 }
 
-/// A sender waits while a person reads what it offers.
+/// A sender waits while the user reads its offer.
 pub(crate) fn is_patient(all: &mut Settings) {
     let chosen = |name| all.is_chosen(name);
     let tries = chosen("netblt.open-tries");
@@ -83,14 +83,14 @@ pub(crate) fn is_patient(all: &mut Settings) {
     }
 }
 
-/// Why a listener has ended by itself, if it has.
+/// Why a listener ended by itself, if it did.
 pub(crate) fn ended(stats: &ListenStats) -> Option<Ending> {
     if stats.guesses >= GUESSES {
         let say = format!(
-            "{GUESSES} wrong code phrases came, and somebody may be guessing: begin again with a new one"
+            "{GUESSES} wrong code phrases were received; someone may be guessing: start again with a new one"
         );
         return Some(Ending::early(Exit::Peer, say));
     }
-    let old = "nobody came with the code phrase within an hour";
+    let old = "no peer used the code phrase within an hour";
     stats.too_old.then(|| Ending::early(Exit::Timeout, old))
 }

@@ -1,8 +1,8 @@
-//! Whether the person takes what a sender offers, who came in by a code phrase.
+//! Asks the user whether to accept what a sender with a code phrase offers.
 //!
 //! ```text
 //! engine --Offer--> Consenting --yes--> store
-//!                   names and sizes are shown, and asked about, before anything is written
+//!                   names and sizes are shown for confirmation before anything is written
 //! ```
 
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::ui::format::{self, count, escaped};
 use crate::ui::output::{Level, Output};
 use crate::ui::prompt::{Answer, ask_for};
 
-/// How long a person may take. The sender has a minute more.
+/// Timeout of the question. The sender waits a minute longer.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Asks a question, to which these are the answers.
+/// Asks a question with these answers.
 type Asker<'a> = Box<dyn FnMut(&str, &[&str]) -> Answer + 'a>;
 
-/// What the person has agreed to.
+/// What the user has accepted.
 pub(crate) struct Consent<'a> {
     asker: Asker<'a>,
-    /// Files and bytes that may come without another question; they are what the sender announced.
+    /// Files and bytes accepted without another question: as announced by the sender.
     budget: (u64, u64),
     every: bool,
     none: bool,
@@ -34,12 +34,12 @@ pub(crate) struct Consent<'a> {
 }
 
 impl<'a> Consent<'a> {
-    /// From whoever sits at the terminal.
-    pub(crate) fn of_a_person(ui: &'a Output) -> Self {
+    /// Asks at the terminal.
+    pub(crate) fn from_terminal(ui: &'a Output) -> Self {
         Self::new(Box::new(move |question, words| {
             let answer = ask_for(question, words, Some(PATIENCE));
             if answer == Answer::Nothing {
-                ui.say(Level::Note, "no answer, so it is not taken");
+                ui.say(Level::Note, "no answer, so it is refused");
             }
             let yes = !answer.is("no") && answer != Answer::Nothing;
             ui.event(Event::Asked { question: question.trim().to_owned(), yes });
@@ -98,7 +98,7 @@ impl<'a> Consent<'a> {
     }
 }
 
-/// A store that asks first, where that is wanted.
+/// A store that asks first, if required.
 pub(crate) struct Consenting<'a> {
     pub(crate) file_store: FileStore,
     pub(crate) consent: Option<Consent<'a>>,
@@ -121,7 +121,7 @@ mod tests {
     use std::cell::RefCell;
     use wetstring_proto::Left;
 
-    /// What is taken of these (name, size, files left, bytes left), with these answers; and the questions.
+    /// Which of these offers (name, size, files left, bytes left) are accepted with these answers; and the questions.
     fn taken(answers: &[&str], offers: &[(&str, u64, u32, u64)]) -> (Vec<bool>, Vec<String>) {
         let asked = RefCell::new(Vec::new());
         let mut answers = answers.iter();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn one_answer_is_for_what_was_announced_and_no_more() {
+    fn one_answer_covers_only_what_was_announced() {
         let three = [("a", 10, 3, 60), ("b", 20, 2, 50), ("c", 30, 1, 30)];
         let (all, asked) = taken(&["yes"], &three);
         assert_eq!((all, asked.len()), (vec![true; 3], 1));
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(taken(&[], &three).0, [false; 3]);
         let (all, asked) = taken(&["each", "yes", "no", "yes"], &three);
         assert_eq!((all, asked.len()), (vec![true, false, true], 4));
-        // A fourth file, and one that is longer than it was said.
+        // A fourth file, and one longer than announced.
         let more = [three[0], three[1], three[2], ("d", 1, 1, 1)];
         assert_eq!(taken(&["yes", "no"], &more).0, [true, true, true, false]);
         let longer = [three[0], ("b", 20_000, 2, 50)];
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn without_totals_each_is_asked_about_until_all_are_taken() {
+    fn without_totals_each_file_is_confirmed_until_all() {
         let offers = [("a", 1, 0, 0), ("a", 1, 0, 0), ("b", 1, 0, 0), ("c", 1, 0, 0)];
         let (all, asked) = taken(&["yes", "all"], &offers);
         assert_eq!((all, asked.len()), (vec![true; 4], 2), "the second a is the same file");

@@ -1,7 +1,7 @@
 //! `wst send` and `wst receive` on lines of datagrams: NETBLT.
 //!
 //! The end that dials opens the connection, whichever way the files go (WRITE or READ); the end that
-//! listens waits, and may serve several partners. Who they are is settled before an engine is made.
+//! listens waits, and may serve several peers. They are authenticated before an engine is made.
 
 mod code_phrase;
 mod consent;
@@ -39,18 +39,18 @@ use crate::transfer::store::FileStore;
 use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::Verdict;
 use crate::ui::ending::{Ending, usage};
-use crate::ui::exit::{Exit, Medium};
+use crate::ui::exit::{Exit, LineKind};
 use crate::ui::output::{Level, Output};
 use crate::ui::prompt::can_ask;
 use consent::{Consent, Consenting};
 use trust::Trust;
 use wetstring_proto::registry::Carrier;
 
-/// The secret, where it is in no file.
+/// The environment variable of the secret.
 const SECRET: &str = "WETSTRING_SECRET";
 
-/// What a transfer over datagrams begins with.
-pub(crate) struct Ours<'a> {
+/// The inputs of a transfer over datagrams.
+pub(crate) struct DatagramJob<'a> {
     pub(crate) ui: &'a Output,
     pub(crate) common: &'a Common,
     pub(crate) transfer: &'a Transfer,
@@ -58,12 +58,12 @@ pub(crate) struct Ours<'a> {
     pub(crate) spec: LineSpec,
 }
 
-/// Makes what the files of a session are stored in.
-type MakeKeeper<'a> = dyn Fn() -> Result<FileStore, Ending> + 'a;
+/// Makes the store of a session.
+type MakeStore<'a> = dyn Fn() -> Result<FileStore, Ending> + 'a;
 
-/// Sends what `keeper` has.
+/// Sends the files of `store`.
 pub(crate) fn send(
-    ours: Ours<'_>,
+    ours: DatagramJob<'_>,
     file_store: FileStore,
     text: Option<&str>,
 ) -> Result<Ending, Ending> {
@@ -75,37 +75,37 @@ pub(crate) fn send(
     Session::new(ours, Direction::Send, (1, true), &make, text)?.run()
 }
 
-/// Receives so many sessions, each into a store of its own; with a code phrase the person is asked first, unless
-/// that was answered.
+/// Receives the given number of sessions, each into a store of its own; with a code phrase the user is asked first, unless
+/// `--yes` is set.
 pub(crate) fn receive(
-    ours: Ours<'_>,
+    ours: DatagramJob<'_>,
     sessions: (u64, bool),
-    make: &MakeKeeper<'_>,
+    make: &MakeStore<'_>,
     text: Option<&str>,
 ) -> Result<Ending, Ending> {
     Session::new(ours, Direction::Receive, sessions, make, text)?.run()
 }
 
-/// Everything that the sessions of a run share.
+/// What the sessions of a run share.
 struct Session<'a> {
-    ours: Ours<'a>,
+    ours: DatagramJob<'a>,
     direction: Direction,
-    /// After so many a listener ends; 0 is never.
+    /// Number of sessions after which a listener ends; 0 is never.
     sessions: u64,
-    make: &'a MakeKeeper<'a>,
+    make: &'a MakeStore<'a>,
     credentials: Credentials,
     keys: Option<KeyFolder>,
-    /// The person is shown what is offered, and asked.
+    /// The user is shown the offer, and asked.
     asks: bool,
     endings: Rc<RefCell<Vec<Ending>>>,
 }
 
 impl<'a> Session<'a> {
     fn new(
-        mut ours: Ours<'a>,
+        mut ours: DatagramJob<'a>,
         direction: Direction,
         (sessions, yes): (u64, bool),
-        make: &'a MakeKeeper<'a>,
+        make: &'a MakeStore<'a>,
         text: Option<&str>,
     ) -> Result<Self, Ending> {
         if let Some(flag) = text {
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
         let listens = matches!(ours.spec, LineSpec::UdpListen(_) | LineSpec::IpListen(_));
         if listens && (ours.transfer.accept_new || ours.transfer.fingerprint.is_some()) {
             return Err(usage(format!(
-                "expected a host to dial with --fingerprint and --accept-new, got {}, which lets in \
+                "expected a host to dial with --fingerprint and --accept-new, got {}, which accepts \
                  the keys of wst key trust",
                 ours.spec
             )));
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
 
     fn run(&self) -> Result<Ending, Ending> {
         if self.direction == Direction::Receive {
-            // Whether there is a place for the files is found out before anybody is waited for.
+            // The store is opened before waiting for a peer.
             (self.make)()?;
         }
         let (ui, common) = (self.ours.ui, self.ours.common);
@@ -166,7 +166,7 @@ impl<'a> Session<'a> {
         }
         let (burst, rate) = (self.ours.all.netblt().burst, self.ours.all.netblt().max_rate.bps());
         if burst == 0 && rate > 0 {
-            // What keeps to its rate is never dropped; headers and repetitions count too.
+            // Within the rate nothing is dropped; headers and retransmissions count too.
             options.limits.bytes_per_s = Some(rate / 8 + rate / 32);
         }
         let ended = match (&self.ours.spec, self.ours.spec.to_string()) {
@@ -207,8 +207,8 @@ impl<'a> Session<'a> {
             for address in &addresses {
                 match self.dial_at(below, *address, &trust, &options) {
                     Ok(dialled) => {
-                        let tenant = self.tenant(dialled.peer(), Role::Active)?;
-                        return dialled.run(tenant, options).map_err(|e| failed(DialError::Io(e)));
+                        let handler = self.handler(dialled.peer(), Role::Active)?;
+                        return dialled.run(handler, options).map_err(|e| failed(DialError::Io(e)));
                     }
                     // Another address of the same host may work.
                     Err(error @ (DialError::Io(_) | DialError::NotListening)) => {
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
                 return Err(failed(last.unwrap_or(DialError::Silence)));
             }
             if !std::mem::replace(&mut told, true) {
-                self.note(&format!("waiting until the other end is there ({spec})"));
+                self.note(&format!("waiting for the peer ({spec})"));
             }
             if let Some(signal) = pause(options.signals) {
                 return Err(failed(DialError::Interrupted(signal)));
@@ -234,7 +234,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A sender with a code phrase comes first: the other end can begin only when its person has the phrase.
+    /// A sender with a code phrase starts first: the peer can start only once its user has the phrase.
     fn waits(&self) -> bool {
         self.direction == Direction::Send && self.ours.transfer.code.is_some()
     }
@@ -270,7 +270,7 @@ impl<'a> Session<'a> {
             let say = format!("this host's key is {}", identity.public.fingerprint());
             self.ours.ui.say(Level::Note, &say);
         }
-        let mut desk = Desk { session: self, left: self.sessions };
+        let mut desk = Admission { session: self, left: self.sessions };
         let stats = listen(socket, self.credentials.clone(), &mut desk, options).map_err(failed)?;
         match code_phrase::ended(&stats) {
             Some(ending) if self.endings.borrow().is_empty() => Err(ending),
@@ -283,37 +283,36 @@ impl<'a> Session<'a> {
         self.ours.ui.event(Event::Line { text: text.to_owned(), end: None });
     }
 
-    fn opened(&self, partner: &Peer) {
-        let suite = partner.suite.map(|suite| format!("{suite:?}"));
+    fn opened(&self, peer: &Peer) {
+        let suite = peer.suite.map(|suite| format!("{suite:?}"));
         self.ours.ui.event(Event::Opened(Opened {
-            line: partner.address.to_string(),
+            line: peer.address.to_string(),
             reliable: Some(Some(false)),
             clear: Some(true),
             rate_bps: Some(None),
             port: None,
             suite: Some(suite.clone()),
-            packet_max: Some(partner.packet_max as u64),
-            fingerprint: Some(partner.key.map(|key| key.fingerprint())),
+            packet_max: Some(peer.packet_max as u64),
+            fingerprint: Some(peer.key.map(|key| key.fingerprint())),
         }));
         let how = suite.unwrap_or_else(|| "not encrypted".to_owned());
-        let say = format!("line: {}, {how}, packets of {}", partner.address, partner.packet_max);
+        let say = format!("line: {}, {how}, packets of {}", peer.address, peer.packet_max);
         self.ours.ui.say(Level::Detail, &say);
         if self.waits() {
-            let say =
-                "the code phrase is right; the other end may be asked whether it takes the files";
+            let say = "the code phrase is correct; the peer may have to accept the files first";
             self.ours.ui.say(Level::Note, say);
         }
     }
 
-    /// An engine for a partner that is there.
-    fn tenant<'t>(
+    /// An engine for a connected peer.
+    fn handler<'t>(
         &'t self,
-        partner: &Peer,
+        peer: &Peer,
         role: Role,
     ) -> Result<Box<dyn SessionHandler + 't>, Ending> {
         let file_store = (self.make)()?;
         let mut all = self.ours.all.clone();
-        fit(&mut all, partner, role);
+        fit(&mut all, peer, role);
         let engine = match self.direction {
             Direction::Send => Protocol::named("netblt").sender(&all),
             Direction::Receive => Ok(Protocol::named("netblt").receiver(&all)),
@@ -321,20 +320,20 @@ impl<'a> Session<'a> {
         let free = !file_store.takes_stdin() && !self.asks;
         let observer =
             Observer::new(self.ours.ui, self.direction, None).listen(free && role == Role::Active);
-        Ok(Box::new(Guest {
+        Ok(Box::new(PeerSession {
             session: self,
-            partner: partner.clone(),
+            peer: peer.clone(),
             engine: engine.map_err(usage)?,
             store: Consenting {
                 file_store,
-                consent: self.asks.then(|| Consent::of_a_person(self.ours.ui)),
+                consent: self.asks.then(|| Consent::from_terminal(self.ours.ui)),
             },
             observer,
             endings: Rc::clone(&self.endings),
         }))
     }
 
-    /// The end of all sessions: the worst of theirs.
+    /// The end of all sessions: the worst one.
     fn conclude(&self, interrupted: Option<i32>) -> Ending {
         let mut endings = std::mem::take(&mut *self.endings.borrow_mut());
         if endings.len() > 1 {
@@ -345,7 +344,7 @@ impl<'a> Session<'a> {
             let worst = endings.iter().map(|ending| ending.exit).max_by_key(|exit| *exit as u8);
             let message = match bad {
                 0 => String::new(),
-                bad => format!("{bad} of {} sessions did not end well", endings.len()),
+                bad => format!("{bad} of {} sessions failed", endings.len()),
             };
             let summary = Some(Summary::Sessions(events::Sessions { sessions }));
             return Ending { summary, ..Ending::early(worst.unwrap_or(Exit::Done), message) };
@@ -359,7 +358,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What `--plain`, `--secret-file` and the environment say, and the folder of the keys if they count.
+/// The credentials by `--plain`, `--secret-file` and the environment, and the directory of the keys if used.
 fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), String> {
     if transfer.plain {
         return Ok((Credentials::Plain, None));
@@ -378,22 +377,22 @@ fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), 
     Ok((Credentials::Keys(keys.identity()?), Some(keys)))
 }
 
-/// What is known of the path goes into the configuration.
-fn fit(all: &mut Settings, partner: &Peer, role: Role) {
+/// Applies what is known of the path to the configuration.
+fn fit(all: &mut Settings, peer: &Peer, role: Role) {
     let (datagram, checksum) = (all.is_chosen("netblt.datagram"), all.is_chosen("netblt.checksum"));
     let config = all.netblt_mut();
-    let most = u16::try_from(partner.packet_max / 4 * 4).unwrap_or(65_532);
+    let most = u16::try_from(peer.packet_max / 4 * 4).unwrap_or(65_532);
     config.max_datagram = if datagram { config.max_datagram.min(most) } else { most };
-    // What is sealed is proved already, better than by a sum.
-    config.checksum &= checksum || partner.suite.is_none();
+    // Encrypted packets are authenticated, which is stronger than a checksum.
+    config.checksum &= checksum || peer.suite.is_none();
     config.role = role;
-    config.room = partner.room;
-    config.metered = partner.suite.is_none() && role == Role::Active;
-    // Nobody shall guess them.
+    config.room = peer.room;
+    config.metered = peer.suite.is_none() && role == Role::Active;
+    // Unpredictable.
     config.id = endpoint::chance();
     config.first_buffer = endpoint::chance();
     if role == Role::Active {
-        // Above the ports that somebody may have to wait at.
+        // Above the ports that listeners may use.
         config.local_port = 0xC000 | (endpoint::chance() & 0x3FFF) as u16;
     } else {
         config.local_port = Config::default().foreign_port;
@@ -416,36 +415,35 @@ fn at_ip(host: &str) -> HostPort {
     HostPort { host: host.to_owned(), port: 0 }
 }
 
-/// An error, and what to do about it.
+/// An error with advice.
 fn described(below: Below, error: &DialError) -> String {
     match error {
         DialError::Io(e) if below == Below::Ip && e.kind() == ErrorKind::PermissionDenied => {
-            format!(
-                "{}: expected the right to make raw sockets (root or CAP_NET_RAW)",
-                in_words(&e)
-            )
+            format!("{}: expected permission for raw sockets (root or CAP_NET_RAW)", in_words(&e))
         }
         other => other.to_string(),
     }
 }
 
-/// Where a listener's partners come in.
-struct Desk<'s, 'a> {
+/// Admits the peers of a listener.
+struct Admission<'s, 'a> {
     session: &'s Session<'a>,
     left: u64,
 }
 
-impl<'s> Acceptor<'s> for Desk<'s, '_> {
-    fn admit(&mut self, partner: &Peer) -> Result<Box<dyn SessionHandler + 's>, String> {
-        let (session, at) = (self.session, partner.address);
+impl<'s> Acceptor<'s> for Admission<'s, '_> {
+    fn admit(&mut self, peer: &Peer) -> Result<Box<dyn SessionHandler + 's>, String> {
+        let (session, at) = (self.session, peer.address);
         let ui = session.ours.ui;
-        if let (Some(keys), Some(key)) = (&session.keys, &partner.key)
+        if let (Some(keys), Some(key)) = (&session.keys, &peer.key)
             && !keys.may_enter(key)?
         {
             let fingerprint = key.fingerprint();
             ui.say(
                 Level::Error,
-                &format!("{at} is not let in, its key is {fingerprint}; to let it in: wst key trust {key}"),
+                &format!(
+                    "{at} is refused, its key is {fingerprint}; to allow it: wst key trust {key}"
+                ),
             );
             let (line, shown) = (at.to_string(), key.to_string());
             let fingerprint_there = fingerprint.clone();
@@ -454,20 +452,20 @@ impl<'s> Acceptor<'s> for Desk<'s, '_> {
                 "the listener does not know the key {fingerprint}; there: wst key trust {key}"
             ));
         }
-        let tenant = session.tenant(partner, Role::Passive).map_err(|ending| {
-            ui.say(Level::Error, &format!("{at} is turned away: {}", ending.message));
+        let handler = session.handler(peer, Role::Passive).map_err(|ending| {
+            ui.say(Level::Error, &format!("{at} is refused: {}", ending.message));
             ending.message
         })?;
-        if partner.suite.is_some() {
+        if peer.suite.is_some() {
             session.note(&format!("connected from {at}"));
-            session.opened(partner);
+            session.opened(peer);
         }
-        Ok(tenant)
+        Ok(handler)
     }
 
     fn refused(&mut self, from: SocketAddr, why: &str) {
         let ui = self.session.ours.ui;
-        ui.say(Level::Note, &format!("{from} is not let in: {why}"));
+        ui.say(Level::Note, &format!("{from} is refused: {why}"));
         ui.event(Event::Refused { line: from.to_string(), why: why.to_owned() });
     }
 
@@ -476,7 +474,7 @@ impl<'s> Acceptor<'s> for Desk<'s, '_> {
     }
 
     fn keep_listening(&mut self, under_way: usize) -> bool {
-        // None were wanted: for ever.
+        // 0: indefinitely.
         if self.session.sessions == 0 {
             return true;
         }
@@ -485,20 +483,20 @@ impl<'s> Acceptor<'s> for Desk<'s, '_> {
     }
 }
 
-/// One partner's engine, store and watch.
-struct Guest<'a> {
+/// The engine, store and watch of one peer.
+struct PeerSession<'a> {
     session: &'a Session<'a>,
-    partner: Peer,
+    peer: Peer,
     engine: Box<dyn Engine>,
     store: Consenting<'a>,
     observer: Observer<'a>,
     endings: Rc<RefCell<Vec<Ending>>>,
 }
 
-impl SessionHandler for Guest<'_> {
+impl SessionHandler for PeerSession<'_> {
     fn proved(&mut self) {
-        self.session.note(&format!("connected from {}", self.partner.address));
-        self.session.opened(&self.partner);
+        self.session.note(&format!("connected from {}", self.peer.address));
+        self.session.opened(&self.peer);
     }
 
     fn gave_up(&mut self) {
@@ -507,8 +505,8 @@ impl SessionHandler for Guest<'_> {
 
     fn came_back(&mut self) {
         self.observer.finish();
-        let at = self.partner.address;
-        let say = format!("{at} has fallen silent, and its sender goes on in another session");
+        let at = self.peer.address;
+        let say = format!("{at} is silent, and its sender continues in another session");
         self.session.ours.ui.say(Level::Note, &say);
         self.session.ours.ui.event(Event::CameBack { line: at.to_string() });
     }
@@ -539,12 +537,12 @@ impl SessionHandler for Guest<'_> {
             direction: self.session.direction,
             file_store: &self.store.file_store,
             unnamed: &[],
-            medium: Medium::Datagrams,
+            medium: LineKind::Datagrams,
         };
-        verdict.tell_records(!differs);
+        verdict.report_records(!differs);
         let mut ending = verdict.conclude(ended, &self.observer);
-        if self.observer.partner_said.as_deref() == Some(ENCRYPTED) {
-            // It is too short on the wire to say more: a stranger shall not be answered at length.
+        if self.observer.peer_said.as_deref() == Some(ENCRYPTED) {
+            // The answer on the wire is short: a stranger gets no long reply.
             ending.message += "; leave out --plain here, or start the listener with it";
         }
         self.endings.borrow_mut().push(ending);

@@ -1,4 +1,4 @@
-//! The key of a host that is dialled: known, known by another line, or new.
+//! The key of a dialled host: known, known by another line, or new.
 
 use std::cell::Cell;
 
@@ -12,22 +12,22 @@ use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 use crate::ui::prompt::{ask_for, can_ask};
 
-/// What is believed of a host.
+/// The trust in a host.
 pub(crate) struct Trust<'a> {
     ui: &'a Output,
     keys: Option<&'a KeyFolder>,
-    /// The line as it was typed.
+    /// The line as typed.
     host: String,
-    /// Take a key that is new (`--accept-new`).
+    /// Accept a new key (`--accept-new`).
     accept: bool,
-    /// The key or fingerprint that it must have.
+    /// The required key or fingerprint.
     fingerprint: Option<&'a str>,
-    /// A new key that a person is to be asked about. The listener does not wait for the answer: it is dialled
+    /// A new key that the user must confirm. The listener does not wait for the answer: it is dialled
     /// again.
     stranger: Cell<Option<PublicKey>>,
 }
 
-/// Without what stands between the digits.
+/// Without separators between the digits.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, '-' | ':' | ' ')).collect::<String>().to_ascii_lowercase()
 }
@@ -55,7 +55,7 @@ impl<'a> Trust<'a> {
         }
     }
 
-    /// Whether the host may have this key; why not.
+    /// Whether to trust this key; if not, why.
     pub(crate) fn judge(&self, key: &PublicKey) -> Result<(), String> {
         let (Some(keys), host) = (self.keys, &self.host) else { return Ok(()) };
         let fingerprint = key.fingerprint();
@@ -75,18 +75,16 @@ impl<'a> Trust<'a> {
             }
             Known::New if self.accept || self.fingerprint.is_some() => {
                 keys.remember(host, key)?;
-                let say = format!(
-                    "{host} is new here: its key is {fingerprint}, which is remembered from now on"
-                );
+                let say = format!("{host} is new: its key {fingerprint} is now remembered");
                 self.ui.say(Level::Note, &say);
             }
             Known::New if can_ask() => {
                 self.stranger.set(Some(*key));
-                return Err(format!("{host} is new here: its key is {fingerprint}"));
+                return Err(format!("{host} is new: its key is {fingerprint}"));
             }
             Known::New => {
                 return Err(format!(
-                    "expected a host that is known, {host} is new here: its key is {fingerprint}; \
+                    "expected a known host, {host} is new: its key is {fingerprint}; \
                      compare it with wst key show there and say --fingerprint {fingerprint}, or take \
                      whatever key comes first with --accept-new"
                 ));
@@ -108,12 +106,12 @@ impl<'a> Trust<'a> {
         });
     }
 
-    /// Asks about the key that was new. True if it is trusted now, false if there was none.
+    /// Asks about the new key. True if it is trusted now, false if there is none.
     pub(crate) fn asks(&self) -> Result<bool, Ending> {
         let (Some(keys), Some(key)) = (self.keys, self.stranger.take()) else { return Ok(false) };
         let (host, fingerprint) = (&self.host, key.fingerprint());
         let question = format!(
-            "{host} is new here: its key is {fingerprint} (wst key show tells it there). Trust it? [yes/no] "
+            "{host} is new: its key is {fingerprint} (wst key show prints it there). Trust it? [yes/no] "
         );
         if !ask_for(&question, &["yes", "no"], None).is("yes") {
             let say = format!("the key of {host} was not trusted, and nothing was sent");
@@ -130,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_may_be_written_as_it_is_told() {
+    fn fingerprints_match_with_any_separators() {
         let key = PublicKey([7; 32]);
         let fingerprint = key.fingerprint();
         for text in [

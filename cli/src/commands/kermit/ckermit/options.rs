@@ -1,4 +1,4 @@
-//! C-Kermit's command line: letters in bundles, of which the last may take what follows.
+//! C-Kermit's command line: bundles of letters, of which the last may take an argument.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -21,10 +21,10 @@ The line; without one, stdin and stdout:
  -l DEVICE   serial device    -b SPEED  its speed
  -j HOST[:PORT] [PORT]        TCP connection; -J HOST [PORT] with a terminal on it
  -F N  a socket or a terminal that is open, by the number of its descriptor
- exec:COMMAND, tcp-listen://ADDRESS:PORT and others that wst has stand behind -l too
+ -l also takes exec:COMMAND, tcp-listen://ADDRESS:PORT and the other lines of wst
 
 Settings:
- -i  binary   -T  text   -a NAME  name of the file at the other end, or of what comes here
+ -i  binary   -T  text   -a NAME  name of the file at the receiver, which may be here
  -P  names as they are   -w  replace files of the same name   -L  with what is below
  -I  the connection is reliable: stream   -Q  fast settings
  -e LEN  longest packet to us   -v N  window   -p e|m|n|o|s  parity   -t  half duplex, XON
@@ -38,7 +38,7 @@ The program:
 Exit codes: 0 done; 1 sending or the command line, 2 receiving, 4 a server, added up; or that of EXIT.
 ";
 
-/// What to do on the line.
+/// The action on the line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Action {
     Send(Vec<Vec<u8>>),
@@ -50,10 +50,10 @@ pub(super) enum Action {
     Finish,
 }
 
-/// Letters that take something.
+/// Letters that take an argument.
 const WITH_VALUE: &str = "sgGaljJCyevDpmMbF9";
 
-/// Why there is nothing to do.
+/// Why no action follows.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Stop {
     Help,
@@ -67,7 +67,7 @@ impl From<String> for Stop {
     }
 }
 
-/// A command line that was understood.
+/// A parsed command line.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Options {
     /// A file of commands.
@@ -88,13 +88,13 @@ pub(super) struct Options {
     pub(super) recursive: bool,
     /// Seconds before anything is sent.
     pub(super) delay: u64,
-    /// What a person should know.
+    /// Notes for the user.
     pub(super) notes: Vec<String>,
     /// `-y`; an empty one is none.
     init: Option<String>,
 }
 
-/// The words of a command line, one after the other.
+/// The words of a command line, in order.
 struct Words<'w> {
     rest: std::slice::Iter<'w, OsString>,
 }
@@ -104,7 +104,7 @@ impl<'w> Words<'w> {
         self.rest.next()
     }
 
-    /// The next, if it is no option.
+    /// The next word, if it is not an option.
     fn operand(&mut self) -> Option<&'w OsString> {
         let next = self.rest.as_slice().first()?;
         let is_option = next.len() > 1 && next.as_bytes().starts_with(b"-");
@@ -174,7 +174,7 @@ impl Options {
         Ok(options)
     }
 
-    /// `-Iis FILE`: what a letter takes stands behind it or is the next word.
+    /// `-Iis FILE`: the argument of a letter follows it directly or is the next word.
     fn bundle(&mut self, letters: &[u8], words: &mut Words<'_>) -> Result<(), Stop> {
         for (index, letter) in letters.iter().enumerate() {
             let letter = char::from(*letter);
@@ -182,15 +182,15 @@ impl Options {
                 continue;
             }
             if !WITH_VALUE.contains(letter) {
-                return Err(Stop::Usage(format!("there is no option -{letter}")));
+                return Err(Stop::Usage(format!("no such option: -{letter}")));
             }
             let rest = &letters[index + 1..];
             let joined = (!rest.is_empty()).then(|| std::ffi::OsStr::from_bytes(rest).to_owned());
             let value = match &joined {
                 Some(value) => value,
-                None => words
-                    .next()
-                    .ok_or_else(|| format!("expected something after -{letter}, got nothing"))?,
+                None => {
+                    words.next().ok_or_else(|| format!("expected an argument after -{letter}"))?
+                }
             };
             return Ok(self.with_value(letter, value, words)?);
         }
@@ -209,7 +209,7 @@ impl Options {
         self.settings.push(command.into());
     }
 
-    /// A letter that takes nothing; false if it is none of those.
+    /// A letter without an argument; false if it is not one of those.
     fn plain(&mut self, letter: char) -> Result<bool, Stop> {
         match letter {
             'r' => self.action(Action::Receive)?,
@@ -247,14 +247,14 @@ impl Options {
                 self.set("set quiet on");
             }
             'Y' => self.init = Some(String::new()),
-            // There is no greeting, no guess whether files are text, and nothing is asked at the end.
+            // No greeting, no guess whether files are text, no question at the end.
             'B' | 'H' | 'E' | 'R' | 'V' | 'z' => {}
             'd' => {
-                self.notes.push("-d: there is no debug log here; wst --trace has one".to_owned());
+                self.notes.push("-d: no debug log; use wst --trace".to_owned());
             }
             'A' | 'O' => {
                 return Err(Stop::Usage(format!(
-                    "-{letter} is not there; wst serve is a server for many"
+                    "-{letter} is not supported; wst serve serves several clients"
                 )));
             }
             _ => return Ok(false),
@@ -274,7 +274,7 @@ impl Options {
                 files.extend(words.operands());
                 if let Some(missing) = files.iter().find(|name| !is_there(name)) {
                     let name = crate::ui::format::escaped(missing);
-                    return Err(format!("there is no file {name}"));
+                    return Err(format!("no such file: {name}"));
                 }
                 self.action(Action::Send(files))?;
             }
@@ -288,7 +288,7 @@ impl Options {
             'l' => self.set(format!("set line {}", quoted(&text(value)?))),
             'b' => {
                 let speed = number(letter, value, 50, 4_000_000)?;
-                // Before the line is opened, so that it never has another.
+                // Set before the line is opened, so that it never has another speed.
                 self.settings.insert(0, format!("set speed {speed}"));
             }
             'j' | 'J' => {
@@ -312,14 +312,14 @@ impl Options {
                 self.set(format!("set parity {}", parity.ok_or_else(say)?));
             }
             'm' if value == "none" || value == "direct" => {}
-            'm' => self.notes.push(format!("-m {}: modems are not dialled here", shown(value))),
+            'm' => self.notes.push(format!("-m {}: modems are not supported", shown(value))),
             'M' => {}
             'F' => {
                 let number = number(letter, value, 0, 65_535)?;
                 self.set(format!("set line fd:{number}"));
             }
-            '9' => return Err(format!("-{letter} is not there")),
-            _ => return Err(format!("there is no option -{letter}")),
+            '9' => return Err(format!("-{letter} is not supported")),
+            _ => return Err(format!("no such option: -{letter}")),
         }
         Ok(())
     }
@@ -336,7 +336,7 @@ impl Options {
         Ok(())
     }
 
-    /// The file that comes before everything: that of `-y`, or `~/.kermrc` where there is one.
+    /// The init file: that of `-y`, or `~/.kermrc` if it exists.
     pub(super) fn init_file(&self) -> Option<String> {
         if let Some(name) = &self.init {
             return (!name.is_empty()).then(|| name.clone());
@@ -347,17 +347,17 @@ impl Options {
     }
 }
 
-/// `--word`, of which C-Kermit has many for its services.
+/// `--word` options, of which C-Kermit has many for its services.
 fn long(word: &str) -> Result<(), Stop> {
     match word.split([':', '=']).next().unwrap_or_default() {
         "help" => Err(Stop::Help),
         "version" => Err(Stop::Version),
         "unbuffered" | "nolocale" | "nointerrupts" | "termtype" => Ok(()),
-        _ => Err(Stop::Usage(format!("there is no option --{word}"))),
+        _ => Err(Stop::Usage(format!("no such option: --{word}"))),
     }
 }
 
-/// A word for the language: nothing in it means anything.
+/// A word quoted for the language, so that nothing in it is special.
 fn quoted(word: &str) -> String {
     format!("{{{}}}", word.replace('\\', "\\\\"))
 }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_come_in_bundles() {
+    fn letters_can_be_bundled() {
         let options = read("-YIis /etc/hosts /etc/passwd -v 4 -e1000 -p e").expect("a line");
         let files = names(&["/etc/hosts", "/etc/passwd"]);
         assert_eq!(options.action, Some(Action::Send(files)));
@@ -415,18 +415,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn bad_options_are_reported() {
         for (line, say) in [
-            ("-s /nonesuch", "there is no file /nonesuch"),
+            ("-s /nonesuch", "no such file: /nonesuch"),
             ("-r -k", "expected one action, got several"),
-            ("-Z", "there is no option -Z"),
-            ("-Z x", "there is no option -Z"),
+            ("-Z", "no such option: -Z"),
+            ("-Z x", "no such option: -Z"),
             ("-e 5", "expected 10 to 9024 after -e, got 5"),
-            ("-v", "expected something after -v, got nothing"),
+            ("-v", "expected an argument after -v"),
             ("nofile.ksc", "expected a file of commands, got nofile.ksc"),
             ("-s /etc/hosts /etc/passwd -a x", "expected one file with -a, got several"),
-            ("-O", "-O is not there; wst serve is a server for many"),
-            ("--nosuch", "there is no option --nosuch"),
+            ("-O", "-O is not supported; wst serve serves several clients"),
+            ("--nosuch", "no such option: --nosuch"),
         ] {
             let expected = Err(Stop::Usage(say.to_owned()));
             assert_eq!(read(line), expected, "{line}");

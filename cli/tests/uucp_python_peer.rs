@@ -1,4 +1,4 @@
-//! Our UUCP and a peer of another mind: `partners/uucp.py`, written from the Taylor UUCP manual alone.
+//! Our UUCP and a peer of another mind: `peers/uucp.py`, written from the Taylor UUCP manual alone.
 //!
 //! The peer's own line can damage, lose, double and delay what it sends and receives, and it can die in
 //! every state. Its queue of jobs is treated as the manual says, so that a test sees which jobs an
@@ -43,7 +43,7 @@ impl Peer {
 
     /// The line that runs it.
     fn line(&self) -> String {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners/uucp.py");
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python_peers/uucp.py");
         format!("exec:python3 -I -S {} {}", program.display(), self.told.display())
     }
 
@@ -345,7 +345,7 @@ fn moods(moods: &[Mood]) {
     });
 }
 
-/// Each by its own name, with the reason where the manual gives the number one, and the others go on.
+/// Each by its own name, with the reason where the manual gives the number one, and the others continue.
 #[test]
 fn refused_files_are_said_by_their_names() {
     if !ready() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small UUCP with the g protocol, and a line that can be bad: the peer of the tests in uucp_partner.rs.
+"""A small UUCP with the g protocol, and a line that can be bad: the peer of the tests in uucp_python_peer.rs.
 
 Written from the manuals alone, without a look at this repository's engine, so that the two do not share
 their mistakes. Where a rule comes from is said beside it, by these marks:
@@ -511,7 +511,7 @@ def main():
     try:
         error = talk.run()
     except Exception as fault:  # a mistake of this program: it is not to look like the peer's
-        error = f"partner: {fault!r}"
+        error = f"peer: {fault!r}"
         raise
     finally:
         result = json.dumps(talk.report(error), indent=1)

@@ -1,4 +1,4 @@
-//! Our NETBLT in datagrams and a peer of another mind: `partners/netblt.py`, written from RFC 998 and
+//! Our NETBLT in datagrams and a peer of another mind: `peers/netblt.py`, written from RFC 998 and
 //! RFC 1030 alone, by somebody who has not read the engine here.
 //!
 //! The peer gives a bare file name, as one that knows nothing of us does. Its own path loses, repeats,
@@ -128,7 +128,7 @@ fn netblt(python: &Path, words: &[&str], theirs: &str) -> Command {
     let mut command = Command::new(python);
     // Without compiled files in the tree.
     command.args(["-S", "-B"]);
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners/netblt.py"));
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python_peers/netblt.py"));
     command.args(words).args(theirs.split_whitespace());
     command
 }
@@ -196,7 +196,7 @@ impl Run {
     }
 }
 
-/// The peer's account of a run whose other end may go on listening.
+/// The report of a peer that may keep listening.
 fn peer_of(case: &Case) -> Result<Value, String> {
     let mut run = Run::start(case)?;
     last_event(&run.peer.wait(LIMIT)?).map_err(|why| format!("{why}; wst: {}", run.wst.said()))

@@ -70,7 +70,7 @@ class Line:
                 self.sock = socket.create_connection((host, int(port)), 10)
             self.fds = (self.sock.fileno(),) * 2
         for fd in set(self.fds):
-            # Beside the flag for the TTY: a file description is shared with nobody here.
+            # Beside the flag for the TTY: the file description is not shared here.
             fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_NONBLOCK)
             if os.isatty(fd):
                 tty.setraw(fd)

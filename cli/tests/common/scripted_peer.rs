@@ -1,4 +1,4 @@
-//! Our program by another name, with a partner in the test that says what it likes.
+//! Our program by another name, with a peer in the test that says what it likes.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 use std::io::{Read, Write};
@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::zmodem::crc16;
 use super::{Desk, Ran, Running, WST, accept, tame};
 
-/// A program by another name that talks to a partner over TCP, in the desk's directory.
-pub(crate) fn partner<T: Send + 'static>(
+/// A program by another name that talks to a peer over TCP, in the desk's directory.
+pub(crate) fn with_peer<T: Send + 'static>(
     desk: &Desk,
     name: &str,
     args: &[&str],
@@ -29,7 +29,7 @@ pub(crate) fn partner<T: Send + 'static>(
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
     let act = std::thread::spawn(move || act(stream));
     let ran = program.end();
-    (ran, act.join().expect("the partner ends"))
+    (ran, act.join().expect("the peer ends"))
 }
 
 /// A block of XMODEM or YMODEM with a CRC.

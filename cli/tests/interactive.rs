@@ -1,4 +1,4 @@
-//! A person at a terminal: the keys of a transfer, and what is said before the line goes quiet.
+//! A user at a terminal: the keys of a transfer, and what is said before the line goes quiet.
 
 use crate::common;
 use crate::peers;
@@ -34,19 +34,19 @@ fn pressed_in(
     let receiver = Running::start(receiver(&desk.path("in"), &b));
     let at_a = format!("serial:{a}?baud=19200");
     let data = desk.path("data.bin");
-    let mut person = Desktop::start(&["send", "-P", protocol, &data, &second, &at_a]);
-    person.until("the keys", |person| person.screen().contains("keys: x cancels this file"));
-    assert!(!person.modes().intersects(LocalModes::ECHO | LocalModes::ICANON));
-    assert!(person.modes().contains(LocalModes::ISIG), "Ctrl-C stays what it is");
+    let mut user = Desktop::start(&["send", "-P", protocol, &data, &second, &at_a]);
+    user.until("the keys", |user| user.screen().contains("keys: x cancels this file"));
+    assert!(!user.modes().intersects(LocalModes::ECHO | LocalModes::ICANON));
+    assert!(user.modes().contains(LocalModes::ISIG), "Ctrl-C stays what it is");
     std::thread::sleep(Duration::from_millis(500));
     let began = Instant::now();
-    person.press(key);
-    let status = person.end();
+    user.press(key);
+    let status = user.end();
     assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
     let there = receiver.end();
     line.signal(rustix::process::Signal::INT);
     line.end();
-    (status, person.screen(), there, desk.names())
+    (status, user.screen(), there, desk.names())
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn z_cancels_all_that_follow() {
 }
 
 #[test]
-fn e_ends_with_an_error_that_the_partner_hears() {
+fn e_ends_with_an_error_that_the_peer_hears() {
     let (status, screen, received, _) = pressed(b"e");
     assert_eq!(status.code(), Some(130), "{screen}");
     assert_eq!(received.code(), 4, "{}", received.stderr);
@@ -111,7 +111,7 @@ fn ctrl_c_still_ends_and_the_terminal_comes_back() {
 }
 
 #[test]
-fn a_person_at_the_far_end_is_told_how_to_go_on_and_how_to_stop() {
+fn a_remote_user_is_told_how_to_continue_and_stop() {
     let desk = Desk::new(10);
     let (into, data) = (desk.path("in"), desk.path("data.bin"));
     for (args, say) in [
@@ -122,13 +122,13 @@ fn a_person_at_the_far_end_is_told_how_to_go_on_and_how_to_stop() {
         (&["receive", "-", "-P", "kermit", "-o", &into], "3 times ctrl-c stops"),
         (&["send", &data, "-"], "ready to send: start receiving in your terminal program"),
     ] {
-        let mut person = Desktop::start(args);
-        person.until(say, |person| person.screen().contains(say));
+        let mut user = Desktop::start(args);
+        user.until(say, |user| user.screen().contains(say));
         // From now on keys are bytes of the line.
-        person.until("a raw terminal", |person| !person.modes().contains(LocalModes::ISIG));
+        user.until("a raw terminal", |user| !user.modes().contains(LocalModes::ISIG));
         std::thread::sleep(Duration::from_millis(100));
-        person.press(b"\x03\x03\x03");
-        let status = person.end();
-        assert!(!status.success(), "{args:?}: {}", person.screen());
+        user.press(b"\x03\x03\x03");
+        let status = user.end();
+        assert!(!status.success(), "{args:?}: {}", user.screen());
     }
 }

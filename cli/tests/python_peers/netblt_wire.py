@@ -202,7 +202,7 @@ class Link:
             except BlockingIOError:
                 return
             except OSError:
-                # The peer's host says that nobody has this port.
+                # The peer's host says that the port is closed.
                 self.refused += 1
                 continue
             if self.peer is None and len(raw) >= 4 and raw[3] == OPEN:
