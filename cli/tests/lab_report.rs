@@ -35,7 +35,7 @@ fn the_page_has_what_was_asked_for_and_is_the_same_twice() {
 }
 
 #[test]
-fn errors_are_reported() {
+fn what_is_wrong_is_said() {
     let desk = Desk::new(10);
     let inside = format!("{}/data.bin/report", desk.path("."));
     for (code, args, wanted) in [

@@ -100,7 +100,7 @@ pub enum FailureKind {
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Silence => "expected a packet, got nothing usable",
+            Self::Silence => "expected a packet, nothing usable came",
             Self::TooManyRetries => "retry limit reached for a packet",
             Self::NotReliable => "transmission error on reliable link",
             Self::PeerError => "the peer ended with an error message",

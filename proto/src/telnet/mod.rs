@@ -265,7 +265,7 @@ impl Telnet {
             (ReceiveState::Cr, _) => return Some(byte),
             (ReceiveState::Command, IAC) => return Some(IAC),
             (ReceiveState::Command, WILL | WONT | DO | DONT) => {
-                self.hearing = ReceiveState::Option(byte)
+                self.hearing = ReceiveState::Option(byte);
             }
             (ReceiveState::Command, SB) => {
                 self.hearing = ReceiveState::Sub;
