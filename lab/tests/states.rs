@@ -2,6 +2,7 @@
 //! is listed here edge by edge: one that is new must be taken, or listed, and one that is taken is listed no more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use wetstring_lab::Recorder;
 use wetstring_lab::swarm::Kind;
 use wetstring_proto::states::Diagram;
@@ -194,7 +195,7 @@ fn every_edge_is_taken_or_listed() {
                 .iter()
                 .any(|(p, e, keys)| (*p, *e) == (key.0, key.1) && keys.contains(&&*key.2));
             if is_listed == taken.contains(&at) {
-                wrong += &format!("    ({:?}, {:?}, {:?}),\n", key.0, key.1, key.2);
+                let _ = writeln!(wrong, "    ({:?}, {:?}, {:?}),", key.0, key.1, key.2);
             }
         }
     }

@@ -98,7 +98,7 @@ impl fmt::Display for NoPlace {
 /// A connected client.
 #[derive(Debug)]
 struct Client {
-    client: String,
+    name: String,
     /// None on a line to one client only, which is not limited.
     source: Option<Source>,
     since: Instant,
@@ -187,7 +187,7 @@ impl Places {
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let client = Arc::new(Client {
-            client: client.to_owned(),
+            name: client.to_owned(),
             source,
             since: Instant::now(),
             stop,
@@ -233,7 +233,7 @@ impl Places {
         use fmt::Write as _;
         let mut text = String::new();
         for (client, number) in self.clients().values().zip(1..) {
-            let who = if addresses { client.client.clone() } else { format!("client {number}") };
+            let who = if addresses { client.name.clone() } else { format!("client {number}") };
             let _ = writeln!(text, "{who:<24} {} s", client.since.elapsed().as_secs());
         }
         text
