@@ -37,17 +37,13 @@ const PENDING: &[&str] = &[
     "lab/",
     "drive/",
     "script/",
-    "vectors/",
+    // They follow renames in drive.
+    "cli/src/transfer/datagrams/mod.rs",
+    "cli/src/transfer/waiting.rs",
+    "cli/src/commands/kermit/server.rs",
+    "cli/src/commands/kermit/server_rights.rs",
     "docs/protocols/",
-    "cli/",
-    "xtask/",
-    "docs/",
-    "packaging/",
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "CHANGELOG.md",
+    "vectors/",
 ];
 
 /// Where a word may be written: file, word, and why.
@@ -55,6 +51,14 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 /// Files that are about the words: this one, and the page that lists what is not used.
 const ABOUT_WORDS: &[&str] = &["xtask/src/tidy/words.rs", "docs/GLOSSARY.md"];
+
+/// Files that are generated from source that is read.
+const GENERATED: &[&str] = &[
+    "cli/tests/snapshots/help",
+    "docs/reference/settings.md",
+    "docs/reference/events.md",
+    "docs/reference/states.md",
+];
 
 /// Files that are read: the end of their path.
 const READ: &[&str] = &[".rs", ".md", ".toml", ".py", ".txt", ".ksc", ".sh", ".yml", ".service"];
@@ -112,7 +116,7 @@ fn found(path: &str, text: &str) -> Vec<(usize, &'static str, &'static str)> {
 
 /// Words that may not stand in this file, as (line, sentence).
 pub(super) fn broken(path: &str, text: &str) -> Vec<(usize, String)> {
-    if PENDING.iter().any(|folder| path.starts_with(folder)) {
+    if PENDING.iter().chain(GENERATED).any(|folder| path.starts_with(folder)) {
         return Vec::new();
     }
     let excepted =
