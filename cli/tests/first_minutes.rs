@@ -175,7 +175,7 @@ fn get_and_put_take_the_line_last_or_first() {
     assert!(!said.contains("line closed") && !said.contains("get "), "{said}");
 }
 
-/// The README's own line, with the links it makes as lines, and a directory that is not there yet.
+/// The README's own line, with the links it makes as lines, and a directory that does not exist.
 #[test]
 fn the_readmes_line_carries_a_file_between_two_links() {
     let desk = desk();

@@ -53,7 +53,7 @@ fn a_client_is_warned_before_its_password_leaves() {
     let mut get = wst(["get", "--user", "anna", "a", "tcp://0.0.0.0:9", "--json"]);
     get.env("WETSTRING_PASSWORD", "wonderland");
     let ran = run(get);
-    // Nobody is there: it was said before anything could be sent.
+    // There is no peer: the warning precedes any sending.
     ran.expect(3);
     assert_eq!(
         ran.stderr.matches("the password and the files pass in clear").count(),

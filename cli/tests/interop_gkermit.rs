@@ -113,7 +113,7 @@ fn text_both_ways() {
 
 /// With `-e 90` G-Kermit 2.01 cuts its parameter string off before WHATAMI, so it never says that it
 /// streams; but if the peer offers to, it does, and takes an acknowledgement for an error.
-/// Nobody can know this from outside. The way around it is `--streaming off` here or `-S` there.
+/// This cannot be detected. The way around it is `--streaming off` here or `-S` there.
 #[test]
 fn gkermit_2_01_streams_without_saying_so() {
     let Some(_) = gkermit() else { return };

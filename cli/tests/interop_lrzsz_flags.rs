@@ -216,7 +216,7 @@ fn flags_of_sz_that_are_no_words_of_the_protocol() {
         ("sz ../outside", "rz", |s| s.names() == ["outside"] && s.code() == 0),
         ("sz --delay-startup 1 data.bin", "rz", |s| s.done.took >= Duration::from_secs(1)),
         ("sz data.bin missing", "rz", |s| s.code() == 1 && s.said("missing")),
-        // Nobody answers. -t: the first question is repeated sooner, and given up sooner.
+        // No answer. -t: the first request is retransmitted sooner, and given up sooner.
         ("sz -m 1000000 -M 1 data.bin", "sleep 6", |s| {
             s.code() == 128 && s.done.took < Duration::from_secs(20)
         }),

@@ -55,7 +55,7 @@ fn who_is_trusted() {
         (format!("?fingerprint={print}"), 0, "verified"),
         (format!("?fingerprint={}", print.to_uppercase()), 0, "verified"),
         (format!("?ca={}", pair.0), 0, "verified"),
-        // Nobody has signed it, and it is told how it can be trusted all the same.
+        // It is self-signed; the message says how to trust it.
         (String::new(), 3, "no authority"),
         (format!("?ca={other}"), 3, print.as_str()),
         (

@@ -54,7 +54,7 @@ fn files_that_were_not_asked_for_are_asked_about() {
         // What is no answer is asked once more.
         ("set receive confirm on", "receive", "perhaps\ngo\n", 0, 2, &all),
         ("set receive confirm on", "receive", "yes\nquit\n", 5, 2, &["a.txt"]),
-        // Nobody answers.
+        // No answer.
         ("set receive confirm on", "receive", "", 1, 1, &[]),
         ("set receive confirm off", "receive", "", 0, 0, &all),
         ("set receive confirm off", "receive /confirm:on", "go\n", 0, 1, &all),

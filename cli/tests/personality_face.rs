@@ -112,7 +112,7 @@ fn nothing_that_can_be_sent_is_told_to_both() {
 }
 
 #[test]
-fn a_signal_cancels_at_the_other_end_and_ends_with_its_number() {
+fn a_signal_cancels_the_peer_and_sets_the_exit_code() {
     let desk = Desk::new(10);
     let data = desk.path("data.bin");
     for (name, arg) in [("sz", &*data), ("rz", "-v"), ("sb", &data), ("rx", "f")] {

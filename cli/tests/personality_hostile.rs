@@ -168,7 +168,7 @@ fn an_end_of_file_that_is_none() {
 
 /// A receiver that never has enough: the same position indefinitely, in the file and beyond it.
 #[test]
-fn a_receiver_that_asks_for_ever() {
+fn a_receiver_that_sends_nak_indefinitely() {
     let desk = Desk::new(20_000);
     let data = desk.path("data.bin");
     for (name, with) in [("ZRPOS", [0; 4]), ("ZRPOS beyond", [0xFF; 4])] {

@@ -169,7 +169,7 @@ fn exit_codes_are_those_of_lrzsz() {
         sent.expect(0);
         assert!(sent.elapsed.as_millis() < 900, "{:?}", sent.elapsed);
     }
-    // Nobody has asked: a skipped file is told, where lrzsz says 0.
+    // Skipping was not requested: exit code 1, where lrzsz has 0.
     let (sent, _) = cross(&ours("sz", &["data.bin"], root.clone()), &rz);
     sent.expect(1);
     // -u removes what was sent whole, and only that.

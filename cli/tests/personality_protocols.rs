@@ -150,7 +150,7 @@ fn a_sender_of_zmodem_starts_the_receiver() {
 }
 
 #[test]
-fn lines_of_text_become_those_of_the_other_end() {
+fn line_ends_of_text_become_those_of_the_peer() {
     for protocol in ["ymodem", "zmodem"] {
         let desk = Desk::new(10);
         std::fs::write(desk.path("data.bin"), "one\ntwo\nend\n").expect("the file");

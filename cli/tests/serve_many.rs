@@ -87,7 +87,7 @@ fn silent_strangers_cost_a_place_for_a_while_and_no_wake_up() {
         assert!(said.contains("Too many sessions from your address, try again later"), "{said:?}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    // Nobody wakes up for those who wait, once the last one is gone.
+    // No wake-ups for waiting clients, once the last one is gone.
     thread::sleep(Duration::from_millis(300));
     let before = sleeps(pid);
     thread::sleep(Duration::from_secs(1));

@@ -140,7 +140,7 @@ fn a_line_that_is_lost_is_opened_again() {
     running.end().expect(7);
 }
 
-/// Nobody said that headers are to be compressed, at either end.
+/// Header compression is enabled at neither end.
 #[test]
 fn two_ends_that_were_told_nothing_compress() {
     let _turn = crate::turn();
@@ -447,9 +447,5 @@ fn a_kernel_answers_pings() {
     ]));
     ran.expect(0);
     assert!(ran.stdout.matches(": RTT ").count() >= 2, "{}", ran.stdout);
-    assert!(
-        ran.stderr.contains("MTU 190: a packet occupies the line for 200 ms"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("MTU 190: a packet occupies the line"), "{}", ran.stderr);
 }

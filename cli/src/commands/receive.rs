@@ -11,7 +11,7 @@ use crate::args::line_arg::There;
 use crate::args::transfer::Receive;
 use crate::config::Settings;
 use crate::config::protocol::Protocol;
-use crate::transfer::datagrams::{self, DatagramJob};
+use crate::transfer::datagrams::{self, Setup};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::inbox::{self, receive_options};
@@ -64,9 +64,9 @@ pub(crate) fn run(
         }
         let open = || file_store(common, verb, &all, &spec);
         let kind = verb.text.then_some("--text");
-        let (all, spec) = (all.clone(), spec.clone());
-        let ours = DatagramJob { ui, common, transfer: &verb.transfer, all, spec };
-        return datagrams::receive(ours, (verb.sessions, verb.yes), &open, kind);
+        let job =
+            Setup { ui, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
+        return datagrams::receive(job, (verb.sessions, verb.yes), &open, kind);
     }
     verb.transfer.only_keys(&spec)?;
     let file_store = file_store(common, verb, &all, &spec)?;

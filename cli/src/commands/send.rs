@@ -14,7 +14,7 @@ use crate::args::Common;
 use crate::args::line_arg::{self, There};
 use crate::args::transfer::Send;
 use crate::config::Settings;
-use crate::transfer::datagrams::{self, DatagramJob};
+use crate::transfer::datagrams::{self, Setup};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::inbox::{self, receive_options};
@@ -68,7 +68,7 @@ pub(crate) fn run(
     if spec.has_datagrams() {
         let file_store = FileStore::Disk(Box::new(disk));
         let kind = verb.text.then_some("--text");
-        let ours = DatagramJob { ui, common, transfer: &verb.transfer, all, spec };
+        let ours = Setup { ui, common, transfer: &verb.transfer, all, spec };
         return datagrams::send(ours, file_store, kind);
     }
     verb.transfer.only_keys(&spec)?;

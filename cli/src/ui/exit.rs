@@ -170,15 +170,12 @@ mod tests {
             ("udp://host:1", "firewall"),
             ("exec:true", "stderr"),
         ] {
-            let line = LineKind::of(&line.parse().expect("a line"));
-            assert!(advice(silent, line, false).contains(wanted), "{line:?}");
-            assert!(advice(silent, line, true).contains("the peer answered"), "{line:?}");
+            let kind = LineKind::of(&line.parse().expect("a line"));
+            assert!(advice(silent, kind, false).contains(wanted), "{line}");
+            assert!(advice(silent, kind, true).contains("the peer answered"), "{line}");
             for failure in [silent, lost] {
-                let text = advice(failure, line, false);
-                assert!(
-                    line != LineKind::Datagrams || !text.contains("parity"),
-                    "{line:?}: {text}"
-                );
+                let text = advice(failure, kind, false);
+                assert!(kind != LineKind::Datagrams || !text.contains("parity"), "{line}: {text}");
             }
         }
     }

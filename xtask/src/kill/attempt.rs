@@ -34,7 +34,7 @@ pub(super) enum Medium {
 /// When to kill.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Aim {
-    /// So many bytes of the sender have passed, and no more do.
+    /// This many bytes of the sender have passed; the rest is held back.
     Passed(u64),
     /// The part loses its mark, which is checked after this many bytes.
     Rename(u64),

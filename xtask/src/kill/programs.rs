@@ -82,7 +82,7 @@ impl Program {
     }
 
     /// The same, and waits. Whether that is what ended it: one that had ended before has an exit code.
-    /// Nobody else sends it this signal.
+    /// No other process sends it this signal.
     pub(super) fn kill(&mut self) -> bool {
         self.strike();
         if self.status.is_none() {

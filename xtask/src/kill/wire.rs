@@ -28,7 +28,7 @@ const GRACE: [Duration; 2] = [Duration::from_secs(3), Duration::from_millis(50)]
 /// How the line behaves.
 #[derive(Clone, Copy)]
 pub(super) struct Manner {
-    /// So many bytes of the sender pass.
+    /// This many bytes of the sender pass.
     pub(super) stops_at: u64,
     /// Bytes of the sender in a millisecond.
     pub(super) pace: Option<u64>,

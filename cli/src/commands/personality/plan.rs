@@ -296,7 +296,7 @@ impl Plan {
         match (self.direction, self.files.len(), !self.protocol.tells_names) {
             (Direction::Send, 0, _) => Err("expected at least one file to send".to_owned())?,
             (Direction::Send, 2.., true) => {
-                Err("expected one file with XMODEM, got several".to_owned())?
+                Err("expected one file with XMODEM, got several".to_owned())?;
             }
             (Direction::Receive, 1.., false) => {
                 Err("expected no name: the sender sends the names".to_owned())?;

@@ -50,7 +50,7 @@ use wetstring_proto::registry::Carrier;
 const SECRET: &str = "WETSTRING_SECRET";
 
 /// The inputs of a transfer over datagrams.
-pub(crate) struct DatagramJob<'a> {
+pub(crate) struct Setup<'a> {
     pub(crate) ui: &'a Output,
     pub(crate) common: &'a Common,
     pub(crate) transfer: &'a Transfer,
@@ -63,7 +63,7 @@ type MakeStore<'a> = dyn Fn() -> Result<FileStore, Ending> + 'a;
 
 /// Sends the files of `store`.
 pub(crate) fn send(
-    ours: DatagramJob<'_>,
+    ours: Setup<'_>,
     file_store: FileStore,
     text: Option<&str>,
 ) -> Result<Ending, Ending> {
@@ -78,7 +78,7 @@ pub(crate) fn send(
 /// Receives the given number of sessions, each into a store of its own; with a code phrase the user is asked first, unless
 /// `--yes` is set.
 pub(crate) fn receive(
-    ours: DatagramJob<'_>,
+    ours: Setup<'_>,
     sessions: (u64, bool),
     make: &MakeStore<'_>,
     text: Option<&str>,
@@ -88,7 +88,7 @@ pub(crate) fn receive(
 
 /// What the sessions of a run share.
 struct Session<'a> {
-    ours: DatagramJob<'a>,
+    ours: Setup<'a>,
     direction: Direction,
     /// Number of sessions after which a listener ends; 0 is never.
     sessions: u64,
@@ -102,7 +102,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(
-        mut ours: DatagramJob<'a>,
+        mut ours: Setup<'a>,
         direction: Direction,
         (sessions, yes): (u64, bool),
         make: &'a MakeStore<'a>,
