@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An [`ImpPort`] is a [`Port`] of whole messages, leader first: each read returns one, each write takes one.
-//! It is the host end of a host-IMP interface, or (`host=`) plays the IMP of the one host at the other end and
+//! It is the host end of a host-IMP interface, or (`host=`) plays the IMP of the one host behind it and
 //! is itself a host of that IMP: so two hosts need nothing between them. The received sequence number is only
 //! checked for duplicates; a lost datagram stays lost, because nothing below UDP counts.
 //!

@@ -164,7 +164,7 @@ fn noise_hits_the_same_characters_as_in_virtual_time() {
 }
 
 #[test]
-fn data_written_before_the_other_end_opens_is_kept() {
+fn data_written_before_the_peer_opens_is_kept() {
     let (running, [a, b]) = over_ptys("115200");
     terminal(&a).write_all(b"early\n\x03\x11\x13\xff").expect("it is written");
     std::thread::sleep(Duration::from_millis(100));

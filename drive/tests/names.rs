@@ -147,7 +147,7 @@ fn check_component(component: &[u8]) {
 
 proptest! {
     #[test]
-    fn whatever_comes_stays_inside(wire in hostile()) {
+    fn any_name_stays_inside(wire in hostile()) {
         for paths in [PathRule::LastOnly, PathRule::Relative] {
             match confine(&wire, paths) {
                 Ok(safe) => {

@@ -75,7 +75,7 @@ impl Port for Marking {
     }
 }
 
-/// A stack behind such a port until it closes; the other end of it.
+/// A stack behind such a port until it closes; and the opposite port.
 fn start() -> (UnixStream, JoinHandle<Outcome>) {
     let (here, there) = UnixStream::pair().unwrap();
     there.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -114,7 +114,7 @@ impl Element for Chain {
     }
 
     fn usage(&self, end: End) -> Usage {
-        // The near end counts what was taken, the far end what was delivered.
+        // End A counts what was taken, end B what was delivered.
         let mut usage = self.elements[self.at(end)].usage(end);
         usage.bytes_out = self.elements[self.at(end.other())].usage(end).bytes_out;
         usage

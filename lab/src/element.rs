@@ -11,7 +11,7 @@ use wetstring_proto::{Cx, Duration, Instant};
 pub enum End {
     /// The near end: where "forward" starts.
     A,
-    /// The far end.
+    /// The opposite end.
     B,
 }
 
@@ -81,7 +81,7 @@ impl Usage {
 /// Calls may come late; events in the model happen at the model's own times. Calls may not go back in time.
 pub trait Element {
     /// Offers bytes at `end`; returns how many were accepted. A partial acceptance is backpressure: offer the
-    /// rest again at [`Element::room`], or after output at the other end.
+    /// rest again at [`Element::room`], or after output at the opposite end.
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize;
 
     /// When [`Element::emit`] at `end` must be called next, because output is due there or because of an

@@ -146,7 +146,7 @@ impl<'a> Runner<'a> {
 }
 
 impl Sharing {
-    /// Bytes received at the far end of each flow in each period: `[period][flow]`.
+    /// Bytes received by the receiver of each flow in each period: `[period][flow]`.
     ///
     /// # Panics
     ///

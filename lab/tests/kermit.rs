@@ -122,7 +122,7 @@ fn the_same_scenario_gives_the_same_trace() {
 }
 
 /// The receiver does not ask for a packet that cannot have arrived yet, however long the way. (The
-/// sender's first two may be sent twice: nobody has measured anything then.)
+/// sender's first two may be sent twice: nothing has been measured yet.)
 #[test]
 fn a_long_delay_causes_no_naks() {
     for delay in ["1s", "1500ms", "2s"] {

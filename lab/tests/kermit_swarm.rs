@@ -18,7 +18,7 @@ use wetstring_proto::{Command, Duration, Refusal};
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    swarm_run::nobody_lies(|| Swarm::of(Protocol::named("kermit")));
+    swarm_run::no_false_success(|| Swarm::of(Protocol::named("kermit")));
 }
 
 /// What one seed does besides the line: refusals, partial files, wishes to stop.

@@ -211,7 +211,7 @@ fn silence_ends_at_both_ends() {
 }
 
 #[test]
-fn nobody_there() {
+fn no_peer() {
     for write in [true, false] {
         let plan = Plan { cut: Some(ms(0)), limit: Some(ms(700_000)), ..Plan::default() };
         let report = transfer(&fixed(), write, &Path::new(2_000_000, 20), &plan, &[1000]);

@@ -179,7 +179,7 @@ fn filled(path: &Path, round_trips: &[f64]) -> Vec<f64> {
     round_trips.iter().map(share).collect()
 }
 
-/// Slow start begins with two packets, then has 64 in a round trip, and eight times as many from each to the next: so
+/// Slow start begins with two packets, then has 64 in a round trip, and eight times as many from each to the next: that
 /// many round trips after its first packet of data a transfer uses 97 % of an empty path, over a round trip, or the time
 /// of 64 packets where that is longer. One more where the capacity is above what clocks tell of two packets.
 fn round_trips_to_fill(rate_bps: u64, rtt_ms: u64) -> u32 {

@@ -305,7 +305,7 @@ fn two_that_talk_at_once_over_half_duplex_both_get_through() {
 }
 
 #[test]
-fn the_far_end_echoes() {
+fn the_peer_echoes() {
     let [a, b] = carry(&mut Serial::new(&model("10000,echo,delay=5ms")), &[(0, End::A, b"hi")]);
     assert_eq!(b, [(6_000_000, b'h'), (7_000_000, b'i')]);
     assert_eq!(a, [(12_000_000, b'h'), (13_000_000, b'i')]);

@@ -1,5 +1,5 @@
 //! ZMODEM on clean lines of every speed, behind ports of every depth: nothing is sent twice, and
-//! nobody loses patience with what is still in a port.
+//! no engine times out while data is still in a port.
 
 use wetstring_lab::pair::{Pair, PairReport};
 use wetstring_lab::serial::{LineModel, Serial};

@@ -17,7 +17,7 @@ use wetstring_proto::{Command, Duration, Refusal};
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    swarm_run::nobody_lies(|| Swarm::of(Protocol::named("zmodem")).names_stay());
+    swarm_run::no_false_success(|| Swarm::of(Protocol::named("zmodem")).names_stay());
 }
 
 /// Half of the lines damage nothing and are slow, most of them.

@@ -47,7 +47,7 @@ pub struct Failure {
 /// Who is to blame for a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Blame {
-    /// The program at the other end.
+    /// The peer program.
     Peer,
     /// The line in between.
     Line,

@@ -45,7 +45,7 @@ pub struct Entry {
     /// The display name with its article.
     pub a_title: &'static str,
     /// The usual commands at the peer to receive with it, and to send.
-    pub far_end: [&'static str; 2],
+    pub peer_commands: [&'static str; 2],
     /// The settings that make a configuration the one of this name.
     pub preset: &'static [(&'static str, &'static str)],
     /// What carries it.

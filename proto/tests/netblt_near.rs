@@ -29,7 +29,7 @@ impl Store for Anywhere {
     }
 }
 
-/// The most buffers that are granted and have not come, where half of one is read each 5 ms. The host keeps so
+/// The most buffers that are granted and have not come, where half of one is read each 5 ms. The host keeps that
 /// many bytes.
 fn most_granted(room: usize) -> u32 {
     let config = Config {

@@ -313,7 +313,7 @@ fn theirs(direction: Direction, speaks: Speaks) -> &'static str {
         Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => Protocol::named("zmodem"),
         Speaks::Ncp => Protocol::named("ncp"),
     };
-    let [receives, sends] = protocol.far_end;
+    let [receives, sends] = protocol.peer_commands;
     if direction == Direction::Send { receives } else { sends }
 }
 

@@ -66,7 +66,7 @@ impl Users {
             }
             hashes.insert(name.trim().as_bytes().to_vec(), hash.to_owned());
         }
-        let dummy = hash_by(b"nobody has this password", costs)?;
+        let dummy = hash_by(b"no user has this password", costs)?;
         let (guesses, judging) = (Guesses::new(Pace::default()), Mutex::default());
         Ok(Self { hashes, dummy, guesses, epoch: Instant::now(), judging })
     }

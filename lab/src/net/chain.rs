@@ -142,7 +142,7 @@ impl Element for NetChain {
     }
 
     fn usage(&self, end: End) -> Usage {
-        // The near end counts what was taken, the far end what was delivered, and every element its losses.
+        // The first element counts what was taken, the last what was delivered, and every element its losses.
         let mut usage = self.elements[self.at(end)].usage(end);
         usage.bytes_out = self.elements[self.at(end.other())].usage(end).bytes_out;
         let all = || self.elements.iter().map(|element| element.usage(end));

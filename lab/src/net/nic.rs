@@ -16,7 +16,7 @@
 //! 8 ms for 1990 bytes each way. [RFC 1030 §5.]
 //!
 //! An element between a host and a network. The host is at end A, unless `flip` says that it is at
-//! end B (the card at the far end of a chain). Words, after `nic:` (`nic:3c500` and `nic:p1300` are
+//! end B (the card at the end of a chain). Words, after `nic:` (`nic:3c500` and `nic:p1300` are
 //! those cards, and words may follow):
 //!
 //! | word | meaning | unless given | 3c500 | p1300 |

@@ -23,7 +23,7 @@
 //! | `frame=21.22ms` | length of a frame | 10ms | 21.22 ms |
 //! | `capacity=3006` | bytes in a frame | 1500 | 3006 |
 //! | `reserve=600ms` | from the request to the first frame that may carry it | 0 | 600 ms |
-//! | `delay=270ms` | from the end of the frame to the far end | 0 | 270 ms |
+//! | `delay=270ms` | from the end of the frame to the receiver | 0 | 270 ms |
 //! | `miss=2%` | chance of each request to be missed | 0 | 0 |
 //! | `queue=64K` | bytes that may wait in a direction; what is more is lost | 1024M | 1024M |
 //! | `collapse=10s` | a full queue brings the station down: all that waits and all that comes in this time is lost | no | no |
@@ -59,7 +59,7 @@ pub struct SlottedModel {
     pub capacity_bytes: u64,
     /// From the request to the first frame that may carry it.
     pub reserve: Duration,
-    /// From the end of the frame to the far end.
+    /// From the end of the frame to the receiver.
     pub delay: Duration,
     /// Chance that a request is missed.
     pub miss: Probability,

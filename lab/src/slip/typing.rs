@@ -58,7 +58,7 @@ pub struct EchoTimes {
     pub longest_ns: u64,
 }
 
-/// The user, and the program at the far end.
+/// The user, and the remote program.
 pub(super) struct Typist {
     model: TypingModel,
     random: Random,

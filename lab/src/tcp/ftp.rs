@@ -44,7 +44,7 @@ pub enum StopBulk {
 pub struct BulkReport {
     /// Why it ended.
     pub stop: StopBulk,
-    /// Bytes that the program at the far end has read.
+    /// Bytes that the receiving program has read.
     pub bytes: u64,
     /// Until the last of them.
     pub elapsed: Duration,

@@ -47,7 +47,7 @@ pub(crate) fn turn(swarm: impl Fn() -> Swarm<'static> + Sync, runs: u64) -> Opti
 }
 
 /// Whatever the line does, no end reports a false success, and nine of ten succeed.
-pub(crate) fn nobody_lies(swarm: impl Fn() -> Swarm<'static> + Sync) {
+pub(crate) fn no_false_success(swarm: impl Fn() -> Swarm<'static> + Sync) {
     let runs = runs(2000);
     let Some(tallies) = turn(swarm, runs) else { return };
     let done: u64 = tallies.iter().map(|tally| tally.done).sum();
@@ -58,7 +58,7 @@ pub(crate) fn nobody_lies(swarm: impl Fn() -> Swarm<'static> + Sync) {
     assert!(done * 10 >= runs * 9, "{done} of {runs} transfers came through");
 }
 
-/// Lines of bit errors up to one in 1,000: nobody hangs or panics, this many of a hundred come through, and
+/// Lines of bit errors up to one in 1,000: no engine hangs or panics, this many of a hundred come through, and
 /// what is wrong where both ends are content is less than one run of this many, for checks of 16 bits; 0 is none
 /// at all.
 pub(crate) fn noisy(protocol: Protocol, done_percent: u64, fooled_one_in: u64) {

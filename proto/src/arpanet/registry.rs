@@ -12,7 +12,7 @@ impl Registered for Config {
         name: "ncp",
         title: "FTP over NCP",
         a_title: "an FTP",
-        far_end: ["wst receive", "wst send FILE"],
+        peer_commands: ["wst receive", "wst send FILE"],
         preset: &[],
         carrier: Carrier::Hosts,
         passes_7_bits: false,

@@ -14,7 +14,7 @@ impl Registered for Config {
         name: "kermit",
         title: "Kermit",
         a_title: "a Kermit",
-        far_end: ["kermit -r", "kermit -s FILE"],
+        peer_commands: ["kermit -r", "kermit -s FILE"],
         preset: &[],
         carrier: Carrier::Bytes,
         passes_7_bits: true,

@@ -74,7 +74,7 @@ crate::settings! {
         /// Active: the unique ID of the first connection. The driver draws it, and `local_port`, by
         /// random: they must not be guessable.
         id: u32 = 1,
-        /// Receiver: number of the first buffer (RFC 998 leaves it open). One that nobody can guess makes data a
+        /// Receiver: number of the first buffer (RFC 998 leaves it open). An unpredictable one makes data a
         /// proof that the sender has seen the GO.
         first_buffer: u32 = 1,
         /// The peer may send at most what it has received: a listener that does not know us yet. OPEN is

@@ -88,7 +88,7 @@ struct Core {
     /// The sender knows it.
     told: bool,
     /// The stored part was useless: from the start.
-    anew: bool,
+    restarted: bool,
     /// Connections for the same file.
     attempts: u8,
     stop: bool,
@@ -163,7 +163,7 @@ impl Core {
             open: false,
             have: HeldRanges::default(),
             told: false,
-            anew: false,
+            restarted: false,
             attempts: 0,
             stop: false,
             ours: false,
@@ -507,7 +507,7 @@ impl Core {
     /// The description of the file for the store.
     pub(super) fn offered<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let file = &self.file;
-        let resume = file.resume && file.digest && !self.anew;
+        let resume = file.resume && file.digest && !self.restarted;
         FileInfo {
             name: &name[..file.name_len],
             size: file.size,

@@ -12,7 +12,7 @@ impl Registered for Config {
         name: "netblt",
         title: "NETBLT",
         a_title: "a NETBLT",
-        far_end: ["wst receive", "wst send FILE"],
+        peer_commands: ["wst receive", "wst send FILE"],
         preset: &[],
         carrier: Carrier::Datagrams,
         passes_7_bits: false,

@@ -14,7 +14,7 @@ impl Registered for Config {
         name: "uucp-g",
         title: "UUCP",
         a_title: "a UUCP",
-        far_end: ["uucico", "uucico"],
+        peer_commands: ["uucico", "uucico"],
         preset: &[],
         carrier: Carrier::Bytes,
         passes_7_bits: false,

@@ -18,7 +18,7 @@ const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static st
         name,
         title: "XMODEM",
         a_title: "an XMODEM",
-        far_end: ["rx FILE", "sx FILE"],
+        peer_commands: ["rx FILE", "sx FILE"],
         preset,
         carrier: Carrier::Bytes,
         passes_7_bits: false,
@@ -39,7 +39,7 @@ const fn ymodem(name: &'static str, preset: &'static [(&'static str, &'static st
     Entry {
         title: "YMODEM",
         a_title: "a YMODEM",
-        far_end: ["rb", "sb FILE"],
+        peer_commands: ["rb", "sb FILE"],
         tells_names: true,
         ..xmodem(name, preset)
     }

@@ -13,7 +13,7 @@ impl Registered for Config {
         name: "zmodem",
         title: "ZMODEM",
         a_title: "a ZMODEM",
-        far_end: ["rz", "sz FILE"],
+        peer_commands: ["rz", "sz FILE"],
         preset: &[],
         carrier: Carrier::Bytes,
         passes_7_bits: false,

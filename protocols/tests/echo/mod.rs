@@ -29,7 +29,7 @@ const ECHO: Entry = Entry {
     name: "echo",
     title: "Echo",
     a_title: "an echo",
-    far_end: ["echo -r", "echo -s FILE"],
+    peer_commands: ["echo -r", "echo -s FILE"],
     preset: &[],
     carrier: Carrier::Bytes,
     passes_7_bits: false,

@@ -90,7 +90,7 @@ impl Core {
         Some(again.map_or(soonest, |again| again.min(soonest)))
     }
 
-    /// Whether so many messages wait that their numbers may run out.
+    /// Whether the queued messages may exhaust their numbers.
     fn are_many(&self) -> bool {
         self.messages.len() >= MANY
     }
@@ -120,7 +120,7 @@ impl Core {
         Some(again.max(left + lull.min(self.patience())).max(now))
     }
 
-    /// However long nothing comes back, so many copies fit into the peer's patience: losses in a row are of
+    /// This many copies fit into the peer's timeout, however long no answer comes: losses in a row are of
     /// packets, not of time.
     fn patience(&self) -> Duration {
         Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 16)

@@ -67,7 +67,7 @@ impl Core {
         }
         if self.open {
             // The same file again, from its beginning; for the store that is no second one.
-            self.anew = true;
+            self.restarted = true;
         }
         self.have = HeldRanges::default();
         self.told = false;
@@ -153,7 +153,7 @@ impl Core {
         let ports = Ports { local: self.link.ports.foreign, foreign: self.link.ports.local };
         self.link.reply(ShortPacket::Refused, ports, say);
         self.link.ports = Ports::default();
-        self.anew = false;
+        self.restarted = false;
         self.enter(cx, ReceiverInput::Await);
     }
 
@@ -280,7 +280,7 @@ impl Core {
         } else if !self.have.is_empty() && self.attempts < ATTEMPTS {
             // What was here is of another file: all of it is wanted.
             self.attempts += 1;
-            self.anew = true;
+            self.restarted = true;
             self.told = false;
             self.have = HeldRanges::default();
             self.say_quit(cx, b"wst1 again", AfterQuit::SameFile);
@@ -310,7 +310,7 @@ impl Core {
             self.owed = Some(last);
         }
         self.link.progress = cx.now;
-        (self.anew, self.told, self.attempts) = (false, false, 0);
+        (self.restarted, self.told, self.attempts) = (false, false, 0);
         self.enter(cx, ReceiverInput::Closed);
     }
 
@@ -330,7 +330,7 @@ impl Core {
     fn next_file(&mut self, cx: &mut Cx<'_>) {
         self.link.timers.stop(Timer::Control);
         self.messages.begin();
-        (self.anew, self.told, self.attempts) = (false, false, 0);
+        (self.restarted, self.told, self.attempts) = (false, false, 0);
         self.have = HeldRanges::default();
         self.link.progress = cx.now;
         if self.stop {
