@@ -131,7 +131,7 @@ fn a_code_and_a_key_are_told_apart() {
     let desk = Desk::new(10);
     let (receiver, line) = listen(&desk, RIGHT, &["--yes"]);
     let mut with_secret = alone(&["send", &desk.path("data.bin"), &line]);
-    with_secret.env("WETSTRING_SECRET", "a shared secret");
+    with_secret.env("WETSTRING_SECRET", "the shared secret of two");
     let refused = run(with_secret);
     refused.expect(4);
     assert!(refused.stderr.contains("both a code phrase (--code)"), "{}", refused.stderr);

@@ -107,8 +107,8 @@ fn what_is_not_there_says_so() {
         "this command of C-Kermit is not supported",
         "expected a port",
         "no such file: t",
-        "there is no connection",
-        "MAIL by a server is not there",
+        "no connection; SET LINE or SET HOST opens one",
+        "MAIL by a server is not supported",
         "SET MODEM HAYES is not supported: no modem is dialled",
     ] {
         assert!(end.said.contains(part), "{part}: {}", end.said);

@@ -225,5 +225,5 @@ fn commands_from_a_pipe_are_not_a_line() {
     child.stdin.take().expect("stdin").write_all(b"send a.bin\necho next\n").expect("it reads");
     let out = child.wait_with_output().expect("it ends");
     assert_eq!(out.stdout, b"next\n");
-    assert!(String::from_utf8_lossy(&out.stderr).contains("there is no connection"));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("no connection; SET LINE"));
 }

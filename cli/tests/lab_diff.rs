@@ -70,7 +70,7 @@ fn traces_are_compared_line_by_line() {
     assert!(ran.stdout.starts_with("the same "), "{}", ran.stdout);
     let ran = run(wst(["lab", "diff", &a, &b]));
     ran.expect(1);
-    assert!(ran.stdout.starts_with("the traces part at line "), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("the traces diverge at line "), "{}", ran.stdout);
     let marks = ran.stdout.lines().filter(|line| line.starts_with(['-', '+'])).count();
     assert_eq!(marks, 6, "{}", ran.stdout);
     // A trace that ends early parts where it ends.
@@ -79,7 +79,7 @@ fn traces_are_compared_line_by_line() {
     let half = write(&desk, "half", &half);
     let ran = run(wst(["lab", "diff", &a, &half]));
     ran.expect(1);
-    assert!(ran.stdout.starts_with("the traces part at line 11:\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("the traces diverge at line 11:\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("\n+ the end\n"), "{}", ran.stdout);
     let results = write(&desk, "r.csv", "sweep,point,window,done\nx,0,1,true\n");
     let ran = run(wst(["lab", "diff", &a, &results]));

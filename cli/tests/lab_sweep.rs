@@ -103,7 +103,7 @@ fn an_interrupt_keeps_what_is_there_and_the_same_command_continues() {
     running.signal(Signal::INT);
     let ran = running.end();
     ran.expect(130);
-    assert!(ran.stderr.contains("the same command makes the rest"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the same command runs the rest"), "{}", ran.stderr);
     let kept = read(&csv);
     let count = kept.lines().count() - 1;
     assert!((2..32).contains(&count), "{count} of 32 points before the interrupt");
@@ -112,7 +112,7 @@ fn an_interrupt_keeps_what_is_there_and_the_same_command_continues() {
     let ran = run(wst(["lab", "sweep", &sweep, "-o", &csv]));
     ran.expect(0);
     assert!(
-        ran.stderr.contains(&format!("{count} of 32 points are there already")),
+        ran.stderr.contains(&format!("{count} of 32 points are done already")),
         "{}",
         ran.stderr
     );
@@ -121,7 +121,7 @@ fn an_interrupt_keeps_what_is_there_and_the_same_command_continues() {
     // A third time nothing is left to do.
     let ran = run(wst(["lab", "sweep", &sweep, "-o", &csv]));
     ran.expect(0);
-    assert!(ran.stderr.contains("32 of 32 points are there already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("32 of 32 points are done already"), "{}", ran.stderr);
     assert_eq!(read(&csv), read(&whole));
 }
 
@@ -176,7 +176,7 @@ fn a_transfer_that_fails_is_a_result() {
     );
     let ran = run(wst(["lab", "sweep", &sweep, "-o", "-"]));
     ran.expect(0);
-    assert!(ran.stderr.contains("1 transfers did not end well"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 transfers failed"), "{}", ran.stderr);
     assert!(ran.stdout.contains("\"9600,burst=8@500ms\",false,"), "{}", ran.stdout);
 }
 

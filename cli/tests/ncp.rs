@@ -208,7 +208,7 @@ fn an_absent_peer_is_a_timeout() {
     let ran = run(wst(["ncp", "echo", &line, "--count", "1"]));
     ran.expect(7);
     assert!(
-        ran.stderr.contains("expected a reply or a word of the IMP, none came"),
+        ran.stderr.contains("expected a reply or a message of the IMP, timeout after"),
         "{}",
         ran.stderr
     );

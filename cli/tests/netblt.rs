@@ -65,7 +65,7 @@ fn a_stranger_is_refused_and_a_friend_gets_in() {
     let (receiver, line) = listen(&theirs, &into, &[]);
     let refused = send(&ours, &file, &line, &[]);
     refused.expect(4);
-    assert!(refused.stderr.contains("is new: its key is "), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is new: its key "), "{}", refused.stderr);
     assert!(refused.stderr.contains("does not know the key"), "{}", refused.stderr);
     let advice = format!("wst key trust {}", ours.key());
     let told = receiver.says("127.0.0.1:");
@@ -114,7 +114,8 @@ fn a_key_that_has_changed_is_not_believed() {
 fn a_secret_opens_and_a_wrong_one_does_not() {
     let (desk, ours, theirs) = (Desk::new(200_000), KeyOwner::new(), KeyOwner::new());
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
-    let (good, bad) = (ours.secret("a shared secret\n"), theirs.secret("something else again"));
+    let (good, bad) =
+        (ours.secret("the shared secret of two\n"), theirs.secret("something else again"));
     let (receiver, line) = listen(&theirs, &into, &["--secret-file", &good]);
     let wrong = send(&ours, &file, &line, &["--secret-file", &bad]);
     wrong.expect(4);
@@ -125,7 +126,7 @@ fn a_secret_opens_and_a_wrong_one_does_not() {
     assert!(desk.names().is_empty());
     // The environment does as well.
     let mut by_environment = ours.wst(&["send", &file, &line]);
-    by_environment.env("WETSTRING_SECRET", "a shared secret");
+    by_environment.env("WETSTRING_SECRET", "the shared secret of two");
     run(by_environment).expect(0);
     receiver.end().expect(0);
     desk.arrived();
@@ -148,7 +149,7 @@ fn plain_needs_both_ends() {
     receiver.end().expect(130);
     let (receiver, line) = listen(&theirs, &into, &["--plain"]);
     let refused = send(&ours, &file, &line, &[]);
-    assert!(refused.stderr.contains("or say --plain here too"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("or use --plain here too"), "{}", refused.stderr);
     refused.expect(4);
     assert!(refused.stderr.contains("started with --plain"), "{}", refused.stderr);
     assert!(desk.names().is_empty());
@@ -201,7 +202,7 @@ fn two_at_once_with_several_files_each() {
 fn fixed_rates_and_ceilings_hold() {
     for flags in [&["--burst", "10", "--interval", "20ms"][..], &["--max-rate", "8M"]] {
         let (desk, ours, theirs) = (Desk::new(1_000_000), KeyOwner::new(), KeyOwner::new());
-        let secret = ours.secret("a shared secret");
+        let secret = ours.secret("the shared secret of two");
         let (receiver, line) =
             listen(&theirs, &desk.path("in"), &["--secret-file", &secret, "--datagram", "1400"]);
         let mut all = vec!["--secret-file", &secret, "--datagram", "1400", "--json"];

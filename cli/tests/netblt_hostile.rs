@@ -29,7 +29,7 @@ fn listener(desk: &Desk, flags: &[&str]) -> (Running, SocketAddr) {
 
 fn secret(desk: &Desk) -> String {
     let path = desk.path("secret");
-    std::fs::write(&path, "a shared secret").expect("the secret");
+    std::fs::write(&path, "the shared secret of two").expect("the secret");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("its mode");
     path
 }

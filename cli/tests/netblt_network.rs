@@ -34,7 +34,7 @@ fn wst_at(joined: &Joined, end: usize, args: &[&str]) -> Command {
 
 fn secret(desk: &Desk) -> String {
     let path = desk.path("secret");
-    fs::write(&path, "a shared secret").expect("the secret");
+    fs::write(&path, "the shared secret of two").expect("the secret");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("its mode");
     path
 }

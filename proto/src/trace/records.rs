@@ -183,7 +183,11 @@ pub const RECORDS: &[Record] = &[
     Record {
         word: "state",
         doc: "The state of the protocol changed.",
-        keys: &[key("from", Kind::Name, "the old state"), key("to", Kind::Name, "the new state")],
+        keys: &[
+            key("from", Kind::Name, "the old state"),
+            key("to", Kind::Name, "the new state"),
+            key("input", Kind::Name, "what caused it, as the state table names it"),
+        ],
     },
     Record {
         word: "value",

@@ -316,7 +316,7 @@ impl Bench<'_> {
     ) -> Result<Program, String> {
         let mut command: Command = wst(self.program, words);
         if self.medium == Medium::Udp(true) {
-            command.env("WETSTRING_SECRET", "a shared secret");
+            command.env("WETSTRING_SECRET", "the shared secret of two");
         }
         let said = self.desk.path(&format!("said-{}-{end}", attempt.number));
         Program::start(command, said, pipes)
