@@ -132,7 +132,7 @@ fn the_right_phrase_is_accepted() {
     let mut door = Door { proved: None, ..door };
     talk(&mut door, &mut other, 5, &mut |_, _, _| {});
     assert!(door.proved.is_none() && door.refused == Some(RefusalReason::Used));
-    assert!(other.refused.is_some_and(|why| why.contains("still good")), "{:?}", other.refused);
+    assert!(other.refused.is_some_and(|why| why.contains("still valid")), "{:?}", other.refused);
 }
 
 #[test]

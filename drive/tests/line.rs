@@ -99,7 +99,7 @@ fn unknown_forms_report_what_is_expected() {
     ] {
         assert_eq!(error(text), format!("expected a line, got {text:?}: did you mean {meant}?"));
     }
-    let missing = "there is no ./ttyV0; wst ports lists the serial ports of this machine";
+    let missing = "no such device: ./ttyV0; wst ports lists the serial ports of this machine";
     assert_eq!(error("./ttyV0"), missing);
     assert!(!LineSpec::looks_like("./ttyV0"));
 }

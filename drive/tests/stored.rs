@@ -190,7 +190,7 @@ fn without_a_digest_stored_data_is_compared_with_received_data() {
     write(&mut store, 0, &vec![b'.'; 200_000]);
     Hand::Changes.on(&directory.path().join("f.part"));
     assert!(!close(&mut store, true));
-    assert!(store.last_error().unwrap().contains("expected the bytes that came"));
+    assert!(store.last_error().unwrap().contains("expected the received bytes"));
     assert_eq!(all(directory.path()), texts(&[]), "nor is it kept to be continued");
 }
 

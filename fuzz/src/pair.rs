@@ -22,6 +22,8 @@ use wetstring_protocols::{Config, Protocol};
 const WIRE: usize = 4096;
 /// Calls at one moment beyond which it is a livelock.
 const AT_ONCE: usize = 20_000;
+/// For how long EOT of XMODEM waits for answers to a repeated block.
+const EOT_WAITS_MS: u64 = 10_000;
 /// Moments until both ends must be over once the faults stop.
 const TO_END: usize = 200_000;
 
@@ -339,6 +341,10 @@ impl Play {
     }
 
     fn pass_time(&mut self, ms: u64) {
+        // XMODEM's acknowledgements have no number: of a repeated block, one that the line holds back for longer than
+        // EOT waits for it is taken for that of EOT (docs/decisions/020).
+        let holds_back = self.wires.iter().any(|wire| !wire.is_empty());
+        self.touched |= self.ends.empty_is_said && holds_back && ms > EOT_WAITS_MS;
         self.now = self.now + Duration::from_millis(ms);
         self.settle(0);
         self.settle(1);
