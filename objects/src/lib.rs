@@ -9,7 +9,6 @@
 //!
 //! Which account, endpoint and region: from the environment, as the vendors' own tools have it
 //! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`...).
-
 //!
 //! Everything here needs the feature `stores`, without which this crate is empty and needs no other: work on the rest
 //! of the workspace does not wait for its packages.
@@ -19,9 +18,13 @@
 #[cfg(feature = "stores")]
 mod bucket;
 #[cfg(feature = "stores")]
+mod naming;
+#[cfg(feature = "stores")]
 mod receiving;
 #[cfg(feature = "stores")]
 mod stores;
 
 #[cfg(feature = "stores")]
-pub use stores::{MARKER, ObjectTree};
+pub use naming::MARKER;
+#[cfg(feature = "stores")]
+pub use stores::ObjectTree;

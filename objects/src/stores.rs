@@ -7,11 +7,8 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::memory::InMemory;
-use object_store::path::{Path, PathPart};
-use object_store::{
-    Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig,
-};
-use percent_encoding::percent_decode_str;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
