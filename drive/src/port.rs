@@ -1,6 +1,6 @@
 //! Ports: the open ends of lines.
 //!
-//! A [`Port`] is opened from a [`LineSpec`], never blocks, takes partial writes, lends the descriptors to poll,
+//! A [`Port`] is opened from a [`LineSpec`](crate::LineSpec), never blocks, takes partial writes, lends the descriptors to poll,
 //! and reports what is known about the line ([`PortFacts`]).
 
 use crate::in_words;

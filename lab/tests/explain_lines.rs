@@ -84,11 +84,7 @@ fn unknown_line_properties_are_not_invented() {
     lines.truncate(over);
     let port = of_sender(&lines, &SAID);
     assert_eq!((port.rate_source, port.millicps), (RateSource::Port, Some(11_520_000)));
-    assert!(
-        port.page().contains("what the line behind it carries was not seen"),
-        "{}",
-        port.page()
-    );
+    assert!(port.page().contains("the rate of the line behind it was not seen"), "{}", port.page());
     let unknown = of_sender(&lines, &SAID[..1]);
     assert_eq!((unknown.rate_source, unknown.millicps), (RateSource::Unknown, None));
     assert!(unknown.page().contains("rate is not known"), "{}", unknown.page());

@@ -70,7 +70,7 @@ pub(crate) struct Slip {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) remote: Option<Ipv4Addr>,
 
-    /// Forward a local port over the line: [BIND:]PORT:HOST:PORT; BIND is 127.0.0.1 unless given
+    /// Forward a local port over the line: PORT:HOST:PORT, with BIND: before it for other addresses than 127.0.0.1
     #[arg(short = 'L', value_name = "FORWARD", help_heading = STACK, conflicts_with = "tun")]
     pub(crate) to_line: Vec<Forward>,
     /// Forward a port of our address on the line to a host here: PORT:HOST:PORT

@@ -1,7 +1,7 @@
 //! State tables: (state, input) -> next state; nothing else changes an engine's state.
 //!
-//! [`states!`] makes the enum of states and that of inputs, the function `next` that is the table, and the
-//! [`Diagram`] from which the pages under `docs/` are drawn. An engine changes its state by [`enter`] alone, which
+//! `states!` makes the enum of states and that of inputs, the function `next` that is the table, and the
+//! [`Diagram`] from which the pages under `docs/` are drawn. An engine changes its state by `enter` alone, which
 //! takes an input and looks up the next state. A missing edge is an internal error: tests panic, and
 //! elsewhere the session ends with [`FailureKind::Internal`](crate::FailureKind::Internal).
 
