@@ -336,7 +336,7 @@ fn measure(which: usize, desk: &Desk, more: &[&str]) -> (Duration, [f64; 2]) {
 }
 
 #[test]
-fn what_is_typed_does_not_wait_for_the_file() {
+fn interactive_traffic_is_prioritized() {
     let _turn = crate::turn();
     if let Some(why) = forbidden() {
         return peers::missing(&format!("network namespaces cannot be made here: {why}"));

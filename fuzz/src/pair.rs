@@ -238,6 +238,10 @@ struct Play {
     fails: [bool; 2],
     /// Bytes in flight were tampered with.
     touched: bool,
+    /// For how long the line has delivered nothing of what it holds.
+    held_ms: u64,
+    /// It did so for longer than EOT of XMODEM waits.
+    held_back: bool,
     forged: usize,
 }
 
@@ -258,6 +262,8 @@ fn play(mut script: Script<'_>, ends: Ends) -> Came {
         now: Instant(1_000_000_000),
         fails: [false; 2],
         touched: false,
+        held_ms: 0,
+        held_back: false,
         forged: 0,
     };
     while !script.is_over() {
@@ -333,6 +339,7 @@ impl Play {
         } else {
             self.now = self.now + Duration::from_millis(1);
         }
+        self.held_ms = 0;
         for from in 0..2 {
             self.hear(from);
         }
@@ -341,10 +348,9 @@ impl Play {
     }
 
     fn pass_time(&mut self, ms: u64) {
-        // XMODEM's acknowledgements have no number: of a repeated block, one that the line holds back for longer than
-        // EOT waits for it is taken for that of EOT (docs/decisions/020).
-        let holds_back = self.wires.iter().any(|wire| !wire.is_empty());
-        self.touched |= self.ends.empty_is_said && holds_back && ms > EOT_WAITS_MS;
+        let holds = self.wires.iter().any(|wire| !wire.is_empty());
+        self.held_ms = if holds { self.held_ms + ms } else { 0 };
+        self.held_back |= self.held_ms > EOT_WAITS_MS;
         self.now = self.now + Duration::from_millis(ms);
         self.settle(0);
         self.settle(1);
@@ -459,6 +465,10 @@ impl Play {
             files.filter(|(file, closed)| counts(file) && closed.is_some_and(|closed| closed.0));
         let told = told.count();
         let whole = self.sink.complete().count();
-        assert!(told <= whole, "{told} were told to be whole, and {whole} are");
+        // XMODEM's acknowledgements have no number: of a repeated block, one that the line holds back for longer than
+        // EOT waits for it is taken for that of EOT.
+        let repeated = self.ends.engines[0].stats().retransmissions > 0;
+        let mistaken = usize::from(self.ends.empty_is_said && self.held_back && repeated);
+        assert!(told <= whole + mistaken, "{told} were told to be whole, and {whole} are");
     }
 }

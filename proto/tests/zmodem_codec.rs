@@ -15,29 +15,6 @@ use wetstring_proto::{FileInfo, FileKind, Wish};
 
 const VECTORS: &str = include_str!("../../vectors/zmodem/frames.txt");
 
-const KINDS: [&str; 20] = [
-    "ZRQINIT",
-    "ZRINIT",
-    "ZSINIT",
-    "ZACK",
-    "ZFILE",
-    "ZSKIP",
-    "ZNAK",
-    "ZABORT",
-    "ZFIN",
-    "ZRPOS",
-    "ZDATA",
-    "ZEOF",
-    "ZFERR",
-    "ZCRC",
-    "ZCHALLENGE",
-    "ZCOMPL",
-    "ZCAN",
-    "ZFREECNT",
-    "ZCOMMAND",
-    "ZSTDERR",
-];
-
 fn hex(text: &str) -> Vec<u8> {
     let text = if text == "-" { "" } else { text };
     (0..text.len())
@@ -99,7 +76,7 @@ fn golden_headers() {
             "bin16" => Form::Bin16,
             _ => Form::Bin32,
         };
-        let kind = KINDS.iter().position(|name| *name == words[1]).unwrap() as u8;
+        let kind = kind::NAMES.iter().position(|name| *name == words[1]).unwrap() as u8;
         let data = hex(words[2]).try_into().unwrap();
         let header = Header { kind, data, form, variable: false };
         assert_eq!(put_header(header), wire, "{words:?}");

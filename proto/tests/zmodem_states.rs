@@ -13,29 +13,6 @@ use wetstring_proto::{
 };
 use zmodem_talk::{Talk, config, data, file, flags, header, receiver, sender};
 
-const NAMES: [&str; 20] = [
-    "ZRQINIT",
-    "ZRINIT",
-    "ZSINIT",
-    "ZACK",
-    "ZFILE",
-    "ZSKIP",
-    "ZNAK",
-    "ZABORT",
-    "ZFIN",
-    "ZRPOS",
-    "ZDATA",
-    "ZEOF",
-    "ZFERR",
-    "ZCRC",
-    "ZCHALLENGE",
-    "ZCOMPL",
-    "ZCAN",
-    "ZFREECNT",
-    "ZCOMMAND",
-    "ZSTDERR",
-];
-
 /// One engine on a line without delay.
 struct Desk<'a> {
     engine: &'a mut dyn Engine,
@@ -83,7 +60,7 @@ impl Desk<'_> {
         let said = self.give(bytes);
         let talk = Talk { sent: said, events: vec![], took: Duration::ZERO };
         let mut words: Vec<String> =
-            talk.headers().iter().map(|(kind, _)| NAMES[usize::from(*kind)].into()).collect();
+            talk.headers().iter().map(|(kind, _)| kind::NAMES[usize::from(*kind)].into()).collect();
         self.wait(Duration::from_millis(1500));
         match self.engine.status() {
             Status::Over(Outcome::Done) => words.push("done".into()),
@@ -115,7 +92,7 @@ fn whole(kind: u8) -> Vec<u8> {
 /// Compares with the table: a line for each header, a word for each state.
 fn compare(table: &str, states: &[&str], mut cell: impl FnMut(&str, u8) -> String) {
     let mut real = String::new();
-    for (number, name) in NAMES.iter().enumerate() {
+    for (number, name) in kind::NAMES.iter().enumerate() {
         if *name == "ZCAN" {
             continue;
         }

@@ -118,6 +118,18 @@ impl Protocol {
         Self::all().filter(|protocol| protocol.carrier == Carrier::Bytes)
     }
 
+    /// The one of this name that a stream of bytes carries.
+    ///
+    /// # Errors
+    ///
+    /// The names of all there are, if it is none of them.
+    pub fn of_bytes_by(name: &str) -> Result<Self, String> {
+        Self::of_bytes().find(|protocol| protocol.name == name).ok_or_else(|| {
+            let names: Vec<_> = Self::of_bytes().map(|protocol| protocol.name).collect();
+            names.join(", ")
+        })
+    }
+
     /// The protocol of this name.
     pub fn of(name: &str) -> Option<Self> {
         Self::all().find(|protocol| protocol.name == name)

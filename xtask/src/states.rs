@@ -84,30 +84,6 @@ fn word(word: u8) -> String {
     }
 }
 
-/// ZMODEM's headers, by their number.
-const HEADERS: [&str; 20] = [
-    "ZRQINIT",
-    "ZRINIT",
-    "ZSINIT",
-    "ZACK",
-    "ZFILE",
-    "ZSKIP",
-    "ZNAK",
-    "ZABORT",
-    "ZFIN",
-    "ZRPOS",
-    "ZDATA",
-    "ZEOF",
-    "ZFERR",
-    "ZCRC",
-    "ZCHALLENGE",
-    "ZCOMPL",
-    "ZCAN",
-    "ZFREECNT",
-    "ZCOMMAND",
-    "ZSTDERR",
-];
-
 fn row<S: std::fmt::Debug, T: std::fmt::Debug>(
     (state, packets, step): &(S, &[u8], T),
     name: impl Fn(u8) -> String,
@@ -119,7 +95,7 @@ fn row<S: std::fmt::Debug, T: std::fmt::Debug>(
 /// What packets do in the states of this engine, where a table says so.
 fn packets(page: &mut String, protocol: &str, engine: &str) {
     let letter = |kind: u8| char::from(kind).to_string();
-    let header = |kind: u8| HEADERS[usize::from(kind)].to_owned();
+    let header = |kind: u8| zmodem::packet::kind::NAMES[usize::from(kind)].to_owned();
     match (protocol, engine) {
         ("Kermit", "sender") => {
             let rows = kermit::states::SENDER.iter();

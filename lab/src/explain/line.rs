@@ -3,6 +3,9 @@
 use std::fmt;
 use wetstring_proto::{Again, Wait};
 
+/// The word for [`Wait::Peer`] in old traces.
+const OLD_PEER: &str = "partner";
+
 /// An unusable part of a trace, and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadTrace {
@@ -155,7 +158,11 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
         "left" => Said::Left { total: must("total")?, ago: may("ago")? },
         "came" => Said::Came { total: must("total")? },
         "waiting" => {
-            let cause = rest.strip_prefix("for=")?;
+            // Traces of 0.1.0 before the schema have another word for the peer.
+            let cause = match rest.strip_prefix("for=")? {
+                OLD_PEER => Wait::Peer.as_str(),
+                cause => cause,
+            };
             Said::Waiting(Wait::ALL.into_iter().find(|wait| wait.as_str() == cause)?)
         }
         "timeout" => Said::Timeout,
@@ -220,6 +227,15 @@ mod tests {
         };
         assert_eq!((time, sent.at, sent.len, sent.data), (1_000_000_250, 200, 94, 88));
         assert_eq!((sent.file, sent.old, sent.again, sent.why), (80, 80, 1, Some(Again::Nak)));
+    }
+
+    #[test]
+    fn old_traces_are_read() {
+        let text = format!("0.000000000 B waiting for={OLD_PEER}");
+        let Ok(Line { said: Said::Waiting(wait), .. }) = line(0, &text) else {
+            panic!("expected a wait")
+        };
+        assert_eq!(wait, Wait::Peer);
     }
 
     #[test]

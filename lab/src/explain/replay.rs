@@ -347,11 +347,8 @@ impl Account {
         }
         let name = self.protocol.as_deref();
         let name = name.ok_or_else(|| none("the trace does not say which protocol it was"))?;
-        let known = Protocol::of_bytes().find(|protocol| protocol.name == name);
-        let protocol = known.ok_or_else(|| {
-            let names: Vec<_> = Protocol::of_bytes().map(|protocol| protocol.name).collect();
-            none(&format!("expected one of {}, got {name}", names.join(", ")))
-        })?;
+        let protocol = Protocol::of_bytes_by(name)
+            .map_err(|names| none(&format!("expected one of {names}, got {name}")))?;
         let mut base = Table::new();
         table::put(&mut base, "protocol", Value::String(name.to_owned()));
         table::put(&mut base, "line", Value::String(self.line()));

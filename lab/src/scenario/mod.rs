@@ -377,10 +377,8 @@ impl<'a> Finder<'a> {
         if let Some(other) = Other::of(value.get_ref()) {
             return Ok((Protocol::default(), Some(other)));
         }
-        let known = Protocol::of_bytes().find(|protocol| protocol.name == value.get_ref());
-        let protocol = known.ok_or_else(|| {
-            let names: Vec<_> = Protocol::of_bytes().map(|protocol| protocol.name).collect();
-            let (names, others) = (names.join(", "), Comparator::NAMES.join(", "));
+        let protocol = Protocol::of_bytes_by(value.get_ref()).map_err(|names| {
+            let others = Comparator::NAMES.join(", ");
             layer.bad(
                 value,
                 "protocol",

@@ -21,7 +21,7 @@ impl Swarm<'static> {
             format!("wst lab swarm --protocol {} --seed {{seed}} --trace FILE", protocol.name);
         let build = move |random: &mut Random, line: &LineModel| ends(protocol, random, line);
         let swarm = Self::of_made(Rc::new(build), replay.into());
-        let bare = protocol.is::<xymodem::Config>();
+        let bare = protocol.weak_check.is_some_and(|check| check.bare_answers);
         let swarm = if bare { swarm.bare_answers() } else { swarm };
         if protocol.tells_names { swarm } else { swarm.files(&one_file).same(same_but_for_padding) }
     }

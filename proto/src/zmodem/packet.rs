@@ -39,6 +39,30 @@ pub mod kind {
     pub const ZFREECNT: u8 = 17;
     pub const ZCOMMAND: u8 = 18;
     pub const ZSTDERR: u8 = 19;
+
+    /// Their names, by number.
+    pub const NAMES: [&str; 20] = [
+        "ZRQINIT",
+        "ZRINIT",
+        "ZSINIT",
+        "ZACK",
+        "ZFILE",
+        "ZSKIP",
+        "ZNAK",
+        "ZABORT",
+        "ZFIN",
+        "ZRPOS",
+        "ZDATA",
+        "ZEOF",
+        "ZFERR",
+        "ZCRC",
+        "ZCHALLENGE",
+        "ZCOMPL",
+        "ZCAN",
+        "ZFREECNT",
+        "ZCOMMAND",
+        "ZSTDERR",
+    ];
 }
 
 /// The letter of a frame type in traces.

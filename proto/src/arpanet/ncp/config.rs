@@ -56,7 +56,7 @@ crate::settings! {
             "Retry limit of an undelivered message",
             "docs/decisions/071";
         "ncp.priority" priority: bool[word] = "off",
-            "What is typed, and what a server answers, carries the priority flag: IMPs send it before files",
+            "Interactive messages and a server's replies carry the priority flag: IMPs send them before files",
             "BBN 1822";
     }
     also {
