@@ -44,3 +44,15 @@ fn nothing_is_lost_and_only_the_check_is_fooled() {
 fn noisy_lines() {
     swarm_run::noisy(Protocol::named("uucp-g"), 40, 2);
 }
+
+/// Packets of 1,024 and 4,096 bytes take up to 137 s at 300 bit/s: a copy that is still leaving cannot be answered, and no
+/// acknowledgement comes before the end of a packet that is arriving. The last seed has a damaged command.
+#[test]
+fn long_packets_on_slow_lines() {
+    let swarm = Swarm::of(Protocol::named("uucp-g"));
+    for seed in [299_781, 519_994, 529_838, 591_280, 688_391, 745_387, 650_090] {
+        if let Err(failed) = swarm.one(seed, &mut Recorder::off()) {
+            panic!("{failed}");
+        }
+    }
+}

@@ -78,6 +78,25 @@ fn files_of_any_length_in_bytes_of_any_size() {
     }
 }
 
+/// The zeros that fill the last byte had no place in a buffer that was full, and the rest of the file stayed there.
+#[test]
+fn a_last_byte_is_filled_when_the_buffer_is_full() {
+    for size in [1_u8, 7, 36, 255] {
+        let config = Config { buffer_len: 2048, ..Config::default() };
+        let mut net = Net::new(&[config.clone(), config]);
+        let (from, to) = pair(&mut net, Wanted::new(5, 4).size(size).bulk());
+        let file = random(4000, 11);
+        let mut len = 0;
+        while let wrote @ 1.. = net.host(0).write(from, &file[len..], (file.len() - len) * 8) / 8 {
+            len += wrote;
+        }
+        assert!(len > 1900, "the buffer is full");
+        let got = carry(&mut net, from, to, &[]);
+        assert_eq!(net.state(1, to), State::Ended, "{size}");
+        assert!(got.get(..len) == Some(&file[..len]), "{size}: {} of {len}", got.len());
+    }
+}
+
 #[test]
 fn the_two_output_buffers() {
     let messages = |buffers, class: fn(Wanted) -> Wanted, octets: usize| -> Vec<usize> {

@@ -100,6 +100,8 @@ pub(super) struct Driver {
     progress: Instant,
     /// When the line has transmitted all that the port took, if its rate is known.
     busy_until: Instant,
+    /// When the port last took bytes of a data packet.
+    took_data: Instant,
     /// The RTT.
     usual: Option<Duration>,
 
@@ -152,6 +154,7 @@ impl Driver {
             silent: 0,
             progress: Instant::ZERO,
             busy_until: Instant::ZERO,
+            took_data: Instant::ZERO,
             usual: None,
             current: Current::Nothing,
             at: 0,
@@ -343,6 +346,9 @@ impl Driver {
         self.at += len;
         stats.wire_out_bytes += len as u64;
         self.busy_until = self.busy_until.max(cx.now) + config.line.time(len);
+        if let Current::Slot(_) = self.current {
+            self.took_data = cx.now;
+        }
         if self.at < total {
             return;
         }
@@ -577,22 +583,28 @@ impl Driver {
         (first * (1 << self.silent.min(5))).min(self.timeout * 2)
     }
 
+    /// When an incomplete packet is given up, if nothing comes before.
+    pub(super) fn quiet_at(&self) -> Instant {
+        self.heard + QUIET.min(self.timeout)
+    }
+
     /// When a timer expires. `mid` is in the middle of a packet.
     pub(super) fn deadline(&self, mid: bool) -> Option<Instant> {
-        let quiet = (mid || self.owed).then(|| self.heard + QUIET.min(self.timeout));
+        // Nothing can be answered that is still leaving: where the rate of the line is not known, a long packet
+        // at 300 bit/s takes longer than all retries.
+        let progress = self.progress.max(self.took_data);
+        // Nor can anything come before the end of the packet that is arriving.
+        let progress = if mid { progress.max(self.heard) } else { progress };
+        let quiet = (mid || self.owed).then(|| self.quiet_at());
         let main = match self.stage {
             Stage::Off => return None,
             Stage::A | Stage::B | Stage::C => Some(self.init_at.max(self.progress) + self.timeout),
             Stage::Run if self.queued > 0 => {
-                let left = self.ring[self.base].left.unwrap_or(self.progress);
-                let from = left.max(self.progress).max(self.busy_until);
+                let left = self.ring[self.base].left.unwrap_or(progress);
+                let from = left.max(progress).max(self.busy_until);
                 Some(from + self.wait())
             }
-            Stage::Run => self.expecting.then(|| {
-                // On a slow line a packet takes longer than that, and is still arriving.
-                let last = if mid { self.heard } else { self.good };
-                last.max(self.progress) + self.timeout
-            }),
+            Stage::Run => self.expecting.then(|| self.good.max(progress) + self.timeout),
         };
         [quiet.filter(|_| self.stage == Stage::Run), main].into_iter().flatten().min()
     }

@@ -544,7 +544,7 @@ impl Link {
             return Ok(());
         }
         if self.hello == Greeting::Done {
-            if self.reader.mid_packet() {
+            if self.reader.mid_packet() && self.driver.quiet_at() <= cx.now {
                 let len = self.reader.abandon();
                 self.damaged(cx, BadPacket::Silence, len);
                 self.driver.noise();
