@@ -4,6 +4,7 @@
 //! source generates what is read, the sink compares what is written, and both know the digests.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use wetstring_proto::file::{DigestKind, FileInfo, Left, Reply, Request, Store, StoreError};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -64,6 +65,37 @@ impl Pattern {
             _ => return Reply::Failed(StoreError::Unsupported),
         }
         Reply::Digest(bytes)
+    }
+}
+
+/// Bytes that are transferred without an engine: a file's, or the pattern's.
+#[derive(Clone, Debug)]
+pub enum Stream {
+    /// Of any length.
+    Pattern(Pattern),
+    /// The whole file.
+    File(Arc<[u8]>),
+}
+
+impl Stream {
+    /// The bytes from `offset` on: at most `most`, and at least one unless the file ends there.
+    pub fn at(&self, offset: u64, most: usize) -> &[u8] {
+        match self {
+            Self::Pattern(pattern) => pattern.at(offset, most),
+            Self::File(bytes) => {
+                let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
+                let rest = rest.unwrap_or_default();
+                &rest[..most.min(rest.len())]
+            }
+        }
+    }
+
+    /// Whether these are the bytes from `offset` on.
+    pub fn is(&self, offset: u64, bytes: &[u8]) -> bool {
+        match self {
+            Self::Pattern(pattern) => pattern.is(offset, bytes),
+            Self::File(_) => self.at(offset, bytes.len()) == bytes,
+        }
     }
 }
 

@@ -254,3 +254,26 @@ fn losses_and_headers_are_taken_off_what_a_path_can_carry() {
     // 1250000 x 1448/1500 x 0.99, in thousandths.
     assert_eq!(scenario.limit_millicps().map(|cps| cps / 1000), Some(1_194_599));
 }
+
+#[test]
+fn ftp_sends_the_file_of_the_scenario() {
+    let cps = |made: &str, text: bool| {
+        let scenario = format!(
+            "protocol = 'ftp'\nline = 'modem:dte=57600,line=14400,v42bis'\n\
+             file = {{ made = '{made}', bytes = 100000, text = {text} }}"
+        );
+        let outcome = run(&scenario);
+        assert_eq!(outcome.ending, Ending::Done, "{made}");
+        (outcome.bytes, outcome.millicps() / 1000)
+    };
+    let (_, random) = cps("random", false);
+    let (_, zeros) = cps("zeros", false);
+    let (plain, text) = cps("text", false);
+    let (with_cr, _) = cps("text", true);
+    // 14400 bit/s are 1800 octets per second, less LAPM's frames; nothing is gained from random bytes.
+    assert!((1600..1800).contains(&random), "{random}");
+    // The ports have 57600 bit/s.
+    assert!((5500..=5760).contains(&zeros), "{zeros}");
+    assert!(text > random * 5 / 4 && text < zeros, "{text}");
+    assert!(with_cr > plain, "{with_cr} bytes of text, {plain} in the file");
+}

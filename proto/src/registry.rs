@@ -4,6 +4,13 @@
 //! line in the list of the crate `wetstring-protocols`, it can be chosen by its name, set, shown and documented,
 //! run on a real port and in the laboratory, and tried by the swarm.
 
+mod advice;
+mod swarm;
+
+pub(crate) use advice::trial;
+pub use advice::{Advised, InForce, Trial};
+pub use swarm::{Pick, Picks, Step};
+
 use crate::engine::Engine;
 use crate::line::LineFacts;
 use crate::memory::{Memory, MemoryTooSmall};
@@ -60,6 +67,10 @@ pub struct Entry {
     pub tells_names: bool,
     /// The weak check; `None` if undetected damage is practically impossible.
     pub weak_check: Option<WeakCheck>,
+    /// What a seed of the swarm picks; [`Picks::ROWS`] picks from the rows of the settings.
+    pub picks: Picks,
+    /// Whether `wst explain` proposes it instead of another protocol.
+    pub advised: Advised,
 }
 
 /// A configuration from which both engines of a protocol are made.
@@ -72,6 +83,8 @@ pub trait Registered: Settings + Clone + Default + fmt::Debug + Send + Sync + 's
     const ENTRIES: &'static [Entry];
     /// The state tables, each with its owner: `sender`, `receiver`, `either end`, ...
     const STATES: &'static [(&'static str, Diagram)] = &[];
+    /// What `wst explain` tries with a transfer. `None`: values from the ranges of all rows that have a flag.
+    const TRIALS: Option<&'static [Trial]> = None;
     /// The engine that sends.
     type Sender<M: Memory>: Engine;
     /// The engine that receives.

@@ -20,7 +20,7 @@ mod config;
 pub use config::{Config, Configs};
 
 use std::fmt;
-use wetstring_proto::registry::{Carrier, Entry, Registered};
+use wetstring_proto::registry::{Carrier, Entry, Registered, Trial};
 use wetstring_proto::settings::Setting;
 use wetstring_proto::states::Diagram;
 use wetstring_proto::{arpanet, kermit, netblt, uucp, xymodem, zmodem};
@@ -43,6 +43,7 @@ pub struct Family {
     entries: &'static [Entry],
     states: &'static [(&'static str, Diagram)],
     table: fn() -> &'static [Setting],
+    trials: Option<&'static [Trial]>,
     default: fn() -> Box<dyn Config>,
 }
 
@@ -55,6 +56,7 @@ impl Family {
             entries: C::ENTRIES,
             states: C::STATES,
             table: C::table,
+            trials: C::TRIALS,
             default: || Box::new(C::default()),
         }
     }
@@ -82,6 +84,11 @@ impl Family {
     /// The rows of its settings.
     pub fn table(&self) -> &'static [Setting] {
         (self.table)()
+    }
+
+    /// What `wst explain` tries with a transfer; `None` if that follows from the rows.
+    pub const fn trials(&self) -> Option<&'static [Trial]> {
+        self.trials
     }
 
     /// Its protocols.

@@ -31,6 +31,7 @@
 mod advice;
 mod bottleneck;
 mod budget;
+mod changes;
 mod clock;
 mod estimate;
 mod line;

@@ -7,6 +7,7 @@
 
 use super::advice::{Advice, Change, NoAdvice, Trial};
 use super::budget::{Part, share};
+use super::changes;
 use super::line_advice;
 use super::table;
 use super::{Account, Ends};
@@ -14,209 +15,7 @@ use crate::scenario::{Load, Outcome, Protocol, Scenario};
 use crate::trace::Recorder;
 use std::fmt::Write as _;
 use toml::{Table, Value};
-use wetstring_proto::settings::Setting;
-use wetstring_proto::{arpanet, kermit};
-
-/// Changes tried with a protocol: the setting, and the values. A row of several keys sets them all.
-struct Row {
-    setting: &'static str,
-    keys: &'static [&'static str],
-    values: &'static [&'static str],
-    /// Only on a line known to be lossless.
-    needs_reliable: bool,
-}
-
-const fn row(
-    setting: &'static str,
-    keys: &'static [&'static str],
-    values: &'static [&'static str],
-) -> Row {
-    Row { setting, keys, values, needs_reliable: false }
-}
-
-const KERMIT_WINDOW: &str = "kermit.window";
-
-const KERMIT: &[Row] = &[
-    row(KERMIT_WINDOW, &["window"], &["1", "2", "4", "8", "16", "31"]),
-    row(
-        "kermit.send-length",
-        &["send-length", "receive-length"],
-        &["94", "250", "500", "1000", "2000", "4000", "9024"],
-    ),
-    row("kermit.adapt-length", &["adapt-length"], &["on", "off"]),
-    row("kermit.prefixing", &["prefixing"], &["auto", "all", "cautious", "minimal"]),
-    row("kermit.repeat", &["repeat"], &["on", "off"]),
-    row("kermit.locking-shift", &["locking-shift"], &["on", "off"]),
-    row("kermit.check", &["check"], &["1", "2", "3"]),
-    Row { needs_reliable: true, ..row("kermit.streaming", &["streaming"], &["on"]) },
-];
-
-const XYMODEM: &[Row] = &[
-    row("xymodem.block", &["block"], &["auto", "128", "1024"]),
-    row("xymodem.adapt-block", &["adapt-block"], &["on", "off"]),
-    row("xymodem.pause", &["pause"], &["0"]),
-];
-
-const ZMODEM: &[Row] = &[
-    row("zmodem.window", &["window"], &["0", "4096", "16384", "65536"]),
-    row("zmodem.send-length", &["send-length"], &["0", "256", "1024", "4096", "8192"]),
-    row("zmodem.adapt-length", &["adapt-length"], &["on", "off"]),
-    row("zmodem.escape", &["escape"], &["normal", "turbo"]),
-    row("zmodem.crc32", &["crc32"], &["on", "off"]),
-    row("zmodem.rle", &["rle"], &["on", "off"]),
-];
-
-const UUCP: &[Row] = &[
-    row("uucp.window", &["window"], &["1", "3", "7"]),
-    row("uucp.packet", &["packet"], &["64", "256", "1024", "4096"]),
-];
-
-const NCP: &[Row] = &[
-    row("ncp.buffers", &["buffers"], &["both", "large"]),
-    row("ncp.window", &["window"], &["1", "2", "4", "8"]),
-    row("ncp.host-window", &["host-window"], &["2", "4", "8"]),
-    row("ncp.buffer", &["buffer"], &["8192", "16384", "65536"]),
-];
-
-/// Not UUCP's `g`, whose check is too weak to be advised.
-const PROTOCOLS: &[(&str, bool)] = &[
-    ("kermit", false),
-    ("zmodem", false),
-    ("ymodem", false),
-    ("xmodem-1k", false),
-    ("ymodem-g", true),
-];
-
-/// The settings of a family worth trying.
-const ROWS: &[(&str, &[Row])] =
-    &[("kermit", KERMIT), ("xymodem", XYMODEM), ("zmodem", ZMODEM), ("uucp", UUCP)];
-
-fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
-    let family = protocol.family();
-    let known = ROWS.iter().find(|(prefix, _)| *prefix == family.prefix());
-    (known.map_or(&[], |(_, rows)| *rows), family.table())
-}
-
-/// Everything tried with a scenario, and the scenario of each.
-fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Table)> {
-    let (rows, settings) = rows(protocol);
-    let mut changes = changes_of(base, rows, settings, reliable);
-    for (name, needs_reliable) in PROTOCOLS {
-        if *name == protocol.name || (*needs_reliable && !reliable) {
-            continue;
-        }
-        let mut other = base.clone();
-        table::set_protocol(&mut other, name);
-        let (from, to) = (protocol.name.to_owned(), (*name).to_owned());
-        changes.push((Change { setting: "protocol", also: None, from, to }, other));
-    }
-    changes
-}
-
-/// The changes of these rows.
-fn changes_of(
-    base: &Table,
-    rows: &'static [Row],
-    settings: &[Setting],
-    reliable: bool,
-) -> Vec<(Change, Table)> {
-    let mut changes = Vec::new();
-    for row in rows.iter().filter(|row| reliable || !row.needs_reliable) {
-        let in_force = in_force(base, row, settings);
-        for value in row.values {
-            let Some((change, keys)) = in_force.changed(row, value) else { continue };
-            let mut other = base.clone();
-            for key in keys {
-                table::set_both(&mut other, key, value);
-            }
-            changes.push((change, other));
-        }
-    }
-    changes
-}
-
-/// The values of a row's keys at both ends, and which of them applies.
-struct InForce {
-    /// For each key of the row, its value where it applies.
-    values: Vec<String>,
-    /// The index of the key in force.
-    first: usize,
-    /// The receiver's value, where it may differ.
-    other: String,
-}
-
-/// The value of this row in force in a scenario.
-fn in_force(base: &Table, row: &Row, settings: &[Setting]) -> InForce {
-    let (prefix, _) = row.setting.split_once('.').unwrap_or((row.setting, ""));
-    let of = |end: &str, key: &str| {
-        let found = [end, "both"]
-            .iter()
-            .find_map(|end| table::get(base, &format!("{end}.{key}")))
-            .map(shown);
-        found.unwrap_or_else(|| {
-            let known = settings.iter().find(|known| known.name == format!("{prefix}.{key}"));
-            known.map_or_else(String::new, |known| known.default.to_owned())
-        })
-    };
-    let value = |key: &&str| match *key {
-        // Each applies at one end only.
-        "send-length" if row.keys.len() > 1 => of("sender", key),
-        "receive-length" => of("receiver", key),
-        "window" if row.setting == KERMIT_WINDOW => lesser(of("sender", key), of("receiver", key)),
-        // The sender's value applies, where the two ends differ.
-        _ => of("sender", key),
-    };
-    let values: Vec<String> = row.keys.iter().map(value).collect();
-    let least = |index: &usize| values[*index].parse::<u64>().unwrap_or(u64::MAX);
-    let first = (0..values.len()).min_by_key(least).unwrap_or(0);
-    let other = if row.keys.len() > 1 || row.setting == KERMIT_WINDOW {
-        values[first].clone()
-    } else {
-        of("receiver", row.keys[0])
-    };
-    InForce { values, first, other }
-}
-
-impl InForce {
-    /// The change of the row to this value, and the keys to set; `None` if it already has it.
-    fn changed<'a>(&self, row: &'a Row, value: &str) -> Option<(Change, Vec<&'a str>)> {
-        let now = &self.values[self.first];
-        let from = if now == value { self.other.clone() } else { now.clone() };
-        if from == value {
-            return None;
-        }
-        let names: Vec<&'static str> = row.keys.iter().map(|key| named(row.setting, key)).collect();
-        // Another key is only the limit if it is less.
-        let most = |text: &str| text.parse::<u64>().unwrap_or(u64::MAX);
-        let needed =
-            |index: &usize| *index == self.first || most(&self.values[*index]) < most(value);
-        let needed: Vec<usize> = (0..row.keys.len()).filter(needed).collect();
-        let also = needed.iter().find(|index| **index != self.first).map(|index| names[*index]);
-        let change = Change { setting: names[self.first], also, from, to: value.to_owned() };
-        Some((change, needed.into_iter().map(|index| row.keys[index]).collect()))
-    }
-}
-
-/// The smaller of two numbers; the first, if they are not numbers.
-fn lesser(first: String, second: String) -> String {
-    match (first.parse::<u64>(), second.parse::<u64>()) {
-        (Ok(a), Ok(b)) if b < a => second,
-        _ => first,
-    }
-}
-
-/// The full name of a key in the row of a setting.
-fn named(setting: &'static str, key: &str) -> &'static str {
-    if key == "receive-length" { "kermit.receive-length" } else { setting }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
-        other => other.to_string(),
-    }
-}
+use wetstring_proto::kermit;
 
 /// Files up to this length are replayed whole when the scenario was inferred; for longer ones the rest is
 /// assumed to take the same rate as the second half of this many bytes.
@@ -257,9 +56,9 @@ impl Account {
         let all = match line_advice::network(&limited).filter(|_| moved_by(base, "ftp")) {
             Some(network) => line_advice::changes(&limited, &network),
             None if moved_by(base, "ncp") => {
-                changes_of(&limited, NCP, arpanet::Config::TABLE, reliable)
+                changes::of_family(&limited, Protocol::named("ncp").family(), reliable)
             }
-            None => changes(&limited, protocol, reliable),
+            None => changes::of_protocol(&limited, protocol, reliable),
         };
         let trials: Vec<Trial> = all
             .into_iter()
@@ -427,65 +226,4 @@ fn parse(table: &Table, load: Load<'_>) -> Result<Scenario, String> {
 fn nanos(outcome: &Outcome) -> Option<u64> {
     let ns = u64::try_from(outcome.elapsed.as_nanos()).ok();
     ns.filter(|_| outcome.is_done())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wetstring_proto::settings::Range;
-
-    #[test]
-    fn every_candidate_is_a_value_of_a_row_of_the_table() {
-        for protocol in Protocol::of_bytes() {
-            let (rows, settings) = rows(protocol);
-            for row in rows {
-                let (prefix, _) = row.setting.split_once('.').unwrap();
-                for key in row.keys {
-                    let name = format!("{prefix}.{key}");
-                    let Some(known) = settings.iter().find(|known| known.name == name) else {
-                        panic!("there is no {name}")
-                    };
-                    for value in row.values {
-                        let fits = match known.range {
-                            Range::Word(words) => words.contains(value),
-                            Range::Number(low, high) => {
-                                value.parse().is_ok_and(|n| (low..=high).contains(&n))
-                            }
-                            Range::Text => true,
-                        };
-                        assert!(fits, "{value} is no value of {name}");
-                    }
-                }
-            }
-        }
-        for row in NCP {
-            let known = arpanet::Config::TABLE.iter().find(|known| known.name == row.setting);
-            let fits = |value: &&str| match known.map(|known| known.range) {
-                Some(Range::Word(words)) => words.contains(value),
-                Some(Range::Number(low, high)) => {
-                    value.parse().is_ok_and(|n| (low..=high).contains(&n))
-                }
-                _ => false,
-            };
-            assert!(row.values.iter().all(fits), "{}", row.setting);
-        }
-        for (name, _) in PROTOCOLS {
-            assert!(Protocol::of(name).is_some(), "{name}");
-        }
-    }
-
-    #[test]
-    fn current_values_are_not_tried() {
-        let base: Table = "line = '9600'\n[both]\nwindow = 1".parse().unwrap();
-        let changes = changes(&base, Protocol::default(), false);
-        let windows: Vec<&str> = changes
-            .iter()
-            .filter(|(change, _)| change.setting == "kermit.window")
-            .map(|(change, _)| change.to.as_str())
-            .collect();
-        assert_eq!(windows, ["2", "4", "8", "16", "31"]);
-        assert!(changes.iter().all(|(change, _)| change.from != change.to));
-        assert!(changes.iter().all(|(change, _)| change.setting != "kermit.streaming"));
-        assert!(changes.iter().any(|(change, _)| change.to == "zmodem"));
-    }
 }

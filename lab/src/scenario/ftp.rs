@@ -3,18 +3,33 @@
 use super::{Ending, Outcome, Scenario};
 use crate::element::{Element, End, Usage};
 use crate::pair::{PairReport, SideReport, Stop};
+use crate::pattern::{Pattern, Stream};
 use crate::tcp::{Bulk, BulkReport, StopBulk};
 use crate::trace::Recorder;
 use wetstring_proto::engine::Outcome as EngineOutcome;
+use wetstring_proto::file::FileKind;
 use wetstring_proto::{Instant, Stats};
 
 impl Scenario {
-    /// A stream of bytes over this element. What it moves are bytes of its own, as many as the file
-    /// has: nothing between two ends of TCP or QUIC looks at them.
+    /// The file's bytes as they are on the line: of a text, with CR LF.
+    pub(super) fn stream(&self) -> Stream {
+        if self.pattern.is_some() {
+            return Stream::Pattern(Pattern::new());
+        }
+        let bytes = &self.file.bytes;
+        Stream::File(match self.file.kind {
+            FileKind::Text => {
+                bytes.split_inclusive(|byte| *byte == b'\n').flat_map(with_cr).collect()
+            }
+            FileKind::Binary => bytes.clone(),
+        })
+    }
+
+    /// A stream of bytes over this element.
     pub(super) fn run_bare(&self, element: &mut dyn Element, recorder: &mut Recorder) -> Outcome {
         let bytes = self.counted_bytes();
         let bulk = Bulk { time_limit: self.time_limit, window: self.window, ..Bulk::new(bytes) };
-        let report = bulk.run(element, &mut recorder.of("line"));
+        let report = bulk.run_with(self.stream(), element, &mut recorder.of("line"));
         self.bulk_outcome(report, |end| element.usage(end), recorder)
     }
 
@@ -67,4 +82,13 @@ impl Scenario {
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }
+}
+
+/// A line with CR before its LF, if it has one.
+fn with_cr(line: &[u8]) -> impl Iterator<Item = u8> {
+    let (text, end): (_, &[u8]) = match line.strip_suffix(b"\n") {
+        Some(text) => (text, b"\r\n"),
+        None => (line, b""),
+    };
+    text.iter().chain(end).copied()
 }

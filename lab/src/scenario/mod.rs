@@ -246,7 +246,7 @@ impl Scenario {
         let limits = |pick: fn(&layer::Limits) -> Option<u64>| {
             find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
         };
-        let (file, pattern) = find.file(load, other.is_some_and(Other::is_bare))?;
+        let (file, pattern) = find.file(load)?;
         let slip = network.as_ref().filter(|network| other == Some(Other::Ftp) && is_slip(network));
         let slip = slip.map(|network| Box::new(network.clone()));
         let typing = find.typing(slip.is_some() || other == Some(Other::Ncp))?;
@@ -445,8 +445,8 @@ impl<'a> Finder<'a> {
         TypingModel::of(&every, &from).map(Some).map_err(bad)
     }
 
-    /// The file, and its length if its content is a pattern. Without an engine the content is always a pattern.
-    fn file(&self, load: Load<'_>, bare: bool) -> Result<(MemoryFile, Option<u64>), BadScenario> {
+    /// The file, and its length if its content is a pattern.
+    fn file(&self, load: Load<'_>) -> Result<(MemoryFile, Option<u64>), BadScenario> {
         let made = self.last(|part| part.file.as_ref()?.made.as_ref());
         let bytes = self.last(|part| part.file.as_ref()?.bytes.as_ref());
         let bytes = bytes.map(|(_, bytes)| *bytes.get_ref());
@@ -455,9 +455,7 @@ impl<'a> Finder<'a> {
             let file = MemoryFile::new(name.map_or(PATTERN, |(_, name)| name.get_ref()), []);
             return Ok((file, Some(bytes.unwrap_or(MADE_BYTES))));
         }
-        let file = self.kept_file(load)?;
-        let len = file.bytes.len() as u64;
-        Ok((file, bare.then_some(len)))
+        Ok((self.kept_file(load)?, None))
     }
 
     fn kept_file(&self, load: Load<'_>) -> Result<MemoryFile, BadScenario> {

@@ -24,6 +24,7 @@ impl Scenario {
             hosts: End::BOTH.map(own),
             typing: self.typing,
             bytes: self.counted_bytes(),
+            stream: self.stream(),
             time_limit: self.time_limit,
             window: self.window,
             seed: self.seed,

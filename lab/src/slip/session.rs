@@ -8,7 +8,7 @@ use super::typing::Typist;
 use super::{EchoTimes, Ledger, SlipModel, TypingModel, Wire};
 use crate::element::{Element, End, Usage};
 use crate::host::HostModel;
-use crate::pattern::Pattern;
+use crate::pattern::Stream;
 use crate::tcp::{BulkReport, StopBulk, Tcp, TcpModel};
 use crate::trace::Recorder;
 use crate::window::{Meter, Window};
@@ -27,6 +27,8 @@ pub struct Session {
     pub typing: Option<TypingModel>,
     /// Bytes of the file.
     pub bytes: u64,
+    /// What they are.
+    pub stream: Stream,
     /// When to give up.
     pub time_limit: Duration,
     /// When to measure; the run ends with it.
@@ -59,7 +61,6 @@ struct Run<'a> {
     session: &'a Session,
     file: Tcp,
     typed: Option<(Tcp, Typist)>,
-    pattern: Pattern,
     sent: u64,
     came: u64,
     into: Vec<u8>,
@@ -96,11 +97,11 @@ impl Run<'_> {
     /// Offers and takes of the file; whether anything moved, or `None` if a wrong byte came.
     fn exchange(&mut self, cx: &mut Cx<'_>) -> Option<bool> {
         let want = (self.session.bytes - self.sent).min(CHUNK as u64) as usize;
-        let chunk = self.pattern.at(self.sent, want);
+        let chunk = self.session.stream.at(self.sent, want);
         let taken = if want == 0 { 0 } else { self.file.offer(cx, End::A, chunk) };
         self.sent += taken as u64;
         let len = self.file.emit(cx, End::B, &mut self.into);
-        let right = self.pattern.is(self.came, &self.into[..len]);
+        let right = self.session.stream.is(self.came, &self.into[..len]);
         self.came += len as u64;
         (right && self.came <= self.sent).then_some(taken + len > 0)
     }
@@ -130,7 +131,6 @@ impl Session {
                 let connection = Tcp::new(&telnet, Box::new(typed), &self.hosts);
                 (connection, Typist::new(model, self.seed))
             }),
-            pattern: Pattern::new(),
             sent: 0,
             came: 0,
             into: vec![0; CHUNK],

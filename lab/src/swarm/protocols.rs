@@ -1,7 +1,4 @@
-//! What a seed picks of each protocol: the settings of both ends.
-//!
-//! The order of the picks is part of a seed's meaning. A new pick goes to the end of its list, so
-//! that the seeds that are known to have shown something still show it.
+//! The settings of both ends, picked by a seed as the protocol's entry in the registry says.
 
 use super::{Ends, Swarm, any_files, longer_files, noisy_line};
 use crate::random::Random;
@@ -10,8 +7,9 @@ use crate::serial::LineModel;
 use crate::store::MemoryFile;
 use std::fmt::Write as _;
 use std::rc::Rc;
-use wetstring_proto::settings::{Range, Settings};
-use wetstring_proto::{Duration, LineFacts, kermit, uucp, xymodem, zmodem};
+use wetstring_proto::registry::{Pick, Step};
+use wetstring_proto::settings::Range;
+use wetstring_proto::{Duration, LineFacts};
 use wetstring_protocols::Config;
 
 impl Swarm<'static> {
@@ -30,9 +28,9 @@ impl Swarm<'static> {
     /// anything to send. `WETSTRING_SEED=N cargo test noisy` runs one seed.
     pub fn noisy(protocol: Protocol) -> Self {
         let mut swarm = Self::of(protocol).lines(&noisy_line);
-        if protocol.is::<kermit::Config>() {
-            swarm = Self::new(&noisy_kermit_ends, "").lines(&noisy_line);
-        }
+        swarm.build = Rc::new(move |random: &mut Random, line: &LineModel| {
+            made(protocol, protocol.picks.noisy, random, line)
+        });
         if protocol.tells_names {
             swarm = swarm.files(&longer_files);
         }
@@ -59,52 +57,103 @@ fn same_but_for_padding(source: &[u8], received: &[u8]) -> bool {
 
 /// Two engines with settings that the random stream picks, which differ where ends may differ.
 pub fn ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
-    match protocol.family().prefix() {
-        "kermit" => kermit_ends(random, line),
-        "xymodem" => xymodem_ends(protocol.name, random, line),
-        "zmodem" => zmodem_ends(random, line),
-        "uucp" => uucp_ends(random, line),
-        _ => any_ends(protocol, random, line),
-    }
+    made(protocol, protocol.picks.usual, random, line)
 }
 
-/// The defaults, except for some enumerated settings.
-fn any_ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
-    let mut picked = String::new();
-    let configs = [(), ()].map(|()| {
-        let mut config = protocol.config();
-        config.on_line(facts(random, line));
-        for row in config.table() {
-            let Range::Word(words) = row.range else { continue };
-            // What makes the protocol the one of its name stays.
-            if protocol.preset.iter().any(|(name, _)| *name == row.name) || !random.one_in(4) {
-                continue;
+fn made(protocol: Protocol, steps: &[Step], random: &mut Random, line: &LineModel) -> Ends {
+    let mut ends = Picking {
+        protocol,
+        line,
+        configs: [(); 2].map(|()| protocol.config()),
+        picked: String::new(),
+    };
+    for step in steps {
+        match step {
+            Step::Both(picks) => picks.iter().for_each(|pick| ends.pick(pick, &[0, 1], random)),
+            Step::Each(picks) => {
+                for end in 0..2 {
+                    picks.iter().for_each(|pick| ends.pick(pick, &[end], random));
+                }
             }
-            let value = random.pick(words);
-            config.set(row.name, value).expect("a word of the row");
-            // Writing to a string does not fail.
-            let _ = write!(picked, "{}={value} ", row.name);
         }
-        config
-    });
-    let [ours, theirs] = configs;
+    }
+    let [ours, theirs] = &ends.configs;
     Ends {
         sender: ours.sender(),
         receiver: theirs.receiver(),
-        description: picked.trim_end().to_owned(),
+        description: ends.picked.trim_end().to_owned(),
     }
 }
 
-/// Sets settings of some ends, and writes down which.
-struct Picked(String);
+/// Two ends whose settings are being picked.
+struct Picking<'a> {
+    protocol: Protocol,
+    line: &'a LineModel,
+    configs: [Box<dyn Config>; 2],
+    /// What has been picked, as text.
+    picked: String,
+}
 
-impl Picked {
-    fn set<C: Settings>(&mut self, configs: &mut [C], name: &str, value: &str) {
-        for config in configs {
-            config.set(name, value).expect("a setting of the table and a value in its range");
+impl Picking<'_> {
+    /// One pick for these ends.
+    fn pick(&mut self, pick: &Pick, ends: &[usize], random: &mut Random) {
+        match *pick {
+            Pick::Line => {
+                let facts = facts(random, self.line);
+                ends.iter().for_each(|end| self.configs[*end].on_line(facts));
+            }
+            Pick::Of(name, values) => self.set(ends, name, random.pick(values)),
+            Pick::Set(name, value) => self.set(ends, name, value),
+            Pick::OneIn(seeds, name, values) => {
+                if random.one_in(seeds) {
+                    self.set(ends, name, random.pick(values));
+                }
+            }
+            Pick::Opposite(name, [one, other]) => {
+                let [first, second] = if random.one_in(2) { [one, other] } else { [other, one] };
+                self.set(&[0], name, first);
+                self.set(&[1], name, second);
+            }
+            Pick::HalfDuplex(name, value) => {
+                if self.line.half_duplex.is_some() {
+                    self.set(ends, name, value);
+                }
+            }
+            Pick::Rows => self.pick_rows(ends, random),
+        }
+    }
+
+    /// Sometimes a value of a row's range: any word, and of numbers the ends of the range and some between.
+    fn pick_rows(&mut self, ends: &[usize], random: &mut Random) {
+        let protocol = self.protocol;
+        // What makes the protocol the one of its name stays.
+        let is_preset = |name| protocol.preset.iter().any(|(preset, _)| *preset == name);
+        for row in protocol.family().table().iter().filter(|row| !is_preset(row.name)) {
+            if !random.one_in(4) {
+                continue;
+            }
+            match row.range {
+                Range::Word(words) => self.set(ends, row.name, random.pick(words)),
+                Range::Number(low, high) => {
+                    let between = random.between(low, high);
+                    // A check of the row may refuse a number within its range.
+                    let value = random.pick(&[low, high, between]).to_string();
+                    if self.configs[0].boxed().set(row.name, &value).is_ok() {
+                        self.set(ends, row.name, &value);
+                    }
+                }
+                Range::Text => {}
+            }
+        }
+    }
+
+    fn set(&mut self, ends: &[usize], name: &str, value: &str) {
+        for end in ends {
+            let set = self.configs[*end].set(name, value);
+            set.expect("a setting of the table and a value in its range");
         }
         // Writing to a string does not fail.
-        let _ = write!(self.0, "{name}={value} ");
+        let _ = write!(self.picked, "{name}={value} ");
     }
 }
 
@@ -118,129 +167,31 @@ fn facts(random: &mut Random, line: &LineModel) -> LineFacts {
     }
 }
 
-fn kermit_ends(random: &mut Random, line: &LineModel) -> Ends {
-    let mut picked = Picked(String::new());
-    let mut configs = [(), ()].map(|()| kermit::Config {
-        line: facts(random, line),
-        buffer_len: random.pick(&[1024, 4096, 65_536]),
-        ..kermit::Config::default()
-    });
-    let check = random.pick(&["3", "3", "5"]);
-    picked.set(&mut configs, "kermit.check", check);
-    for end in 0..2 {
-        let of = &mut configs[end..=end];
-        picked.set(of, "kermit.window", random.pick(&["1", "2", "7", "31", "4"]));
-        let lengths = ["40", "94", "300", "1000", "9024"];
-        picked.set(of, "kermit.receive-length", random.pick(&lengths));
-        let prefixing = ["auto", "all", "minimal", "none"];
-        picked.set(of, "kermit.prefixing", random.pick(&prefixing));
-        picked.set(of, "kermit.attributes", random.pick(&["on", "on", "off"]));
-        picked.set(of, "kermit.repeat", random.pick(&["on", "off"]));
-        picked.set(of, "kermit.digest", random.pick(&["on", "off"]));
-    }
-    if random.one_in(3) {
-        let parity = random.pick(&["even", "odd", "mark", "space"]);
-        picked.set(&mut configs, "kermit.parity", parity);
-    }
-    if line.half_duplex.is_some() {
-        picked.set(&mut configs, "kermit.window", "1");
-    }
-    let [ours, theirs] = configs;
-    made(&ours, &theirs, &picked)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Every window and long packets, each end with its own; with digests of whole files, without which
-/// one damaged packet in 65,536 is taken for a good one.
-fn noisy_kermit_ends(random: &mut Random, line: &LineModel) -> Ends {
-    let mut picked = Picked(String::new());
-    let mut configs = [(), ()]
-        .map(|()| kermit::Config { line: facts(random, line), ..kermit::Config::default() });
-    let window = random.pick(&["1", "2", "4", "31"]);
-    picked.set(&mut configs, "kermit.window", window);
-    for end in 0..2 {
-        let of = &mut configs[end..=end];
-        let lengths = ["94", "1000", "9024", "9024"];
-        picked.set(of, "kermit.receive-length", random.pick(&lengths));
-        picked.set(of, "kermit.prefixing", random.pick(&["auto", "all", "minimal"]));
-    }
-    let [ours, theirs] = configs;
-    made(&ours, &theirs, &picked)
-}
-
-fn xymodem_ends(variant: &str, random: &mut Random, line: &LineModel) -> Ends {
-    let mut picked = Picked(format!("{variant} "));
-    let mut configs = [(), ()].map(|()| xymodem::Config {
-        line: facts(random, line),
-        buffer_len: random.pick(&[128, 1024, 4096, 65_536]),
-        ..xymodem::Config::default()
-    });
-    picked.set(&mut configs, "xymodem.variant", variant);
-    // Only the 1K variants support 1024; the others cannot insist on it.
-    let blocks: &[_] = match variant {
-        "xmodem" | "xmodem-crc" => &["auto", "128", "128"],
-        _ => &["auto", "128", "128", "1024"],
-    };
-    // A fall back to checksums is the checksum's swarm.
-    picked.set(&mut configs, "xymodem.starts", "0");
-    for end in 0..2 {
-        let of = &mut configs[end..=end];
-        picked.set(of, "xymodem.block", random.pick(blocks));
-        picked.set(of, "xymodem.first-eot", random.pick(&["auto", "auto", "nak", "wait"]));
-        picked.set(of, "xymodem.purge", random.pick(&["1000", "300"]));
-        picked.set(of, "xymodem.pause", random.pick(&["0", "0", "5"]));
-        picked.set(of, "xymodem.adapt-block", random.pick(&["on", "on", "off"]));
-        picked.set(of, "xymodem.retries", random.pick(&["10", "30"]));
-    }
-    let [ours, theirs] = configs;
-    made(&ours, &theirs, &picked)
-}
-
-fn zmodem_ends(random: &mut Random, line: &LineModel) -> Ends {
-    let mut picked = Picked(String::new());
-    let mut configs = [(), ()].map(|()| zmodem::Config {
-        line: facts(random, line),
-        buffer_len: random.pick(&[1024, 4096, 65_536]),
-        ..zmodem::Config::default()
-    });
-    for end in 0..2 {
-        let of = &mut configs[end..=end];
-        picked.set(of, "zmodem.escape", random.pick(&["normal", "normal", "controls"]));
-        picked.set(of, "zmodem.send-length", random.pick(&["0", "0", "32", "300", "1024", "8192"]));
-        picked.set(of, "zmodem.window", random.pick(&["0", "0", "500", "4000"]));
-        picked.set(of, "zmodem.receive-buffer", random.pick(&["0", "0", "0", "600"]));
-        picked.set(of, "zmodem.rle", random.pick(&["on", "off"]));
-        picked.set(of, "zmodem.variable-headers", random.pick(&["on", "off"]));
-        picked.set(of, "zmodem.adapt-length", random.pick(&["on", "on", "off"]));
-    }
-    let [ours, theirs] = configs;
-    made(&ours, &theirs, &picked)
-}
-
-fn uucp_ends(random: &mut Random, line: &LineModel) -> Ends {
-    let mut picked = Picked(String::new());
-    let caller = random.one_in(2);
-    let configs = [caller, !caller].map(|calls| {
-        let mut config = uucp::Config {
-            line: facts(random, line),
-            buffer_len: random.pick(&[4096, 65_536]),
-            ..uucp::Config::default()
-        };
-        let of = std::slice::from_mut(&mut config);
-        picked.set(of, "uucp.window", random.pick(&["1", "3", "7", "7"]));
-        picked.set(of, "uucp.packet", random.pick(&["32", "64", "64", "256", "1024", "4096"]));
-        picked.set(of, "uucp.retries", random.pick(&["10", "30"]));
-        picked.set(of, "uucp.timeout", random.pick(&["10", "20"]));
-        picked.set(of, "uucp.role", if calls { "call" } else { "answer" });
-        config
-    });
-    let [ours, theirs] = configs;
-    made(&ours, &theirs, &picked)
-}
-
-fn made(ours: &dyn Config, theirs: &dyn Config, picked: &Picked) -> Ends {
-    Ends {
-        sender: ours.sender(),
-        receiver: theirs.receiver(),
-        description: picked.0.trim_end().to_owned(),
+    #[test]
+    fn every_pick_is_a_value_of_a_row() {
+        for protocol in Protocol::all() {
+            let picks = protocol.picks;
+            for step in picks.usual.iter().chain(picks.noisy) {
+                let (Step::Both(picks) | Step::Each(picks)) = step;
+                for pick in *picks {
+                    let (name, values): (_, &[_]) = match pick {
+                        Pick::Line | Pick::Rows => continue,
+                        Pick::Of(name, values) | Pick::OneIn(_, name, values) => (name, values),
+                        Pick::Opposite(name, values) => (name, values),
+                        Pick::Set(name, value) | Pick::HalfDuplex(name, value) => {
+                            (name, std::slice::from_ref(value))
+                        }
+                    };
+                    for value in values {
+                        let set = protocol.config().set(name, value);
+                        assert!(set.is_ok(), "{protocol:?}: {name}={value}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! programs report.
 
 use crate::element::{Element, End};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Stream};
 use crate::window::{Meter, Window};
 use wetstring_proto::{Cx, Duration, Instant, Trace};
 
@@ -77,9 +77,19 @@ impl Bulk {
         Self { from: End::A, bytes, time_limit: Duration::from_secs(86_400), window: None }
     }
 
-    /// Runs it over an element that carries bytes. Every byte that comes is compared.
+    /// Runs it with bytes of the pattern over an element that carries bytes.
     pub fn run(&self, element: &mut dyn Element, trace: &mut dyn Trace) -> BulkReport {
-        let mut run = Run { bulk: *self, pattern: Pattern::new(), sent: 0, came: 0 };
+        self.run_with(Stream::Pattern(Pattern::new()), element, trace)
+    }
+
+    /// Runs it with these bytes, which are at least as many. Every byte that comes is compared.
+    pub fn run_with(
+        &self,
+        stream: Stream,
+        element: &mut dyn Element,
+        trace: &mut dyn Trace,
+    ) -> BulkReport {
+        let mut run = Run { bulk: *self, stream, sent: 0, came: 0 };
         let mut into = vec![0; CHUNK];
         let mut now = Instant::ZERO;
         let mut events = 0;
@@ -119,7 +129,7 @@ impl Bulk {
 
 struct Run {
     bulk: Bulk,
-    pattern: Pattern,
+    stream: Stream,
     sent: u64,
     came: u64,
 }
@@ -129,11 +139,11 @@ impl Run {
     fn exchange(&mut self, cx: &mut Cx<'_>, element: &mut dyn Element, into: &mut [u8]) -> bool {
         loop {
             let want = (self.bulk.bytes - self.sent).min(CHUNK as u64) as usize;
-            let chunk = self.pattern.at(self.sent, want);
+            let chunk = self.stream.at(self.sent, want);
             let taken = if want == 0 { 0 } else { element.offer(cx, self.bulk.from, chunk) };
             self.sent += taken as u64;
             let len = element.emit(cx, self.bulk.from.other(), into);
-            let right = self.pattern.is(self.came, &into[..len]);
+            let right = self.stream.is(self.came, &into[..len]);
             self.came += len as u64;
             if !right || self.came > self.sent {
                 return false;

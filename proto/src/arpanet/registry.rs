@@ -2,7 +2,7 @@
 
 use super::ftp::states::Stage;
 use super::{Config, Receiver, Sender};
-use crate::registry::{Carrier, Entry, Registered, engines};
+use crate::registry::{Advised, Carrier, Entry, Picks, Registered, Trial, engines, trial};
 use crate::states::Diagram;
 
 impl Registered for Config {
@@ -21,8 +21,16 @@ impl Registered for Config {
         tells_names: true,
         // The lines between the IMPs have checks of their own.
         weak_check: None,
+        picks: Picks::ROWS,
+        advised: Advised::Never,
     }];
     const STATES: &'static [(&'static str, Diagram)] = &[("user", Stage::DIAGRAM)];
+    const TRIALS: Option<&'static [Trial]> = Some(&[
+        trial!("ncp.buffers": "both", "large"),
+        trial!("ncp.window": "1", "2", "4", "8"),
+        trial!("ncp.host-window": "2", "4", "8"),
+        trial!("ncp.buffer": "8192", "16384", "65536"),
+    ]);
 
     engines!();
 }

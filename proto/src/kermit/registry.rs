@@ -4,8 +4,42 @@ use super::check::crc16;
 use super::states::{Receiving, Requesting, Sending};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
-use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+use crate::registry::{
+    Advised, Carrier, Entry, InForce,
+    Pick::{HalfDuplex, Line, Of, OneIn},
+    Picks, Registered, Step, Trial, WeakCheck, engines, trial,
+};
 use crate::states::Diagram;
+
+/// What a seed of the swarm picks.
+const PICKS: Picks = Picks {
+    usual: &[
+        Step::Each(&[Line, Of("kermit.buffer", &["1024", "4096", "65536"])]),
+        Step::Both(&[Of("kermit.check", &["3", "3", "5"])]),
+        Step::Each(&[
+            Of("kermit.window", &["1", "2", "7", "31", "4"]),
+            Of("kermit.receive-length", &["40", "94", "300", "1000", "9024"]),
+            Of("kermit.prefixing", &["auto", "all", "minimal", "none"]),
+            Of("kermit.attributes", &["on", "on", "off"]),
+            Of("kermit.repeat", &["on", "off"]),
+            Of("kermit.digest", &["on", "off"]),
+        ]),
+        Step::Both(&[
+            OneIn(3, "kermit.parity", &["even", "odd", "mark", "space"]),
+            HalfDuplex("kermit.window", "1"),
+        ]),
+    ],
+    // Every window and long packets, each end with its own; with digests of whole files, without which one damaged
+    // packet in 65,536 is taken for a good one.
+    noisy: &[
+        Step::Each(&[Line]),
+        Step::Both(&[Of("kermit.window", &["1", "2", "4", "31"])]),
+        Step::Each(&[
+            Of("kermit.receive-length", &["94", "1000", "9024", "9024"]),
+            Of("kermit.prefixing", &["auto", "all", "minimal"]),
+        ]),
+    ],
+};
 
 impl Registered for Config {
     const HEADING: &'static str = "Kermit settings";
@@ -27,12 +61,35 @@ impl Registered for Config {
             blocks: &[40, 94, 300, 1000],
             bare_answers: false,
         }),
+        picks: PICKS,
+        advised: Advised::Always,
     }];
     const STATES: &'static [(&'static str, Diagram)] = &[
         ("sender", Sending::DIAGRAM),
         ("receiver", Receiving::DIAGRAM),
         ("client", Requesting::DIAGRAM),
     ];
+    const TRIALS: Option<&'static [Trial]> = Some(&[
+        Trial {
+            settings: &[("kermit.window", InForce::Lesser)],
+            values: &["1", "2", "4", "8", "16", "31"],
+            needs_reliable: false,
+        },
+        Trial {
+            settings: &[
+                ("kermit.send-length", InForce::Sender),
+                ("kermit.receive-length", InForce::Receiver),
+            ],
+            values: &["94", "250", "500", "1000", "2000", "4000", "9024"],
+            needs_reliable: false,
+        },
+        trial!("kermit.adapt-length": "on", "off"),
+        trial!("kermit.prefixing": "auto", "all", "cautious", "minimal"),
+        trial!("kermit.repeat": "on", "off"),
+        trial!("kermit.locking-shift": "on", "off"),
+        trial!("kermit.check": "1", "2", "3"),
+        trial!("kermit.streaming": "on").on_reliable(),
+    ]);
 
     engines!();
 

@@ -2,7 +2,7 @@
 
 use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
-use crate::registry::{Carrier, Entry, Registered, engines};
+use crate::registry::{Advised, Carrier, Entry, Picks, Registered, engines};
 use crate::states::Diagram;
 
 impl Registered for Config {
@@ -21,6 +21,8 @@ impl Registered for Config {
         tells_names: true,
         // A digest of the whole file.
         weak_check: None,
+        picks: Picks::ROWS,
+        advised: Advised::Never,
     }];
     const STATES: &'static [(&'static str, Diagram)] =
         &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];

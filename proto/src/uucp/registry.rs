@@ -4,8 +4,25 @@ use super::frame::sum;
 use super::states::State;
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
-use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+use crate::registry::{
+    Advised, Carrier, Entry,
+    Pick::{Line, Of, Opposite},
+    Picks, Registered, Step, Trial, WeakCheck, engines, trial,
+};
 use crate::states::Diagram;
+
+/// What a seed of the swarm picks.
+const PICKS: Picks = Picks::same(&[
+    Step::Both(&[Opposite("uucp.role", ["call", "answer"])]),
+    Step::Each(&[
+        Line,
+        Of("uucp.buffer", &["4096", "65536"]),
+        Of("uucp.window", &["1", "3", "7", "7"]),
+        Of("uucp.packet", &["32", "64", "64", "256", "1024", "4096"]),
+        Of("uucp.retries", &["10", "30"]),
+        Of("uucp.timeout", &["10", "20"]),
+    ]),
+]);
 
 impl Registered for Config {
     const HEADING: &'static str = "UUCP settings";
@@ -27,8 +44,15 @@ impl Registered for Config {
             blocks: &[32, 64, 64, 256, 1024],
             bare_answers: false,
         }),
+        picks: PICKS,
+        // Its check is too weak to be advised.
+        advised: Advised::Never,
     }];
     const STATES: &'static [(&'static str, Diagram)] = &[("either end", State::DIAGRAM)];
+    const TRIALS: Option<&'static [Trial]> = Some(&[
+        trial!("uucp.window": "1", "3", "7"),
+        trial!("uucp.packet": "64", "256", "1024", "4096"),
+    ]);
 
     engines!();
 

@@ -5,12 +5,38 @@ use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
 use crate::crc::crc16;
 use crate::line::LineFacts;
-use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+use crate::registry::{
+    Advised, Carrier, Entry,
+    Pick::{Line, Of, Set},
+    Picks, Registered, Step, Trial, WeakCheck, engines, trial,
+};
 use crate::states::Diagram;
 
 fn sum8(block: &[u8]) -> u16 {
     u16::from(sum(block))
 }
+
+/// What a seed of the swarm picks, with these lengths of block.
+macro_rules! picks {
+    ($($block:literal),+) => {
+        Picks::same(&[
+            Step::Each(&[Line, Of("xymodem.buffer", &["128", "1024", "4096", "65536"])]),
+            // A fall back to checksums is the checksum's swarm.
+            Step::Both(&[Set("xymodem.starts", "0")]),
+            Step::Each(&[
+                Of("xymodem.block", &[$($block),+]),
+                Of("xymodem.first-eot", &["auto", "auto", "nak", "wait"]),
+                Of("xymodem.purge", &["1000", "300"]),
+                Of("xymodem.pause", &["0", "0", "5"]),
+                Of("xymodem.adapt-block", &["on", "on", "off"]),
+                Of("xymodem.retries", &["10", "30"]),
+            ]),
+        ])
+    };
+}
+/// Only the 1K variants support 1024; the others cannot insist on it.
+const SHORT: Picks = picks!("auto", "128", "128");
+const LONG: Picks = picks!("auto", "128", "128", "1024");
 
 /// One without file information.
 const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static str)]) -> Entry {
@@ -31,6 +57,8 @@ const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static st
             blocks: &[128, 128, 1024],
             bare_answers: true,
         }),
+        picks: LONG,
+        advised: Advised::Never,
     }
 }
 
@@ -41,6 +69,7 @@ const fn ymodem(name: &'static str, preset: &'static [(&'static str, &'static st
         a_title: "a YMODEM",
         peer_commands: ["rb", "sb FILE"],
         tells_names: true,
+        advised: Advised::Always,
         ..xmodem(name, preset)
     }
 }
@@ -51,15 +80,28 @@ impl Registered for Config {
     const ENTRIES: &'static [Entry] = &[
         Entry {
             weak_check: Some(WeakCheck { of: sum8, len: 1, blocks: &[128], bare_answers: true }),
+            picks: SHORT,
             ..xmodem("xmodem", &[("xymodem.variant", "xmodem")])
         },
-        xmodem("xmodem-crc", &[("xymodem.variant", "xmodem-crc")]),
-        xmodem("xmodem-1k", &[("xymodem.variant", "xmodem-1k")]),
+        Entry { picks: SHORT, ..xmodem("xmodem-crc", &[("xymodem.variant", "xmodem-crc")]) },
+        Entry {
+            advised: Advised::Always,
+            ..xmodem("xmodem-1k", &[("xymodem.variant", "xmodem-1k")])
+        },
         ymodem("ymodem", &[("xymodem.variant", "ymodem")]),
-        Entry { a_title: "a YMODEM-g", ..ymodem("ymodem-g", &[("xymodem.variant", "ymodem-g")]) },
+        Entry {
+            a_title: "a YMODEM-g",
+            advised: Advised::OnReliable,
+            ..ymodem("ymodem-g", &[("xymodem.variant", "ymodem-g")])
+        },
     ];
     const STATES: &'static [(&'static str, Diagram)] =
         &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];
+    const TRIALS: Option<&'static [Trial]> = Some(&[
+        trial!("xymodem.block": "auto", "128", "1024"),
+        trial!("xymodem.adapt-block": "on", "off"),
+        trial!("xymodem.pause": "0"),
+    ]);
 
     engines!();
 

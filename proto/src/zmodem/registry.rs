@@ -3,8 +3,26 @@
 use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
-use crate::registry::{Carrier, Entry, Registered, engines};
+use crate::registry::{
+    Advised, Carrier, Entry,
+    Pick::{Line, Of},
+    Picks, Registered, Step, Trial, engines, trial,
+};
 use crate::states::Diagram;
+
+/// What a seed of the swarm picks.
+const PICKS: Picks = Picks::same(&[
+    Step::Each(&[Line, Of("zmodem.buffer", &["1024", "4096", "65536"])]),
+    Step::Each(&[
+        Of("zmodem.escape", &["normal", "normal", "controls"]),
+        Of("zmodem.send-length", &["0", "0", "32", "300", "1024", "8192"]),
+        Of("zmodem.window", &["0", "0", "500", "4000"]),
+        Of("zmodem.receive-buffer", &["0", "0", "0", "600"]),
+        Of("zmodem.rle", &["on", "off"]),
+        Of("zmodem.variable-headers", &["on", "off"]),
+        Of("zmodem.adapt-length", &["on", "on", "off"]),
+    ]),
+]);
 
 impl Registered for Config {
     const HEADING: &'static str = "ZMODEM settings";
@@ -22,9 +40,19 @@ impl Registered for Config {
         tells_names: true,
         // Our ends have 32 bits.
         weak_check: None,
+        picks: PICKS,
+        advised: Advised::Always,
     }];
     const STATES: &'static [(&'static str, Diagram)] =
         &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];
+    const TRIALS: Option<&'static [Trial]> = Some(&[
+        trial!("zmodem.window": "0", "4096", "16384", "65536"),
+        trial!("zmodem.send-length": "0", "256", "1024", "4096", "8192"),
+        trial!("zmodem.adapt-length": "on", "off"),
+        trial!("zmodem.escape": "normal", "turbo"),
+        trial!("zmodem.crc32": "on", "off"),
+        trial!("zmodem.rle": "on", "off"),
+    ]);
 
     engines!();
 

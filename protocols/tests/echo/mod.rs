@@ -9,7 +9,7 @@ mod engine;
 
 use engine::Echo;
 use wetstring_proto::crc::crc16;
-use wetstring_proto::registry::{Carrier, Entry, Registered, WeakCheck};
+use wetstring_proto::registry::{Advised, Carrier, Entry, Picks, Registered, WeakCheck};
 use wetstring_proto::{LineFacts, Memory, MemoryTooSmall, settings};
 
 settings! {
@@ -37,6 +37,8 @@ const ECHO: Entry = Entry {
     resumes: false,
     tells_names: true,
     weak_check: Some(WeakCheck { of: crc16, len: 2, blocks: &[90], bare_answers: false }),
+    picks: Picks::ROWS,
+    advised: Advised::Never,
 };
 
 impl Registered for Config {
