@@ -46,6 +46,6 @@ settings! {
             "[KPM] RESEND";
         "store.verify" verify: Verify[word] = "auto",
             "What is compared with the sender's file before it is called verified: the bytes that came, those that are stored (read again from the device), or those that are stored where that takes less than a tenth of the time or others may change the directory",
-            "docs/decisions/006";
+            "Wetstring: the sender's digest is of its file, not of the bytes on the line";
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const PIPE_LEN: usize = 1 << 20;
 
 /// How long a command that has sent something is given to read what we wrote last, such as the packet that ends the
-/// protocol. A command that has sent nothing may not be one that reads, and holds nobody up.
+/// protocol. A command that has sent nothing may not be one that reads, and is not waited for.
 const LAST_READ: Duration = Duration::from_secs(2);
 /// Interval of checks whether it has.
 const LOOK: Duration = Duration::from_millis(5);

@@ -197,7 +197,7 @@ crate::settings! {
             "[KPM] long packets", keywords(&["send packet-length"]);
         "kermit.adapt-length" adapt_length: bool[word] = "on",
             "Fit the length of packets to the errors of the line",
-            "docs/decisions/003", keywords(&["transfer slow-start"]);
+            "Wetstring: a model of the line, instead of halving and growing", keywords(&["transfer slow-start"]);
         "kermit.check" check: BlockCheck[word] = "3",
             "Block check: 6-bit sum, 12-bit sum, CRC-16, 12-bit sum without blanks, CRC-16 on every packet",
             "[KPM] block checks", keywords(&["block-check"]),
@@ -225,7 +225,7 @@ crate::settings! {
             "C-Kermit SET TRANSFER LOCKING-SHIFT", keywords(&["transfer locking-shift"]);
         "kermit.digest" digest: bool[word] = "on",
             "Compare a digest of each whole file when the peer is a Wetstring too",
-            "docs/decisions/002", no_flag;
+            "Wetstring: an extension after WHATAMI2, which other Kermits ignore", no_flag;
         /// Sent to the peer as TIME.
         "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
             "Timeout for a packet",
@@ -273,10 +273,10 @@ crate::settings! {
             "C-Kermit SET TRANSFER CANCELLATION";
         "kermit.linger" linger: Span[0..=60000 milliseconds] = 1500,
             "How long a receiver lingers to retransmit its last acknowledgement",
-            "docs/decisions/001";
+            "Wetstring: the last acknowledgement may be lost";
         "kermit.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 262_144,
             "File data kept between the engine and its store",
-            "docs/decisions/001", no_flag;
+            "Wetstring: memory of an engine is fixed when it starts", no_flag;
     }
     also {
         /// The line.
