@@ -5,6 +5,10 @@ use crate::peers;
 use std::process::{Command, Stdio};
 
 use peers::{LIMIT, Scene, ckermit, wst};
+use wetstring_drive::disk::StoreSettings;
+use wetstring_proto::kermit::Config as Kermit;
+use wetstring_proto::settings::{Range, Setting as Row};
+use wetstring_protocols::{FAMILIES, Family};
 
 /// What a run said on stdout and stderr, and its code.
 fn kermit(scene: &Scene, script: &str) -> (String, i32) {
@@ -109,6 +113,101 @@ fn every_setting_acts_or_says_why_not() {
     }
     println!("{} settings, {} values", all.len(), tried.len());
     assert_eq!(kermit(&scene, "set dial x\n").1, 1, "what is refused is an error");
+}
+
+/// Values of a row, of which the last is its default.
+fn row_values(row: &'static Row) -> Vec<String> {
+    let mut values = match row.range {
+        Range::Number(low, high) => vec![low.to_string(), high.to_string()],
+        Range::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        // Lists of codes, the only text among the rows that act here.
+        Range::Text => vec!["1,3,19".to_owned()],
+    };
+    values.push(row.default.to_owned());
+    values
+}
+
+/// A row that is added to a table is set and shown by its name, with nothing else to do. Only the transfers of Kermit
+/// are in the language: settings of another protocol are refused with that reason.
+#[test]
+fn every_row_of_the_table_is_set_and_shown_by_its_name() {
+    let scene = Scene::new();
+    let acts = Kermit::TABLE.iter().chain(StoreSettings::TABLE);
+    let acts: Vec<(&Row, String)> =
+        acts.flat_map(|row| row_values(row).into_iter().map(move |value| (row, value))).collect();
+    let others: Vec<&Row> = FAMILIES
+        .iter()
+        .filter(|family| family.prefix() != "kermit")
+        .flat_map(Family::table)
+        .collect();
+    assert!(acts.len() > 100 && others.len() > 50, "{} {}", acts.len(), others.len());
+    let mut script = String::new();
+    for (row, value) in &acts {
+        let name = row.name;
+        script +=
+            &format!("set {name} {value}\nif fail echo {name} {value} refused\nshow {name}\n");
+    }
+    for row in &others {
+        let name = row.name;
+        script +=
+            &format!("set {name} {}\nif success echo {name} taken\nshow {name}\n", row.default);
+    }
+    let (said, _) = kermit(&scene, &script);
+    let mut shown = said.lines().filter(|line| !line.contains(": not supported: "));
+    for (row, value) in &acts {
+        let words: Vec<&str> = shown.next().unwrap_or("").split_whitespace().collect();
+        let expected: Vec<&str> = [row.name, value].into_iter().filter(|w| !w.is_empty()).collect();
+        assert_eq!(words, expected, "{said}");
+    }
+    for row in &others {
+        let line = shown.next().unwrap_or("");
+        assert_eq!(line.trim(), format!("{:<28} {}", row.name, row.default).trim(), "{said}");
+        let reason =
+            format!("SET {}: not supported: transfers of this language", row.name.to_uppercase());
+        assert!(said.contains(&reason), "{}: {said}", row.name);
+    }
+    assert_eq!(shown.next(), None);
+}
+
+/// A row's own keyword and its name are one setting, and the words for values are C-Kermit's.
+#[test]
+fn a_keyword_and_the_name_of_its_row_are_one_setting() {
+    let scene = Scene::new();
+    let mut names: Vec<&str> = Kermit::TABLE
+        .iter()
+        .chain(StoreSettings::TABLE)
+        .flat_map(|row| row.keywords)
+        .copied()
+        .collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count, "a keyword stands in two rows: {names:?}");
+    for (set, shown) in [
+        ("file collision overwrite", "store.collision replace"),
+        ("block-check 4", "kermit.check B"),
+        ("streaming automatic", "kermit.streaming auto"),
+        ("kermit.stream on", "kermit.streaming on"),
+        ("handshake xon", "kermit.handshake 17"),
+        ("handshake 17", "kermit.handshake 17"),
+        ("window 32", "kermit.window 31"),
+        ("window 3", "kermit.window 3"),
+        ("attributes", "kermit.attributes on"),
+    ] {
+        let row = shown.split(' ').next().unwrap_or("");
+        let (said, code) = kermit(&scene, &format!("set {set}\nshow {row}\n"));
+        let words: Vec<&str> = said.split_whitespace().collect();
+        assert_eq!((words.join(" ").as_str(), code), (shown, 0), "{set}");
+    }
+    for (bad, why) in [
+        ("kermit.windows 3", "no such setting: kermit.windows"),
+        ("kermit.s on", "ambiguous setting: kermit.s"),
+        ("kermit.window 33", "expected 1 to 31 for KERMIT.WINDOW, got 33"),
+        ("store.collision maybe", "got maybe"),
+    ] {
+        let (said, code) = kermit(&scene, &format!("set {bad}\n"));
+        assert!(said.contains(why) && code == 1, "{bad}: {said}");
+    }
 }
 
 /// Scripts read what SHOW says: the labels are C-Kermit's.

@@ -89,7 +89,8 @@ pub trait Port: Send {
     }
     /// Ends the use of the port: written data is given time to leave (at most `patience`), line settings are
     /// restored, a child process is reaped. Returns the child's exit status if there was a child and it has
-    /// ended. A child that does not end is killed, which takes at most the same time again. A second call does
+    /// ended. A child that does not end is killed, which takes at most the same time again; one that has sent
+    /// something and not yet read what was written last is first given two seconds to read it. A second call does
     /// nothing. Dropping a port does the same with [`PATIENCE`].
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>>;
 }

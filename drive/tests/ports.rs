@@ -241,6 +241,20 @@ fn finish_takes_at_most_twice_its_patience() {
     }
 }
 
+/// The last packet tells the peer that the transfer is over; on a loaded machine the peer reads it late.
+#[test]
+fn a_command_that_has_sent_something_reads_the_last_packet() {
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("last");
+    // The shell has a process that reads, as it has where a command is more than one word.
+    let spec = format!("exec:printf data; sleep 1; cat > '{}'; :", into.display());
+    let (mut port, _) = open_noting(&spec);
+    assert_eq!(read_up_to(&mut *port, 4), b"data");
+    write_all(&mut *port, b"CLOSE");
+    port.finish(Duration::from_millis(100)).unwrap();
+    assert_eq!(std::fs::read(&into).unwrap_or_default(), b"CLOSE");
+}
+
 #[test]
 fn exec_pty_is_a_raw_terminal_in_its_own_session() {
     let (mut port, _) = open_noting("exec-pty:tty; ps -o sid= -p $$ | tr -d ' '; echo $$; cat");

@@ -118,6 +118,8 @@ fn the_table_is_the_rows_after_those_of_the_parts() {
         doc: "Pause",
         source: "RFC 6",
         has_flag: true,
+        keywords: &[],
+        spellings: &[],
     };
     assert_eq!(*row("t.pause"), pause);
     assert!(!row("t.window").has_flag);

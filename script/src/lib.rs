@@ -47,6 +47,7 @@ mod lines;
 mod local;
 mod memory;
 mod names;
+mod own_rows;
 mod pattern;
 mod received;
 mod sexpr;
@@ -63,6 +64,8 @@ pub use memory::{Call, Memory, Mover};
 pub use trouble::{End, Limits};
 pub use world::World;
 
+use wetstring_proto::settings::Setting;
+
 /// The text of VERSION.
 pub(crate) const VERSION_LINE: &str = concat!(
     "Wetstring ",
@@ -76,14 +79,16 @@ pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// Completions where a word of a command begins: commands, and the keywords of SET, SHOW and REMOTE. `before`
-/// is the line up to the word.
-pub fn completions(before: &str, begin: &str) -> Vec<String> {
+/// is the line up to the word, and `rows` are those of the program's table of settings.
+pub fn completions(rows: &[&'static Setting], before: &str, begin: &str) -> Vec<String> {
     let before = before.trim().to_ascii_lowercase();
     let small = begin.to_ascii_lowercase();
     let words: Vec<&str> = if before.is_empty() {
         keywords::verbs_with(small.as_bytes()).collect()
+    } else if small.contains('.') {
+        commands::rows_after(rows, &before)
     } else {
-        commands::words_after(&before)
+        commands::words_after(rows, &before)
     };
     words.into_iter().filter(|word| word.starts_with(&small)).map(str::to_owned).collect()
 }

@@ -1,6 +1,5 @@
 //! This machine: its files, its clock, its shell, and a line console. No connection; the program adds one.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
@@ -10,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use wetstring_proto::kermit;
-use wetstring_proto::settings::Settings;
+use wetstring_proto::settings::Setting;
 
+use crate::own_rows::OwnRows;
 use crate::world::{
     Channel, Facts, Fault, Files, Kind, Mode, Moment, Question, Ran, Screen, World,
 };
@@ -191,8 +190,7 @@ pub struct Local {
     /// UTC offset in seconds at a time (seconds since 1970); the standard library has no time zones.
     offset: fn(i64) -> i32,
     random: u64,
-    config: kermit::Config,
-    others: BTreeMap<String, String>,
+    config: OwnRows,
     captured: Option<Vec<u8>>,
 }
 
@@ -204,8 +202,7 @@ impl Local {
             files: LocalFiles::new(directory),
             offset,
             random: seed.as_nanos() as u64 | 1,
-            config: kermit::Config::default(),
-            others: BTreeMap::new(),
+            config: OwnRows::default(),
             captured: None,
         }
     }
@@ -377,20 +374,15 @@ impl World for Local {
         Ok(Box::new(PipeChannel(shell.spawn()?)))
     }
 
+    fn rows(&self) -> Vec<&'static Setting> {
+        OwnRows::rows()
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        if name.starts_with("kermit.") {
-            self.config.set(name, value).map_err(|bad| Fault::new(bad.to_string()))?;
-        }
-        self.others.insert(name.to_owned(), value.to_owned());
-        Ok(())
+        self.config.put(name, value)
     }
 
     fn shown(&mut self, name: &str) -> Option<String> {
-        let mut out = String::new();
-        if name.starts_with("kermit.") {
-            self.config.show(name, &mut out).ok()?;
-            return Some(out);
-        }
-        self.others.get(name).cloned()
+        self.config.shown(name)
     }
 }

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use wetstring_proto::kermit;
-use wetstring_proto::settings::Settings;
+use wetstring_proto::settings::Setting;
 
+use crate::own_rows::OwnRows;
 use crate::world::{
     Channel, Connection, Done, Facts, Fault, Files, Heard, Kept, Kind, Mode, Moment, Question,
     Screen, Signal, Task, World,
@@ -54,15 +55,14 @@ pub struct Memory {
     pub incoming: VecDeque<(Duration, u8)>,
     /// Nanoseconds since 1970.
     pub now_ns: i64,
-    /// Settings of Kermit, changed by SET.
-    pub config: kermit::Config,
+    /// Settings, changed by SET.
+    config: OwnRows,
     /// Transfers files.
     pub mover: Option<Mover>,
     /// Output beyond this many bytes is dropped.
     pub most_output: usize,
     connected: bool,
     random: u64,
-    others: BTreeMap<String, String>,
     files: MemoryFiles,
 }
 
@@ -90,12 +90,11 @@ impl Default for Memory {
             answers: VecDeque::new(),
             incoming: VecDeque::new(),
             now_ns: 1_000_000_000_000_000_000,
-            config: kermit::Config::default(),
+            config: OwnRows::default(),
             mover: None,
             most_output: 1 << 20,
             connected: false,
             random: 0x9E37_79B9_7F4A_7C15,
-            others: BTreeMap::new(),
             files: MemoryFiles {
                 disk: Rc::default(),
                 directories: vec![b"/".to_vec()],
@@ -400,26 +399,22 @@ impl World for Memory {
     fn perform(&mut self, task: &Task, _kept: &Kept) -> Result<Done, Fault> {
         self.calls.push(Call::Perform(task.clone()));
         match &mut self.mover {
-            Some(mover) => mover(task, &self.config),
+            Some(mover) => mover(task, &self.config.kermit),
             None => Ok(Done::default()),
         }
     }
 
+    fn rows(&self) -> Vec<&'static Setting> {
+        OwnRows::rows()
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        if name.starts_with("kermit.") {
-            self.config.set(name, value).map_err(|bad| Fault::new(bad.to_string()))?;
-        }
-        self.others.insert(name.to_owned(), value.to_owned());
+        self.config.put(name, value)?;
         self.calls.push(Call::Set(name.to_owned(), value.to_owned()));
         Ok(())
     }
 
     fn shown(&mut self, name: &str) -> Option<String> {
-        let mut out = String::new();
-        if name.starts_with("kermit.") {
-            self.config.show(name, &mut out).ok()?;
-            return Some(out);
-        }
-        self.others.get(name).cloned()
+        self.config.shown(name)
     }
 }

@@ -8,6 +8,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use wetstring_proto::settings::Setting;
+
 /// Why a call to the world failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -510,6 +512,8 @@ pub trait World {
             Task::Allow { .. } | Task::AllowAsIn { .. } => "ENABLE",
         }))
     }
+    /// The rows of the program's table of settings: SET and SHOW have them by their names and by their keywords.
+    fn rows(&self) -> Vec<&'static Setting>;
     /// Sets a row of the program's table of settings, in the table's notation.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault>;
     /// Called for a setting that is not in the table, with the words after SET. A setting without effect is an

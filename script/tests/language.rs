@@ -47,7 +47,7 @@ fn complaints_name_file_and_line() {
             "?t.ksc:4: expected a file to send, got nothing\n",
         ),
         ("if = 1 1 {\n echo a\n", "?t.ksc:1: expected } before the end of the file\n"),
-        ("set window 99\n", "?t.ksc:1: expected 1 to 32 for WINDOW-SIZE, got 99\n"),
+        ("set window 99\n", "?t.ksc:1: expected 1 to 31 for WINDOW-SIZE, got 99\n"),
         ("goto nowhere\n", "?t.ksc:1: no such label: nowhere\n"),
         ("ftp open x\n", "?t.ksc:1: this command of C-Kermit is not supported\n"),
     ] {

@@ -35,15 +35,17 @@ settings! {
     pub struct StoreSettings {
         "store.collision" collision: Collision[word] = "backup",
             "What to do when a file of the name exists: give the new one another name (NAME.~1~), replace the old one, put the old one aside (as NAME.~1~, as C-Kermit and GNU programs do), append to it, refuse the new one, or replace an older one",
-            "C-Kermit SET FILE COLLISION";
+            "C-Kermit SET FILE COLLISION", keywords(&["file collision"]),
+            spellings(&[("discard", "reject"), ("overwrite", "replace")]);
         "store.incomplete" incomplete: Incomplete[word] = "keep",
             "Whether an incomplete file stays as NAME.part, which a later transfer can resume",
-            "C-Kermit SET FILE INCOMPLETE";
+            "C-Kermit SET FILE INCOMPLETE", keywords(&["file incomplete"]),
+            spellings(&[("automatic", "keep")]);
         "store.resume" resume: Resume[word] = "part",
             "What to resume when the sender offers to: nothing; a NAME.part of the same file, as its length and date or a comparison tell; or whatever is there, also under its own name",
             "[KPM] RESEND";
         "store.verify" verify: Verify[word] = "auto",
             "What is compared with the sender's file before it is called verified: the bytes that came, those that are stored (read again from the device), or those that are stored where that takes less than a tenth of the time or others may change the directory",
-            "docs/decisions/006";
+            "Wetstring: the sender's digest is of its file, not of the bytes on the line";
     }
 }

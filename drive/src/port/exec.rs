@@ -4,10 +4,16 @@ use super::{OpenError, PATIENCE, Port, PortFacts, child};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Pipe size requested: one read of the loop and more. The system's limit for unprivileged users is 1 MiB.
 const PIPE_LEN: usize = 1 << 20;
+
+/// How long a command that has sent something is given to read what we wrote last, such as the packet that ends the
+/// protocol. A command that has sent nothing may not be one that reads, and is not waited for.
+const LAST_READ: Duration = Duration::from_secs(2);
+/// Interval of checks whether it has.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A command that we started.
 ///
@@ -21,6 +27,8 @@ pub(super) struct ExecLine {
     facts: PortFacts,
     status: Option<ExitStatus>,
     finished: bool,
+    /// The command has sent something.
+    has_sent: bool,
 }
 
 impl ExecLine {
@@ -56,13 +64,23 @@ impl ExecLine {
             xon_xoff: false,
             telnet: false,
         };
-        Ok(Self { child, to: Some(to), from, facts, status: None, finished: false })
+        Ok(Self {
+            child,
+            to: Some(to),
+            from,
+            facts,
+            status: None,
+            finished: false,
+            has_sent: false,
+        })
     }
 }
 
 impl Port for ExecLine {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        super::read(&self.from, into)
+        let read = super::read(&self.from, into)?;
+        self.has_sent |= read.is_some_and(|len| len > 0);
+        Ok(read)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
@@ -88,16 +106,26 @@ impl Port for ExecLine {
         self.to.as_ref().and_then(|to| rustix::io::ioctl_fionread(to).ok()).unwrap_or(0)
     }
 
-    /// Closes the command's stdin, drains its output, waits for its end.
+    /// Closes the command's stdin, drains its output, waits until it has read the rest of our output, and for its end.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if self.finished {
             return Ok(self.status);
         }
         self.finished = true;
-        self.to = None;
         let from = &self.from;
         let mut rest = [0; 4096];
         let mut drain = || while matches!(super::read(from, &mut rest), Ok(Some(1..))) {};
+        let until = Instant::now() + LAST_READ;
+        while let Some(to) = &self.to
+            && self.has_sent
+            && rustix::io::ioctl_fionread(to).is_ok_and(|unread| unread > 0)
+            && matches!(self.child.try_wait(), Ok(None))
+            && Instant::now() < until
+        {
+            drain();
+            std::thread::sleep(LOOK);
+        }
+        self.to = None;
         self.status = child::wait(&mut self.child, patience, &mut drain)
             .or_else(|| child::end(&mut self.child, patience, drain));
         Ok(self.status)

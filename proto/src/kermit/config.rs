@@ -178,31 +178,33 @@ crate::settings! {
         /// Overrides what is known of the line.
         "kermit.reliable" reliable: Switch[word] = "auto",
             "Whether the line delivers everything unchanged; auto goes by the kind of line",
-            "Kermit streaming (1998), SET RELIABLE";
+            "Kermit streaming (1998), SET RELIABLE", keywords(&["reliable"]);
         "kermit.streaming" streaming: Switch[word] = "auto",
             "Send data packets without waiting for acknowledgements; auto offers it unless the line is known to lose data",
-            "Kermit streaming (1998), SET STREAMING";
+            "Kermit streaming (1998), SET STREAMING", keywords(&["streaming"]);
         "kermit.clear-channel" clear_channel: Switch[word] = "auto",
             "Leave control characters bare in both directions; auto goes by the kind of line",
-            "Kermit streaming (1998), SET CLEARCHANNEL";
+            "Kermit streaming (1998), SET CLEARCHANNEL", keywords(&["clear-channel"]);
         "kermit.window" window: u8[1..=31 "packets"] = 31,
             "Packets that may be under way without acknowledgement",
-            "[KPM] sliding windows; C-Kermit offers 30";
+            "[KPM] sliding windows; C-Kermit offers 30", keywords(&["window-size"]),
+            spellings(&[("32", "31")]);
         "kermit.receive-length" receive_length: u16[10..=9024 "bytes"] = 9024,
             "Longest packet the peer may send",
-            "[KPM] long packets";
+            "[KPM] long packets", keywords(&["receive packet-length"]);
         "kermit.send-length" send_length: u16[10..=9024 "bytes"] = 9024,
             "Longest packet to send, even if the peer accepts longer ones",
-            "[KPM] long packets";
+            "[KPM] long packets", keywords(&["send packet-length"]);
         "kermit.adapt-length" adapt_length: bool[word] = "on",
             "Fit the length of packets to the errors of the line",
-            "docs/decisions/003";
+            "Wetstring: a model of the line, instead of halving and growing", keywords(&["transfer slow-start"]);
         "kermit.check" check: BlockCheck[word] = "3",
             "Block check: 6-bit sum, 12-bit sum, CRC-16, 12-bit sum without blanks, CRC-16 on every packet",
-            "[KPM] block checks";
+            "[KPM] block checks", keywords(&["block-check"]),
+            spellings(&[("4", "B"), ("blank-free-2", "B")]);
         "kermit.prefixing" prefixing: Prefixing[word] = "auto",
             "Control characters that are sent with a prefix; auto depends on negotiation",
-            "C-Kermit SET PREFIXING";
+            "C-Kermit SET PREFIXING", keywords(&["prefixing"]);
         "kermit.prefixed" prefixed: PrefixTable[text Range::Text, PrefixTable::NOTHING] = "",
             "Codes (decimal, separated by commas) to prefix in any case",
             "C-Kermit SET CONTROL PREFIXED";
@@ -211,57 +213,58 @@ crate::settings! {
             "C-Kermit SET CONTROL UNPREFIXED";
         "kermit.parity" parity: Option<Parity>[word] = "auto",
             "Parity of every byte on the line; auto senses it from the peer's first packet",
-            "[KPM] parity";
+            "[KPM] parity", keywords(&["parity"]);
         "kermit.repeat" repeat: bool[word] = "on",
             "Compress runs of equal bytes",
-            "[KPM] repeat counts";
+            "[KPM] repeat counts", keywords(&["repeat counts"]);
         "kermit.attributes" attributes: bool[word] = "on",
             "Send and apply size, date, mode and type of files",
-            "[KPM] attributes";
+            "[KPM] attributes", keywords(&["attributes"]);
         "kermit.locking-shift" locking_shift: Shift[word] = "on",
             "Shift in and out for 8-bit data on a 7-bit line",
-            "C-Kermit SET TRANSFER LOCKING-SHIFT";
+            "C-Kermit SET TRANSFER LOCKING-SHIFT", keywords(&["transfer locking-shift"]);
         "kermit.digest" digest: bool[word] = "on",
             "Compare a digest of each whole file when the peer is a Wetstring too",
-            "docs/decisions/002", no_flag;
+            "Wetstring: an extension after WHATAMI2, which other Kermits ignore", no_flag;
         /// Sent to the peer as TIME.
         "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
             "Timeout for a packet",
-            "[KPM] TIME";
+            "[KPM] TIME", keywords(&["send timeout"]);
         "kermit.retries" retries: u8[1..=94] = 10,
             "Retry limit of a packet",
-            "C-Kermit SET RETRY";
+            "C-Kermit SET RETRY", keywords(&["retry-limit"]);
         "kermit.receive-kind" receive_kind: FileKind[word] = "binary",
             "Type of a file whose sender does not specify it",
-            "C-Kermit SET FILE TYPE", no_flag;
+            "C-Kermit SET FILE TYPE", no_flag, keywords(&["file type"]);
         "kermit.transfer-set" transfer_set: Charset[text Range::Word(Charset::WIRE_NAMES), Charset::TRANSPARENT, if is_on_wire] = "transparent",
             "Character set of text on the wire: a sender translates to it and names it; a receiver assumes it if the sender names none",
-            "C-Kermit SET TRANSFER CHARACTER-SET";
+            "C-Kermit SET TRANSFER CHARACTER-SET", keywords(&["transfer character-set"]);
         "kermit.file-set" file_set: Charset[text Range::Word(Charset::NAMES), Charset::UTF8] = "utf8",
             "Character set of text files here; transparent never translates",
-            "C-Kermit SET FILE CHARACTER-SET";
+            "C-Kermit SET FILE CHARACTER-SET", keywords(&["file character-set"]);
         "kermit.ucs2-order" ucs2_order: ByteOrder[word] = "little-endian",
             "Order of bytes of UCS-2 files that are written, or that have no mark when they are read",
-            "C-Kermit SET FILE UCS BYTE-ORDER";
+            "C-Kermit SET FILE UCS BYTE-ORDER", keywords(&["file ucs byte-order"]);
         "kermit.ucs2-mark" ucs2_mark: bool[word] = "on",
             "Write a mark of the order of bytes before a UCS-2 file",
-            "C-Kermit SET FILE UCS BOM";
+            "C-Kermit SET FILE UCS BOM", keywords(&["file ucs bom"]);
         "kermit.unknown-set" unknown_set: UnknownSet[word] = "discard",
             "A text file in a character set that is not known: refuse it, or store it as it is",
-            "C-Kermit SET UNKNOWN-CHAR-SET";
+            "C-Kermit SET UNKNOWN-CHAR-SET", keywords(&["unknown-char-set"]);
         /// In common form they are upper case and plain on the wire, lower case here.
         "kermit.names" names: Names[word] = "literal",
             "Names of files as they are, or in the common form that every system can store",
-            "C-Kermit SET FILE NAMES";
+            "C-Kermit SET FILE NAMES", keywords(&["file names"]);
         "kermit.mark" mark: u8[0..=31] = 1,
             "Code of the byte that begins a packet",
-            "C-Kermit SET SEND START-OF-PACKET";
+            "C-Kermit SET SEND START-OF-PACKET", keywords(&["receive start-of-packet", "send start-of-packet"]);
         "kermit.handshake" handshake: u8[0..=31] = 0,
             "Code of the line turn-around character of a half-duplex line (17 is XON); 0 is none",
-            "C-Kermit SET HANDSHAKE; Kermit streaming (1998), half-duplex connections";
+            "C-Kermit SET HANDSHAKE; Kermit streaming (1998), half-duplex connections", keywords(&["handshake"]),
+            spellings(&[("bell", "7"), ("cr", "13"), ("esc", "27"), ("lf", "10"), ("none", "0"), ("xoff", "19"), ("xon", "17")]);
         "kermit.padding" pad_count: u8[0..=94 "bytes"] = 0,
             "NUL bytes the peer is asked to send before each packet",
-            "[KPM] NPAD";
+            "[KPM] NPAD", keywords(&["receive padding"]);
         "kermit.init-length" init_length: u8[1..=40 "bytes"] = 40,
             "How much of the parameter string to send; less for peers that fail on it",
             "C-Kermit SET SEND NEGOTIATION-STRING-MAX-LENGTH";
@@ -270,10 +273,10 @@ crate::settings! {
             "C-Kermit SET TRANSFER CANCELLATION";
         "kermit.linger" linger: Span[0..=60000 milliseconds] = 1500,
             "How long a receiver lingers to retransmit its last acknowledgement",
-            "docs/decisions/001";
+            "Wetstring: the last acknowledgement may be lost";
         "kermit.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 262_144,
             "File data kept between the engine and its store",
-            "docs/decisions/001", no_flag;
+            "Wetstring: memory of an engine is fixed when it starts", no_flag;
     }
     also {
         /// The line.

@@ -37,32 +37,32 @@ crate::settings! {
         /// Bits of NETBLT packets, where the burst is 0: then the receiver measures and offers, the sender follows.
         "netblt.max-rate" max_rate: BitRate[0..=1_000_000_000_000 bits_per_second] = 0,
             "Rate limit; 0 is unlimited",
-            "docs/decisions/053";
+            "Wetstring: the rate is found by measurement, up to this";
         "netblt.death" death: Span[1..=65_535 seconds] = 60,
             "Silence after which the peer is considered dead",
             "RFC 998 death timer";
         "netblt.open-timeout" open_timeout: Span[10..=65_535 milliseconds] = 2000,
             "Wait for the answer to an OPEN",
-            "RFC 998 open timer; docs/decisions/050";
+            "RFC 998 open timer, which has no value there";
         "netblt.open-tries" open_tries: u8[1..=255] = 5,
             "Most OPENs sent",
-            "RFC 998; docs/decisions/050";
+            "RFC 998, which has no value";
         "netblt.checksum" checksum: bool[word] = "on",
             "Checksums over the data too",
             "RFC 998 C flag";
         /// A receiver's store must then support digests: the sender takes the last OK as verification.
         "netblt.digest" digest: bool[word] = "on",
             "Compare a digest of each whole file with peers of our own kind",
-            "docs/decisions/052", no_flag;
+            "RFC 998 client string, whose contents are the client's", no_flag;
         "netblt.files" files: bool[word] = "on",
             "Describe files in the client string; off sends the bare name",
-            "RFC 998 client string; docs/decisions/052", no_flag;
+            "RFC 998 client string", no_flag;
         "netblt.resume" resume: bool[word] = "on",
             "Receiver: resume files that are stored in part, if the sender allows it",
-            "docs/decisions/052", no_flag;
+            "Wetstring: holes are named in the client string", no_flag;
         "netblt.buffer" buffer_len: usize[16_384..=268_435_456 "bytes"] = 1_048_576,
             "File data kept between the engine and its store",
-            "docs/decisions/001", no_flag;
+            "Wetstring: memory of an engine is fixed when it starts", no_flag;
     }
     also {
         /// Which end opens.

@@ -3,7 +3,7 @@
 //! A setting is one row in a [`settings!`](crate::settings!) block: name, type, values, default, a
 //! sentence and a source. From the row come the field with its documentation, its default, how it is
 //! parsed and shown, and its row in the table, from which come `wst show`, `--set NAME=VALUE`, the
-//! flags, the manual page and `docs/reference/settings.md`.
+//! flags, the manual page, SET and SHOW of the Kermit command language, and `docs/reference/settings.md`.
 //!
 //! ```
 //! use wetstring_proto::settings::Settings;
@@ -76,6 +76,10 @@ pub struct Setting {
     pub source: &'static str,
     /// Whether `send` and `receive` have a flag of this name; `--set` is always there.
     pub has_flag: bool,
+    /// Words after SET in the Kermit command language that mean this setting, besides its name.
+    pub keywords: &'static [&'static str],
+    /// That language's words for values, where they differ: the word, and the value.
+    pub spellings: &'static [(&'static str, &'static str)],
 }
 
 impl Setting {
@@ -83,6 +87,20 @@ impl Setting {
     #[must_use]
     pub const fn no_flag(mut self) -> Self {
         self.has_flag = false;
+        self
+    }
+
+    /// This row with keywords of the Kermit command language.
+    #[must_use]
+    pub const fn keywords(mut self, keywords: &'static [&'static str]) -> Self {
+        self.keywords = keywords;
+        self
+    }
+
+    /// This row with that language's words for its values.
+    #[must_use]
+    pub const fn spellings(mut self, spellings: &'static [(&'static str, &'static str)]) -> Self {
+        self.spellings = spellings;
         self
     }
 
@@ -162,6 +180,8 @@ pub const fn join<const ROWS: usize>(tables: &[&[Setting]]) -> [Setting; ROWS] {
         doc: "",
         source: "",
         has_flag: false,
+        keywords: &[],
+        spellings: &[],
     };
     let mut rows = [NONE; ROWS];
     let (mut row, mut table) = (0, 0);

@@ -8,6 +8,10 @@
 ///     "What it does, in a sentence", "its source";          or: "its source", no_flag;
 /// ```
 ///
+/// After the source may stand methods of [`Setting`](crate::settings::Setting): `no_flag`; `keywords(&["file collision"])`,
+/// words of SET in the Kermit command language, which has every setting by its name anyway; `spellings(&[("overwrite", "replace")])`,
+/// that language's words for values.
+///
 /// | what it takes | type of the field | default |
 /// |---|---|---|
 /// | `[word]`, `[word "bytes"]` | a [`Choice`](crate::settings::Choice), as `bool` (on, off) or what `choice!` made | its word |
@@ -29,7 +33,7 @@ macro_rules! settings {
             $(
                 $(#[$more:meta])*
                 $name:literal $field:ident: $ty:ty [$($takes:tt)*] = $default:expr,
-                    $doc:literal, $source:literal $(, $flag:ident)?;
+                    $doc:literal, $source:literal $(, $option:ident $(($($argument:tt)*))?)*;
             )*
         }
         $(parts { $($(#[$part_meta:meta])* $part:ident: $part_ty:ty),* $(,)? })?
@@ -61,7 +65,9 @@ macro_rules! settings {
                             doc: $doc,
                             source: $source,
                             has_flag: true,
-                        } $(.$flag())?
+                            keywords: &[],
+                            spellings: &[],
+                        } $(.$option($($($argument)*)?))*
                     ),*],
                 ];
                 &$crate::settings::join::<{ $crate::settings::count(TABLES) }>(TABLES)

@@ -91,7 +91,7 @@ crate::settings! {
             "[TUUCP] 6.6";
         "uucp.packet" packet: usize[32 | 64 | 128 | 256 | 512 | 1024 | 2048 | 4096 "bytes"] = 1024,
             "Data length of a packet: what is announced to the peer, and the most to send; old systems support only 64, and the check of short packets is weak",
-            "[TUUCP] 6.6; docs/decisions/061";
+            "[TUUCP] 6.6";
         "uucp.timeout" timeout: Span[1..=600 seconds] = 10,
             "Timeout for a packet or an acknowledgement",
             "Taylor UUCP 1.07";
@@ -103,10 +103,10 @@ crate::settings! {
             "Taylor UUCP 1.07";
         "uucp.linger" linger: Span[0..=60_000 milliseconds] = 4000,
             "How long to linger for the peer's last packets",
-            "docs/decisions/061";
+            "Wetstring: the peer's last packets may be lost";
         "uucp.buffer" buffer_len: usize[4096..=1_048_576 "bytes"] = 65_536,
             "Buffer for file data between the engine and its store",
-            "docs/decisions/001", no_flag;
+            "Wetstring: memory of an engine is fixed when it starts", no_flag;
     }
     also {
         /// The line.

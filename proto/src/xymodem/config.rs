@@ -70,7 +70,7 @@ crate::settings! {
             "[XY88] chapter 4; lrzsz sx -k";
         "xymodem.adapt-block" adapt_block: bool[word] = "on",
             "Send 128-byte blocks for a while after a long one was damaged",
-            "docs/decisions/020";
+            "[XY88] leaves the size to the sender";
         "xymodem.retries" retries: u8[1..=94] = 10,
             "Retry limit of a block",
             "[XY88] chapter 7";
@@ -101,25 +101,25 @@ crate::settings! {
         /// Leave it unless the peer is known to need one.
         "xymodem.pause" pause: Span[0..=1000 milliseconds] = 0,
             "Pause before each block or answer; a need for one is learnt from losses",
-            "docs/decisions/020";
+            "Wetstring: some boot loaders lose bytes that come at once";
         "xymodem.start-pause" start_pause: Span[0..=1000 milliseconds] = 20,
             "Pause before the first answer to a start character",
-            "docs/decisions/020";
+            "Wetstring: some receivers discard input after a start character";
         "xymodem.pad" pad: u8[0..=255] = 26,
             "Code of the byte that fills the last block",
             "[XY88]: CPMEOF";
         "xymodem.truncate-pad" truncate_pad: bool[word] = "off",
             "Strip trailing 1A from the last block of a file whose length was not announced",
-            "lrzsz rx keeps it; docs/decisions/020";
+            "lrzsz rx keeps it: the file may end in 1A";
         "xymodem.records" records: bool[word] = "off",
             "Put the count of 128-byte records into block 0, for KMD and IMP",
             "lrzsz sb";
         "xymodem.linger" linger: Span[0..=60_000 milliseconds] = 4000,
             "How long a receiver lingers to retransmit its last acknowledgement",
-            "docs/decisions/001";
+            "Wetstring: the last acknowledgement may be lost";
         "xymodem.buffer" buffer_len: usize[128..=1_048_576 "bytes"] = 131_072,
             "Buffer for file data between the engine and its store",
-            "docs/decisions/001", no_flag;
+            "Wetstring: memory of an engine is fixed when it starts", no_flag;
     }
     also {
         /// The line.

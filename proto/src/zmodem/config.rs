@@ -100,7 +100,7 @@ crate::settings! {
             "ZedZap";
         "zmodem.adapt-length" adapt_length: bool[word] = "on",
             "Fit the length of data subpackets to the errors of the line",
-            "docs/decisions/031";
+            "[Z88] leaves the length to the sender";
         "zmodem.crc32" crc32: bool[word] = "on",
             "Use CRC-32 where the peer can",
             "[Z88] CANFC32";
@@ -136,7 +136,7 @@ crate::settings! {
             "rz -r", no_flag;
         "zmodem.resume-check" resume_check: bool[word] = "on",
             "Receiver: request a CRC of the stored part before resuming; not all senders support it",
-            "docs/decisions/030; off: rz -r";
+            "[Z88] ZCRC; off: rz -r";
         "zmodem.autostart" autostart: bool[word] = "on",
             "Begin with `rz` and CR, which starts a receiver at a prompt",
             "[Z88] 8.1";
@@ -151,7 +151,7 @@ crate::settings! {
             "[Z88] ZCOMMAND";
         "zmodem.max-files" max_files: u32[1..=0xFFFF_FFFF "files"] = 100_000,
             "Most files a receiver takes in one batch",
-            "docs/decisions/030";
+            "Wetstring: a bound for a peer that never ends its batch";
         "zmodem.timeout" timeout: Span[1..=60 seconds] = 10,
             "Longest timeout for an answer",
             "[Z88]";
@@ -163,10 +163,10 @@ crate::settings! {
             "rz";
         "zmodem.linger" linger: Span[0..=60000 milliseconds] = 1000,
             "How long a receiver lingers for the sender's last packet",
-            "docs/decisions/030";
+            "Wetstring: the sender's last packet may be lost";
         "zmodem.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 131_072,
             "Buffer for file data between the engine and its store",
-            "docs/decisions/001", no_flag;
+            "Wetstring: memory of an engine is fixed when it starts", no_flag;
     }
     also {
         /// The line.

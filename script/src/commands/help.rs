@@ -1,12 +1,13 @@
 //! HELP: the syntax and purpose of each command.
 
-use super::settings::{ANY, ENTRIES, Effect, Entry};
+use super::settings::{ANY, Effect, Entry, entries};
 use crate::interp::Interp;
 use crate::keywords::{Found, lookup, verbs_with};
 use crate::text::lossy;
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::Screen;
+use wetstring_proto::settings::Setting;
 
 /// A command, its syntax, and its description. Sorted by name.
 type Row = (&'static str, &'static str, &'static str);
@@ -274,12 +275,24 @@ impl Interp<'_> {
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let text = match words.split_first() {
             None => overview(),
-            Some((first, rest)) => of_command(&first.to_lowercase(), rest)?,
+            Some((first, rest)) => of_command(&self.world.rows(), &first.to_lowercase(), rest)?,
         };
         self.world.say(Screen::Output, text.as_bytes());
         self.status = 0;
         Ok(Flow::Next)
     }
+}
+
+/// The rows of the program's table.
+type Rows<'r> = &'r [&'static Setting];
+
+/// What HELP SET says at its end.
+const OF_ROWS: &str = "SET name value\n  Every setting of the program by its name, such as kermit.window; SHOW kermit. and \
+                       HELP SET kermit. list those of Kermit.\n";
+
+/// A row by its own name.
+fn row_shown(row: &'static Setting) -> String {
+    format!("SET {} {}\n  {}.\n", row.name, Entry::of_row(row.name, row).syntax(), row.doc)
 }
 
 fn overview() -> String {
@@ -294,13 +307,13 @@ fn overview() -> String {
     text + "HELP command shows its syntax; HELP SET lists the settings, SHOW their values.\n"
 }
 
-fn of_command(name: &str, rest: &[String]) -> Result<String, Trouble> {
+fn of_command(rows: Rows<'_>, name: &str, rest: &[String]) -> Result<String, Trouble> {
     if !rest.is_empty() && "set".starts_with(name) {
-        return of_setting(&rest.join(" ").to_lowercase());
+        return of_setting(rows, &rest.join(" ").to_lowercase());
     }
     let names: Vec<(&str, Row)> = COMMANDS.iter().map(|row| (row.0, *row)).collect();
     match lookup(&names, name.as_bytes()) {
-        Found::One(("set", ..)) => Ok(settings("")),
+        Found::One(("set", ..)) => Ok(settings(rows, "") + OF_ROWS),
         Found::One(row) => Ok(shown("", row)),
         Found::Several => Ok(verbs_with(name.as_bytes()).fold(String::new(), |text, name| {
             text + &COMMANDS
@@ -317,8 +330,15 @@ fn shown(before: &str, (name, syntax, what): Row) -> String {
     format!("{}\n  {what}\n", command.trim_end())
 }
 
-fn of_setting(begin: &str) -> Result<String, Trouble> {
-    let text = settings(begin);
+fn of_setting(rows: Rows<'_>, begin: &str) -> Result<String, Trouble> {
+    if begin.contains('.') {
+        let named = rows.iter().filter(|row| row.name.starts_with(begin));
+        let text: String = named.map(|row| row_shown(row)).collect();
+        if !text.is_empty() {
+            return Ok(text);
+        }
+    }
+    let text = settings(rows, begin);
     if text.is_empty() {
         return Err(Trouble::new(format!("no such setting: {begin}")));
     }
@@ -326,23 +346,24 @@ fn of_setting(begin: &str) -> Result<String, Trouble> {
 }
 
 /// The settings with these words, and their syntax.
-fn settings(begin: &str) -> String {
+fn settings(rows: Rows<'_>, begin: &str) -> String {
     let fits = |name: &str| {
         let given: Vec<&str> = begin.split_whitespace().collect();
         let words: Vec<&str> = name.split(' ').collect();
         given.len() <= words.len() && given.iter().zip(&words).all(|(g, word)| word.starts_with(g))
     };
     let own = OWN.iter().map(|row| (row.0.to_owned(), shown("SET ", *row)));
-    let rest = ENTRIES.iter().map(|entry| (entry.name(), entry_shown(entry)));
+    let entries = entries(rows);
+    let rest = entries.iter().map(|entry| (entry.name.to_owned(), entry_shown(entry)));
     let mut all: Vec<(String, String)> = own.chain(rest).filter(|(name, _)| fits(name)).collect();
     all.sort();
     all.into_iter().map(|(_, text)| text).collect()
 }
 
 fn entry_shown(entry: &Entry) -> String {
-    let name = entry.name().to_uppercase();
+    let name = entry.name.to_uppercase();
     let what = match entry.effect {
-        Effect::Rows(rows) => format!("The setting {} of the program.", rows.join(", ")),
+        Effect::Row(row) => format!("The setting {} of the program.", row.name),
         Effect::Program("") | Effect::Language("") => "Nothing at first.".to_owned(),
         Effect::Program(usual) | Effect::Language(usual) => {
             format!("{} at first.", usual.to_uppercase())
@@ -372,9 +393,10 @@ mod tests {
 
     #[test]
     fn every_word_of_set_has_its_help() {
-        let all = super::super::words_after("set");
+        let rows: Vec<&Setting> = wetstring_proto::kermit::Config::TABLE.iter().collect();
+        let all = super::super::words_after(&rows, "set");
         for word in all {
-            assert!(of_setting(word).is_ok(), "{word}");
+            assert!(of_setting(&rows, word).is_ok(), "{word}");
         }
     }
 }

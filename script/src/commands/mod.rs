@@ -18,6 +18,7 @@ use crate::text::{lossy, lower, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::Task;
+use wetstring_proto::settings::Setting;
 
 impl Interp<'_> {
     /// Executes one command.
@@ -253,28 +254,38 @@ impl Interp<'_> {
     }
 }
 
-/// The keywords that may follow these words.
-pub(crate) fn words_after(before: &str) -> Vec<&'static str> {
+/// The keywords that may follow these words; `rows` are the rows of the program's table.
+pub(crate) fn words_after(rows: &[&'static Setting], before: &str) -> Vec<&'static str> {
     let words: Vec<&str> = before.split_whitespace().collect();
     let first = words.first().map_or(Found::None, |word| verb(word.as_bytes()));
-    let second = |first: &str| {
-        let of = |entry: &&settings::Entry| entry.words[0].starts_with(first);
-        let entries = settings::ENTRIES.iter().filter(of);
-        entries.filter_map(|entry| entry.words.get(1).copied()).collect()
-    };
     match (first, words.as_slice()) {
-        (Found::One(Verb::Set), [_]) => {
-            let mut all: Vec<&str> = settings::ENTRIES.iter().map(|entry| entry.words[0]).collect();
-            all.extend(set::OWN);
+        (Found::One(Verb::Set), [_, given @ ..]) => {
+            let fits = |entry: &settings::Entry| {
+                let mut words = entry.name.split(' ');
+                given.iter().all(|word| words.next().is_some_and(|own| own.starts_with(word)))
+            };
+            let entries = settings::entries(rows);
+            let next = entries.iter().filter(|entry| fits(entry));
+            let mut all: Vec<_> = next.filter_map(|entry| entry.word(given.len())).collect();
+            if given.is_empty() {
+                all.extend(set::OWN);
+            }
             all.sort_unstable();
             all.dedup();
             all
         }
-        (Found::One(Verb::Set), [_, word]) => second(word),
         (Found::One(Verb::Show), [_]) => show::TOPICS.to_vec(),
         (Found::One(Verb::Remote), [_]) => transfer::REMOTE.to_vec(),
         (Found::One(Verb::Open), [_]) => vec!["append", "read", "write"],
         (Found::One(Verb::Close), [_]) => vec!["connection", "read-file", "write-file"],
+        _ => Vec::new(),
+    }
+}
+
+/// The names of rows, which may follow SET and SHOW.
+pub(crate) fn rows_after(rows: &[&'static Setting], before: &str) -> Vec<&'static str> {
+    match verb(before.as_bytes()) {
+        Found::One(Verb::Set | Verb::Show) => rows.iter().map(|row| row.name).collect(),
         _ => Vec::new(),
     }
 }

@@ -1,12 +1,15 @@
 //! SET: settings of the language, rows of the program's table, connections.
 
-use super::settings::{ENTRIES, Effect, Entry, Takes, holds};
+use super::settings::{
+    Effect, Entry, Takes, entries, holds, is_switch_row, row_value as shown_value, row_words,
+};
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::text::{lossy, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::{Connection, Speaks, Task};
+use wetstring_proto::settings::{Range, Setting};
 
 /// First words after SET that belong to the language itself, or open a connection.
 pub(super) const OWN: &[&str] = &[
@@ -98,8 +101,14 @@ impl Interp<'_> {
         // The syntax of older versions of C-Kermit.
         let old = word.eq_ignore_ascii_case(b"clearchannel");
         let word = if old { b"clear-channel".to_vec() } else { word };
+        if word.contains(&b'.') {
+            self.status = 0;
+            let row = self.row_of(&word)?;
+            return self.set_this(&Entry::of_row(row.name, row), words);
+        }
+        let all = entries(&self.world.rows());
         let mut first: Vec<&str> = OWN.to_vec();
-        first.extend(ENTRIES.iter().map(|entry| entry.words[0]));
+        first.extend(all.iter().filter_map(|entry| entry.word(0)));
         first.sort_unstable();
         first.dedup();
         let found = match word_of(&first, &word) {
@@ -134,7 +143,7 @@ impl Interp<'_> {
             }
             "exit" => return self.set_exit(words),
             "telopt" => return self.set_telopt(words),
-            _ => return self.set_entry(found, words),
+            _ => return self.set_entry(&all, found, words),
         }
         Ok(Flow::Next)
     }
@@ -264,52 +273,71 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    fn set_entry(&mut self, first: &str, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let of_first: Vec<&Entry> = ENTRIES.iter().filter(|e| e.words[0] == first).collect();
-        let entry = match of_first.as_slice() {
-            [one] if one.words.len() == 1 => *one,
-            several => {
-                let mut seconds: Vec<&str> = several.iter().map(|entry| entry.words[1]).collect();
-                seconds.dedup();
-                let second = self.choice(words, &seconds)?;
-                let below = several.iter().filter(|entry| entry.words[1] == second);
-                let thirds: Vec<&str> =
-                    below.clone().filter_map(|entry| entry.words.get(2).copied()).collect();
-                let third =
-                    if thirds.is_empty() { None } else { Some(self.choice(words, &thirds)?) };
-                let found = below.copied().find(|entry| entry.words.get(2).copied() == third);
-                found.expect("chosen among them")
+    /// The row of this name, or of an abbreviation of it.
+    pub(crate) fn row_of(&mut self, word: &[u8]) -> Result<&'static Setting, Trouble> {
+        let rows = self.world.rows();
+        let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+        match word_of(&names, word) {
+            Found::One(name) => {
+                let found = rows.into_iter().find(|row| row.name == name);
+                Ok(found.expect("the name of a row"))
             }
-        };
-        self.set_this(entry, words)
+            Found::Several => Err(Trouble::new(format!("ambiguous setting: {}", lossy(word)))),
+            Found::None => Err(Trouble::new(format!("no such setting: {}", lossy(word)))),
+        }
+    }
+
+    fn set_entry(
+        &mut self,
+        all: &[Entry],
+        first: &str,
+        words: &mut Words<'_>,
+    ) -> Result<Flow, Trouble> {
+        let mut left: Vec<&Entry> = all.iter().filter(|e| e.word(0) == Some(first)).collect();
+        for index in 1.. {
+            let mut next: Vec<&str> = left.iter().filter_map(|entry| entry.word(index)).collect();
+            if next.is_empty() {
+                break;
+            }
+            next.sort_unstable();
+            next.dedup();
+            let chosen = self.choice(words, &next)?;
+            left.retain(|entry| entry.word(index) == Some(chosen));
+        }
+        self.set_this(left.first().expect("chosen among them"), words)
     }
 
     /// The entry of these words.
     fn set_named(&mut self, name: &[&str], words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let found = ENTRIES.iter().find(|entry| entry.words == name);
+        let all = entries(&self.world.rows());
+        let found = all.iter().find(|entry| entry.name.split(' ').eq(name.iter().copied()));
         self.set_this(found.expect("the words of a SET are in the table"), words)
     }
 
     fn set_this(&mut self, entry: &Entry, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let (value, told) = self.entry_value(entry, words)?;
-        let name = entry.name();
+        let value = self.entry_value(entry, words)?;
+        let name = entry.name;
         let big = name.to_uppercase();
         match entry.effect {
-            Effect::Rows(rows) => {
-                for row in rows {
-                    let set = self.world.set(row, &value);
-                    set.map_err(|fault| Trouble::new(format!("SET {big}: {fault}")))?;
+            Effect::Row(row) => {
+                let set = self.world.set(row.name, &value);
+                set.map_err(|fault| Trouble::new(format!("SET {big}: {fault}")))?;
+                // A transfer asks which of these were set, by whichever name.
+                for keyword in row.keywords {
+                    let value = shown_value(row, &value).into_bytes();
+                    self.kept.insert((*keyword).to_owned(), value);
                 }
+                return Ok(Flow::Next);
             }
-            Effect::Program(_) => self.world.keep(&name, told.as_bytes())?,
-            Effect::Language(_) => self.check_language(&name, &told)?,
-            Effect::Fixed(values, why) if !holds(values, &told) => {
-                let told = told.to_uppercase();
-                return Err(Trouble::new(format!("SET {big} {told} is not supported: {why}")));
+            Effect::Program(_) => self.world.keep(name, value.as_bytes())?,
+            Effect::Language(_) => self.check_language(name, &value)?,
+            Effect::Fixed(values, why) if !holds(values, &value) => {
+                let value = value.to_uppercase();
+                return Err(Trouble::new(format!("SET {big} {value} is not supported: {why}")));
             }
             Effect::Fixed(..) => {}
         }
-        self.kept.insert(name, told.into_bytes());
+        self.kept.insert(name.to_owned(), value.into_bytes());
         Ok(Flow::Next)
     }
 
@@ -328,40 +356,14 @@ impl Interp<'_> {
         self.kept.get(name).map_or(usual, |value| value == b"on")
     }
 
-    /// The value for the table, and the value shown.
-    fn entry_value(
-        &mut self,
-        entry: &Entry,
-        words: &mut Words<'_>,
-    ) -> Result<(String, String), Trouble> {
-        let name = entry.words.join(" ").to_uppercase();
+    /// The value given; of a row, in the notation of the table.
+    fn entry_value(&mut self, entry: &Entry, words: &mut Words<'_>) -> Result<String, Trouble> {
         Ok(match entry.takes {
-            Takes::Switch(on, off) => {
-                let on_or_off = if self.on_off(words)? { on } else { off };
-                (on_or_off.to_owned(), on_or_off.to_owned())
-            }
-            Takes::Word(list) => {
-                let all: Vec<&str> = list.iter().map(|(word, _)| *word).collect();
-                // A value of one word may be quoted or come from a variable.
-                let chosen = self.choice(words, &all)?;
-                let value = list.iter().find(|(word, _)| *word == chosen).map_or("", |(_, v)| *v);
-                (value.to_owned(), chosen.to_owned())
-            }
-            Takes::Name(all) => {
-                let chosen = self.choice(words, all)?.to_owned();
-                (chosen.clone(), chosen)
-            }
-            Takes::Number(low, high, most) => {
-                let missing =
-                    || Trouble::new(format!("expected {low} to {most} for {name}, got nothing"));
-                let word = words.word().ok_or_else(missing)?;
-                let value = self.evaluated_number(word.text)?;
-                if !(low..=most).contains(&value) {
-                    let say = format!("expected {low} to {most} for {name}, got {value}");
-                    return Err(Trouble::new(say));
-                }
-                let value = value.min(high).to_string();
-                (value.clone(), value)
+            Takes::Row(row) => return self.row_value(entry.name, row, words),
+            Takes::Switch => on_off_word(self.on_off(words)?),
+            Takes::Word(all) => self.choice(words, all)?.to_owned(),
+            Takes::Number(low, high) => {
+                self.number_between(entry.name, low, high, words)?.to_string()
             }
             Takes::Scoped(all) => {
                 let chosen = self.choice(words, all)?;
@@ -370,14 +372,61 @@ impl Interp<'_> {
                 } else {
                     self.choice(words, &["both", "local", "remote"])?
                 };
-                let value = format!("{chosen} {scope}");
-                (value.clone(), value)
+                format!("{chosen} {scope}")
             }
-            Takes::Text => {
-                let value = lossy(&self.expand(ungroup(words.rest()))?);
-                (value.clone(), value)
-            }
+            Takes::Text => lossy(&self.expand(ungroup(words.rest()))?),
         })
+    }
+
+    /// The value of a row in the notation of the table. A value of one word may be quoted or come from a variable.
+    fn row_value(
+        &mut self,
+        name: &str,
+        row: &'static Setting,
+        words: &mut Words<'_>,
+    ) -> Result<String, Trouble> {
+        let known = row_words(row);
+        let all: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+        let value_of = |chosen: &str| {
+            let found = known.iter().find(|(word, _)| *word == chosen);
+            found.map_or_else(String::new, |(_, value)| (*value).to_owned())
+        };
+        match row.range {
+            Range::Word(_) if is_switch_row(row) => Ok(on_off_word(self.on_off(words)?)),
+            Range::Word(_) => Ok(value_of(self.choice(words, &all)?)),
+            Range::Number(low, high) => {
+                if let Some(word) = words.peek() {
+                    let text = self.expand(word.text)?;
+                    if let Found::One(chosen) = word_of(&all, &text)
+                        && (!is_digits(chosen.as_bytes()) || chosen.as_bytes() == text)
+                    {
+                        words.word();
+                        return Ok(value_of(chosen));
+                    }
+                }
+                let bound = |bound: u64| i64::try_from(bound).unwrap_or(i64::MAX);
+                Ok(self.number_between(name, bound(low), bound(high), words)?.to_string())
+            }
+            Range::Text => Ok(lossy(&self.expand(ungroup(words.rest()))?)),
+        }
+    }
+
+    fn number_between(
+        &mut self,
+        name: &str,
+        low: i64,
+        high: i64,
+        words: &mut Words<'_>,
+    ) -> Result<i64, Trouble> {
+        let name = name.to_uppercase();
+        let wanted =
+            |got: &str| Trouble::new(format!("expected {low} to {high} for {name}, got {got}"));
+        let word = words.word().ok_or_else(|| wanted("nothing"))?;
+        let value = self.evaluated_number(word.text)?;
+        if !(low..=high).contains(&value) {
+            return Err(wanted(&value.to_string()));
+        }
+        Ok(value)
     }
 
     /// `set control prefix 0 1 255`, `set control unprefix all`
@@ -400,12 +449,11 @@ impl Interp<'_> {
         if codes.is_empty() {
             return Err(Trouble::new("expected codes of control characters or ALL, got nothing"));
         }
-        let read = |kept: Option<&Vec<u8>>| -> std::collections::BTreeSet<i64> {
-            let text = kept.map(|text| lossless(text)).unwrap_or_default();
+        let mut read = |row: &str| -> std::collections::BTreeSet<i64> {
+            let text = self.world.shown(row).unwrap_or_default();
             text.split(',').filter_map(|code| code.parse().ok()).collect()
         };
-        let mut on = read(self.kept.get("control prefixed"));
-        let mut off = read(self.kept.get("control unprefixed"));
+        let (mut on, mut off) = (read("kermit.prefixed"), read("kermit.unprefixed"));
         for code in codes {
             let (to, from) = if prefixed { (&mut on, &mut off) } else { (&mut off, &mut on) };
             to.insert(code);
@@ -417,8 +465,6 @@ impl Interp<'_> {
         let (on, off) = (list(&on), list(&off));
         self.world.set("kermit.prefixed", &on)?;
         self.world.set("kermit.unprefixed", &off)?;
-        self.kept.insert("control prefixed".to_owned(), on.into_bytes());
-        self.kept.insert("control unprefixed".to_owned(), off.into_bytes());
         Ok(Flow::Next)
     }
 
@@ -497,6 +543,10 @@ fn is_switch(text: &[u8]) -> bool {
     text.len() > 1 && text[0] == b'/' && !text[1..].contains(&b'/')
 }
 
-fn lossless(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).into_owned()
+fn is_digits(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_digit)
+}
+
+fn on_off_word(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
 }

@@ -1,20 +1,20 @@
-//! The settings of SET and SHOW: C-Kermit's words, and the effect of each.
+//! The settings of SET and SHOW, and the effect of each: the rows of the program's table, and C-Kermit's words that are no rows.
 //!
 //! A setting takes effect, or a value that would have none is refused with the reason: nothing is only stored.
 
-use wetstring_proto::kermit::Charset;
+use wetstring_proto::settings::{Range, Setting};
 
 /// The argument of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Takes {
-    /// ON or OFF, and their names in the table.
-    Switch(&'static str, &'static str),
-    /// One of these, and its name in the table.
-    Word(&'static [(&'static str, &'static str)]),
-    /// One of these, with the same name in the table.
-    Name(&'static [&'static str]),
-    /// An integer between the two; larger ones up to the third become the second.
-    Number(i64, i64, i64),
+    /// What this row takes, in the words of the language.
+    Row(&'static Setting),
+    /// ON or OFF; nothing is ON.
+    Switch,
+    /// One of these.
+    Word(&'static [&'static str]),
+    /// An integer from the first to the second.
+    Number(i64, i64),
     /// One of these, and for which end of the connection: default LOCAL.
     Scoped(&'static [&'static str]),
     /// Anything.
@@ -24,8 +24,8 @@ pub(crate) enum Takes {
 /// The effect of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
-    /// It sets these rows of the program's table.
-    Rows(&'static [&'static str]),
+    /// It sets this row of the program's table.
+    Row(&'static Setting),
     /// The program implements it. The initial value.
     Program(&'static str),
     /// The language implements it. The initial value.
@@ -35,10 +35,10 @@ pub(crate) enum Effect {
 }
 
 /// A setting.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
-    /// The words after SET.
-    pub(crate) words: &'static [&'static str],
+    /// The words after SET, with blanks between.
+    pub(crate) name: &'static str,
     /// Its argument.
     pub(crate) takes: Takes,
     /// Its effect.
@@ -46,15 +46,20 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The words, as a key.
-    pub(crate) fn name(&self) -> String {
-        self.words.join(" ")
+    /// A row of the table under one of its keywords, or under its own name.
+    pub(crate) fn of_row(name: &'static str, row: &'static Setting) -> Self {
+        Self { name, takes: Takes::Row(row), effect: Effect::Row(row) }
+    }
+
+    /// The word of its name at this index.
+    pub(crate) fn word(&self, index: usize) -> Option<&'static str> {
+        self.name.split(' ').nth(index)
     }
 
     /// The row with the value, if it is in the table.
-    pub(crate) fn row(&self) -> Option<&'static str> {
+    pub(crate) fn row(&self) -> Option<&'static Setting> {
         match self.effect {
-            Effect::Rows(rows) => rows.first().copied(),
+            Effect::Row(row) => Some(row),
             _ => None,
         }
     }
@@ -62,7 +67,7 @@ impl Entry {
     /// The initial value, if it is not a row.
     pub(crate) fn usual(&self) -> &'static str {
         match self.effect {
-            Effect::Rows(_) => "",
+            Effect::Row(_) => "",
             Effect::Program(usual) | Effect::Language(usual) => usual,
             Effect::Fixed(values, _) => values.first().copied().unwrap_or_default(),
         }
@@ -71,21 +76,68 @@ impl Entry {
     /// The argument's syntax, for HELP.
     pub(crate) fn syntax(&self) -> String {
         match self.takes {
-            Takes::Switch(..) => "{ ON, OFF }".to_owned(),
-            Takes::Word(list) => one_of(list.iter().map(|(word, _)| *word)),
-            Takes::Name(list) => one_of(list.iter().copied()),
-            Takes::Number(low, _, most) => format!("number from {low} to {most}"),
-            Takes::Scoped(list) => {
-                format!("{} [ {{ LOCAL, REMOTE, BOTH }} ]", one_of(list.iter().copied()))
-            }
+            Takes::Row(row) => row_syntax(row),
+            Takes::Switch => "{ ON, OFF }".to_owned(),
+            Takes::Word(list) => one_of(list),
+            Takes::Number(low, high) => format!("number from {low} to {high}"),
+            Takes::Scoped(list) => format!("{} [ {{ LOCAL, REMOTE, BOTH }} ]", one_of(list)),
             Takes::Text => "text".to_owned(),
         }
     }
 }
 
-fn one_of<'t>(words: impl Iterator<Item = &'t str>) -> String {
-    let words: Vec<String> = words.map(str::to_uppercase).collect();
-    format!("{{ {} }}", words.join(", "))
+/// All settings with keywords: the rows of the table that have some, and [`ENTRIES`]; sorted.
+pub(crate) fn entries(rows: &[&'static Setting]) -> Vec<Entry> {
+    let named = |row: &&'static Setting| {
+        let row = *row;
+        row.keywords.iter().map(move |name| Entry::of_row(name, row))
+    };
+    let mut all: Vec<Entry> = rows.iter().flat_map(named).chain(ENTRIES.iter().copied()).collect();
+    all.sort_by_key(|entry| entry.name);
+    all
+}
+
+/// Whether a row takes ON and OFF only.
+pub(crate) fn is_switch_row(row: &Setting) -> bool {
+    matches!(row.range, Range::Word(words) if words.len() == 2 && words.contains(&"on") && words.contains(&"off"))
+}
+
+/// The words that a row takes in the language, each with its value in the table: the language's own first. `auto` is
+/// `automatic` in all of C-Kermit's settings, and this has `auto` as its abbreviation.
+pub(crate) fn row_words(row: &'static Setting) -> Vec<(&'static str, &'static str)> {
+    let own = match row.range {
+        Range::Word(words) => words,
+        Range::Number(..) | Range::Text => &[],
+    };
+    let own = own.iter().map(|word| (if *word == "auto" { "automatic" } else { *word }, *word));
+    row.spellings.iter().copied().chain(own).collect()
+}
+
+/// A value of a row, in the words of the language.
+pub(crate) fn row_value(row: &'static Setting, value: &str) -> String {
+    let says = |(word, own): &(&str, &str)| *own == value && !is_number(word);
+    row_words(row).into_iter().find(says).map_or(value, |(word, _)| word).to_owned()
+}
+
+fn row_syntax(row: &'static Setting) -> String {
+    let words: Vec<&str> = row_words(row).into_iter().map(|(word, _)| word).collect();
+    match row.range {
+        Range::Word(_) => one_of(&words),
+        Range::Number(low, high) => {
+            let number = format!("number from {low} to {high}");
+            let words: Vec<&str> = words.into_iter().filter(|word| !is_number(word)).collect();
+            if words.is_empty() { number } else { format!("{} or {number}", one_of(&words)) }
+        }
+        Range::Text => "text".to_owned(),
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn one_of(words: &[&str]) -> String {
+    format!("{{ {} }}", words.join(", ").to_uppercase())
 }
 
 /// Whether the words are these, or abbreviations of them.
@@ -101,390 +153,222 @@ pub(crate) fn holds(values: &[&str], value: &str) -> bool {
     })
 }
 
-const fn entry(
-    words: &'static [&'static str],
-    takes: Takes,
-    rows: &'static [&'static str],
-) -> Entry {
-    Entry { words, takes, effect: Effect::Rows(rows) }
-}
-
 /// A setting that is not in the table; the program implements it.
-const fn program(words: &'static [&'static str], takes: Takes, usual: &'static str) -> Entry {
-    Entry { words, takes, effect: Effect::Program(usual) }
+const fn program(name: &'static str, takes: Takes, usual: &'static str) -> Entry {
+    Entry { name, takes, effect: Effect::Program(usual) }
 }
 
 /// A setting of the language itself.
-const fn language(words: &'static [&'static str], takes: Takes, usual: &'static str) -> Entry {
-    Entry { words, takes, effect: Effect::Language(usual) }
+const fn language(name: &'static str, takes: Takes, usual: &'static str) -> Entry {
+    Entry { name, takes, effect: Effect::Language(usual) }
 }
 
 /// A setting of which only these values are supported, with the reason.
 const fn fixed(
-    words: &'static [&'static str],
+    name: &'static str,
     takes: Takes,
     values: &'static [&'static str],
     why: &'static str,
 ) -> Entry {
-    Entry { words, takes, effect: Effect::Fixed(values, why) }
+    Entry { name, takes, effect: Effect::Fixed(values, why) }
 }
 
-const ON_OFF: Takes = Takes::Switch("on", "off");
-const THREE: Takes = Takes::Word(&[("automatic", "auto"), ("off", "off"), ("on", "on")]);
-const PACKET_LENGTH: Takes = Takes::Number(10, 9024, 9024);
-const TIMEOUT: Takes = Takes::Number(0, 94, 94);
-const CODE: Takes = Takes::Number(0, 31, 127);
+const ON_OFF: Takes = Takes::Switch;
+const TIMEOUT: Takes = Takes::Number(0, 94);
 const FREE: Takes = Takes::Text;
 /// Any value is accepted.
 pub(crate) const ANY: &[&str] = &["*"];
 
-/// All settings, sorted by their words. C-Kermit has more; most of those belong to modems, terminals and FTP.
+/// The settings that are no rows of the program's table. C-Kermit has more; most of those belong to modems, terminals and FTP.
 pub(crate) const ENTRIES: &[Entry] = &[
-    entry(&["attributes"], ON_OFF, &["kermit.attributes"]),
-    entry(
-        &["block-check"],
-        Takes::Word(&[
-            ("1", "1"),
-            ("2", "2"),
-            ("3", "3"),
-            ("4", "B"),
-            ("5", "5"),
-            ("blank-free-2", "B"),
-        ]),
-        &["kermit.check"],
-    ),
-    language(&["bell"], ON_OFF, "on"),
+    language("bell", ON_OFF, "on"),
     fixed(
-        &["background"],
+        "background",
         ON_OFF,
         &["off"],
         "messages and questions go by whether there is a terminal",
     ),
-    fixed(&["buffers"], FREE, ANY, "memory is taken as the window and the packets need it"),
+    fixed("buffers", FREE, ANY, "memory is taken as the window and the packets need it"),
     fixed(
-        &["carrier-watch"],
-        Takes::Word(&[("automatic", "auto"), ("off", "off"), ("on", "on")]),
+        "carrier-watch",
+        Takes::Word(&["automatic", "off", "on"]),
         &["automatic", "off"],
         "the carrier signal is not looked at; a line that closes is noticed",
     ),
-    fixed(&["cd"], FREE, &[], "CD shows nothing, and goes home without a name"),
-    entry(&["clear-channel"], THREE, &["kermit.clear-channel"]),
+    fixed("cd", FREE, &[], "CD shows nothing, and goes home without a name"),
     fixed(
-        &["command", "autodownload"],
+        "command autodownload",
         ON_OFF,
         &["off"],
         "transfers begin with RECEIVE or GET, or by `wst receive`",
     ),
-    fixed(&["command", "bytesize"], Takes::Number(7, 8, 8), &["8"], "commands are UTF-8"),
+    fixed("command bytesize", Takes::Number(7, 8), &["8"], "commands are UTF-8"),
     fixed(
-        &["command", "more-prompting"],
+        "command more-prompting",
         ON_OFF,
         &["off"],
         "what is shown is not stopped at each screen",
     ),
+    fixed("command error-display", Takes::Number(0, 3), &["2"], "errors are shown in one way"),
+    fixed("debug", FREE, &["off"], "use LOG DEBUG file"),
+    program("delay", Takes::Number(0, 999), "0"),
+    fixed("dial", FREE, &[], "no modem is dialled: use SET LINE, OUTPUT and INPUT"),
+    program("duplex", Takes::Word(&["full", "half"]), "full"),
+    program("escape-character", FREE, "28"),
+    fixed("exit hangup", ON_OFF, &["on"], "the connection ends with the program"),
+    fixed("exit message", ON_OFF, &["on"], "EXIT says what is given with it"),
+    fixed("exit on-disconnect", ON_OFF, &["off"], "use IF NOT CONNECTED EXIT"),
+    fixed("exit warning", Takes::Word(&["always", "off", "on"]), &["off"], "EXIT asks nothing"),
+    fixed("file bytesize", Takes::Number(7, 8), &["8"], "files are of 8-bit bytes"),
+    fixed("file default", FREE, &[], "it belongs to systems with record files"),
     fixed(
-        &["command", "error-display"],
-        Takes::Number(0, 3, 3),
-        &["2"],
-        "errors are shown in one way",
-    ),
-    fixed(&["debug"], FREE, &["off"], "use LOG DEBUG file"),
-    program(&["delay"], Takes::Number(0, 999, 999), "0"),
-    fixed(&["dial"], FREE, &[], "no modem is dialled: use SET LINE, OUTPUT and INPUT"),
-    program(&["duplex"], Takes::Word(&[("full", "full"), ("half", "half")]), "full"),
-    program(&["escape-character"], FREE, "28"),
-    fixed(&["exit", "hangup"], ON_OFF, &["on"], "the connection ends with the program"),
-    fixed(&["exit", "message"], ON_OFF, &["on"], "EXIT says what is given with it"),
-    fixed(&["exit", "on-disconnect"], ON_OFF, &["off"], "use IF NOT CONNECTED EXIT"),
-    fixed(
-        &["exit", "warning"],
-        Takes::Word(&[("always", "always"), ("off", "off"), ("on", "on")]),
-        &["off"],
-        "EXIT asks nothing",
-    ),
-    fixed(&["file", "bytesize"], Takes::Number(7, 8, 8), &["8"], "files are of 8-bit bytes"),
-    entry(&["file", "character-set"], Takes::Name(Charset::NAMES), &["kermit.file-set"]),
-    entry(
-        &["file", "collision"],
-        Takes::Word(&[
-            ("append", "append"),
-            ("backup", "backup"),
-            ("discard", "reject"),
-            ("overwrite", "replace"),
-            ("reject", "reject"),
-            ("rename", "rename"),
-            ("replace", "replace"),
-            ("update", "update"),
-        ]),
-        &["store.collision"],
-    ),
-    fixed(&["file", "default"], FREE, &[], "it belongs to systems with record files"),
-    fixed(
-        &["file", "destination"],
+        "file destination",
         FREE,
         &["disk"],
         "files go to the disk: use REMOTE TYPE, or RECEIVE and RUN",
     ),
     program(
-        &["file", "display"],
-        Takes::Word(&[
-            ("brief", "brief"),
-            ("crt", "crt"),
-            ("fullscreen", "fullscreen"),
-            ("none", "none"),
-            ("off", "none"),
-            ("on", "serial"),
-            ("quiet", "none"),
-            ("serial", "serial"),
-        ]),
+        "file display",
+        Takes::Word(&["brief", "crt", "fullscreen", "none", "off", "on", "quiet", "serial"]),
         "brief",
     ),
-    program(&["file", "download-directory"], FREE, ""),
-    program(&["file", "end-of-line"], Takes::Word(&[("crlf", "crlf"), ("lf", "lf")]), "lf"),
-    fixed(&["file", "eof"], FREE, &["length", "off"], "a file ends where it ends"),
-    entry(
-        &["file", "incomplete"],
-        Takes::Word(&[("automatic", "keep"), ("discard", "discard"), ("keep", "keep")]),
-        &["store.incomplete"],
-    ),
-    entry(
-        &["file", "names"],
-        Takes::Word(&[("converted", "converted"), ("literal", "literal")]),
-        &["kermit.names"],
-    ),
+    program("file download-directory", FREE, ""),
+    program("file end-of-line", Takes::Word(&["crlf", "lf"]), "lf"),
+    fixed("file eof", FREE, &["length", "off"], "a file ends where it ends"),
     fixed(
-        &["file", "patterns"],
-        Takes::Word(&[("automatic", "auto"), ("off", "off"), ("on", "on")]),
+        "file patterns",
+        Takes::Word(&["automatic", "off", "on"]),
         &["off"],
         "in TRANSFER MODE AUTOMATIC what a file is goes by its content",
     ),
-    program(&["file", "scan"], ON_OFF, "on"),
-    program(&["file", "system-id"], FREE, "U1"),
-    entry(
-        &["file", "type"],
-        Takes::Word(&[("binary", "binary"), ("text", "text")]),
-        &["kermit.receive-kind"],
-    ),
-    entry(&["file", "ucs", "bom"], ON_OFF, &["kermit.ucs2-mark"]),
-    entry(
-        &["file", "ucs", "byte-order"],
-        Takes::Name(&["big-endian", "little-endian"]),
-        &["kermit.ucs2-order"],
-    ),
+    program("file scan", ON_OFF, "on"),
+    program("file system-id", FREE, "U1"),
     program(
-        &["flow-control"],
-        Takes::Word(&[
-            ("automatic", "auto"),
-            ("keep", "keep"),
-            ("none", "none"),
-            ("rts/cts", "rtscts"),
-            ("xon/xoff", "xonxoff"),
-        ]),
+        "flow-control",
+        Takes::Word(&["automatic", "keep", "none", "rts/cts", "xon/xoff"]),
         "keep",
     ),
-    entry(
-        &["handshake"],
-        Takes::Word(&[
-            ("bell", "7"),
-            ("cr", "13"),
-            ("esc", "27"),
-            ("lf", "10"),
-            ("none", "0"),
-            ("xoff", "19"),
-            ("xon", "17"),
-        ]),
-        &["kermit.handshake"],
-    ),
-    fixed(&["hints"], ON_OFF, &["off"], "there are none"),
-    fixed(&["input", "autodownload"], ON_OFF, &["off"], "transfers begin with RECEIVE or GET"),
-    fixed(&["input", "cancellation"], ON_OFF, &["on"], "Ctrl-C ends INPUT"),
+    fixed("hints", ON_OFF, &["off"], "there are none"),
+    fixed("input autodownload", ON_OFF, &["off"], "transfers begin with RECEIVE or GET"),
+    fixed("input cancellation", ON_OFF, &["on"], "Ctrl-C ends INPUT"),
     fixed(
-        &["input", "default-timeout"],
-        Takes::Number(0, 86_400, 86_400),
+        "input default-timeout",
+        Takes::Number(0, 86_400),
         &["1"],
         "INPUT is told how long it waits",
     ),
-    language(&["input", "scale-factor"], FREE, "1"),
-    language(&["match", "dotfile"], ON_OFF, "off"),
-    fixed(&["match", "fifo"], ON_OFF, &["off"], "only files and directories are matched"),
+    language("input scale-factor", FREE, "1"),
+    language("match dotfile", ON_OFF, "off"),
+    fixed("match fifo", ON_OFF, &["off"], "only files and directories are matched"),
     fixed(
-        &["modem"],
+        "modem",
         FREE,
         &["none", "type none"],
         "no modem is dialled: use SET LINE, OUTPUT and INPUT",
     ),
-    entry(
-        &["parity"],
-        Takes::Word(&[
-            ("even", "even"),
-            ("mark", "mark"),
-            ("none", "none"),
-            ("odd", "odd"),
-            ("space", "space"),
-        ]),
-        &["kermit.parity"],
-    ),
-    entry(
-        &["prefixing"],
-        Takes::Word(&[
-            ("all", "all"),
-            ("cautious", "cautious"),
-            ("minimal", "minimal"),
-            ("none", "none"),
-        ]),
-        &["kermit.prefixing"],
-    ),
-    language(&["prompt"], FREE, ""),
+    language("prompt", FREE, ""),
     fixed(
-        &["receive", "character-set"],
-        Takes::Name(&["automatic", "manual"]),
+        "receive character-set",
+        Takes::Word(&["automatic", "manual"]),
         &["automatic"],
         "the sender says which set comes",
     ),
-    program(&["receive", "confirm"], Takes::Scoped(&["all", "off", "on"]), "on"),
+    program("receive confirm", Takes::Scoped(&["all", "off", "on"]), "on"),
     fixed(
-        &["receive", "end-of-packet"],
-        Takes::Number(0, 127, 127),
+        "receive end-of-packet",
+        Takes::Number(0, 127),
         &["13"],
         "packets end with a carriage return",
     ),
-    entry(&["receive", "packet-length"], PACKET_LENGTH, &["kermit.receive-length"]),
-    entry(&["receive", "padding"], Takes::Number(0, 94, 94), &["kermit.padding"]),
-    program(&["receive", "pathnames"], FREE, "auto"),
+    program("receive pathnames", FREE, "auto"),
     fixed(
-        &["receive", "pause"],
-        Takes::Number(0, 60_000, 60_000),
+        "receive pause",
+        Takes::Number(0, 60_000),
         &["0"],
         "the line is not slowed down: use SET SPEED or SET FLOW-CONTROL",
     ),
-    entry(&["receive", "start-of-packet"], CODE, &["kermit.mark"]),
-    fixed(&["receive", "timeout"], TIMEOUT, &[], "both ends wait as long as SET SEND TIMEOUT says"),
-    entry(&["reliable"], THREE, &["kermit.reliable"]),
-    entry(&["repeat", "counts"], ON_OFF, &["kermit.repeat"]),
-    entry(&["retry-limit"], Takes::Number(1, 94, 94), &["kermit.retries"]),
-    fixed(&["script"], FREE, &[], "use OUTPUT and INPUT"),
+    fixed("receive timeout", TIMEOUT, &[], "both ends wait as long as SET SEND TIMEOUT says"),
+    fixed("script", FREE, &[], "use OUTPUT and INPUT"),
     // FILE CHARACTER-SET sets the file's own.
     fixed(
-        &["send", "character-set"],
-        Takes::Word(&[("manual", "manual")]),
+        "send character-set",
+        Takes::Word(&["manual"]),
         &["manual"],
         "what a file is in, SET FILE CHARACTER-SET says",
     ),
+    fixed("send end-of-packet", Takes::Number(0, 127), &["13"], "packets end as the receiver asks"),
+    fixed("send padding", Takes::Number(0, 94), &["0"], "padding goes as the receiver asks"),
+    program("send pathnames", FREE, "off"),
     fixed(
-        &["send", "end-of-packet"],
-        Takes::Number(0, 127, 127),
-        &["13"],
-        "packets end as the receiver asks",
-    ),
-    entry(&["send", "packet-length"], PACKET_LENGTH, &["kermit.send-length"]),
-    fixed(
-        &["send", "padding"],
-        Takes::Number(0, 94, 94),
-        &["0"],
-        "padding goes as the receiver asks",
-    ),
-    program(&["send", "pathnames"], FREE, "off"),
-    fixed(
-        &["send", "pause"],
-        Takes::Number(0, 60_000, 60_000),
+        "send pause",
+        Takes::Number(0, 60_000),
         &["0"],
         "the line is not slowed down: use SET SPEED or SET FLOW-CONTROL",
     ),
-    entry(&["send", "start-of-packet"], CODE, &["kermit.mark"]),
-    entry(&["send", "timeout"], Takes::Number(1, 94, 94), &["kermit.timeout"]),
     fixed(
-        &["server", "cd-message"],
+        "server cd-message",
         ON_OFF,
         &["off"],
         "clients are shown no file when they change the directory",
     ),
-    program(&["server", "display"], ON_OFF, "off"),
-    fixed(&["server", "get-path"], FREE, &[], "files are looked for where the client is"),
-    program(&["server", "idle-timeout"], Takes::Number(0, 86_400, 86_400), "0"),
-    program(&["server", "login"], FREE, ""),
+    program("server display", ON_OFF, "off"),
+    fixed("server get-path", FREE, &[], "files are looked for where the client is"),
+    program("server idle-timeout", Takes::Number(0, 86_400), "0"),
+    program("server login", FREE, ""),
+    fixed("server timeout", Takes::Number(0, 94), &["0"], "a server that waits says nothing"),
+    fixed("session-log", FREE, &["binary"], "LOG SESSION writes what comes as it comes"),
+    program("speed", Takes::Number(50, 4_000_000), ""),
+    program("stop-bits", Takes::Number(1, 2), ""),
     fixed(
-        &["server", "timeout"],
-        Takes::Number(0, 94, 94),
-        &["0"],
-        "a server that waits says nothing",
-    ),
-    fixed(&["session-log"], FREE, &["binary"], "LOG SESSION writes what comes as it comes"),
-    program(&["speed"], Takes::Number(50, 4_000_000, 4_000_000), ""),
-    program(&["stop-bits"], Takes::Number(1, 2, 2), ""),
-    entry(&["streaming"], THREE, &["kermit.streaming"]),
-    fixed(
-        &["tcp"],
+        "tcp",
         FREE,
         &["reverse-dns-lookup off", "keepalive on", "nodelay on", "address-family auto"],
         "TCP is used as the system has it",
     ),
-    fixed(&["telnet"], FREE, &[], "Telnet options are agreed as the peer asks"),
-    fixed(&["temp-directory"], FREE, &[], "files that are not yet whole stand beside their names"),
+    fixed("telnet", FREE, &[], "Telnet options are agreed as the peer asks"),
+    fixed("temp-directory", FREE, &[], "files that are not yet whole stand beside their names"),
     fixed(
-        &["terminal"],
+        "terminal",
         FREE,
         &["autodownload off", "bytesize 8", "echo remote", "print off"],
         "CONNECT shows what comes as it comes; for local echo use SET DUPLEX HALF",
     ),
-    fixed(&["transaction-log"], FREE, &["verbose"], "LOG TRANSACTIONS writes in one way"),
-    fixed(&["transfer", "bell"], ON_OFF, &["off"], "use BEEP"),
-    fixed(&["transfer", "cancellation"], FREE, &["on"], "Ctrl-C ends a transfer"),
-    entry(
-        &["transfer", "character-set"],
-        Takes::Name(Charset::WIRE_NAMES),
-        &["kermit.transfer-set"],
-    ),
+    fixed("transaction-log", FREE, &["verbose"], "LOG TRANSACTIONS writes in one way"),
+    fixed("transfer bell", ON_OFF, &["off"], "use BEEP"),
+    fixed("transfer cancellation", FREE, &["on"], "Ctrl-C ends a transfer"),
     fixed(
-        &["transfer", "crc-calculation"],
+        "transfer crc-calculation",
         ON_OFF,
         &["off"],
         "between two of ours a digest of the whole file is compared",
     ),
     fixed(
-        &["transfer", "display"],
+        "transfer display",
         FREE,
         &["brief", "crt", "fullscreen", "serial"],
         "use SET FILE DISPLAY",
     ),
-    fixed(&["transfer", "interruption"], ON_OFF, &["on"], "Ctrl-C ends a transfer"),
-    entry(
-        &["transfer", "locking-shift"],
-        Takes::Word(&[("forced", "forced"), ("off", "off"), ("on", "on")]),
-        &["kermit.locking-shift"],
-    ),
-    program(
-        &["transfer", "mode"],
-        Takes::Word(&[("automatic", "auto"), ("manual", "manual")]),
-        "manual",
-    ),
+    fixed("transfer interruption", ON_OFF, &["on"], "Ctrl-C ends a transfer"),
+    program("transfer mode", Takes::Word(&["automatic", "manual"]), "manual"),
+    fixed("transfer protocol", Takes::Word(&["kermit"]), &["kermit"], "use `wst send -P`"),
     fixed(
-        &["transfer", "protocol"],
-        Takes::Word(&[("kermit", "kermit")]),
-        &["kermit"],
-        "use `wst send -P`",
-    ),
-    fixed(
-        &["transfer", "report"],
+        "transfer report",
         ON_OFF,
         &["on"],
         "a receiver tells the sender under which name a file is stored",
     ),
-    entry(&["transfer", "slow-start"], ON_OFF, &["kermit.adapt-length"]),
-    program(&["transfer", "translation"], ON_OFF, "on"),
-    fixed(&["transmit", "echo"], ON_OFF, &["off"], "use LOG SESSION, or INPUT"),
-    program(&["transmit", "eof"], FREE, ""),
-    fixed(&["transmit", "fill"], FREE, &[], "empty lines go as they are"),
-    program(&["transmit", "linefeed"], ON_OFF, "off"),
-    program(&["transmit", "pause"], Takes::Number(0, 60_000, 60_000), "0"),
-    fixed(&["transmit", "prompt"], FREE, &["0"], "no answer is waited for: use SET TRANSMIT PAUSE"),
+    program("transfer translation", ON_OFF, "on"),
+    fixed("transmit echo", ON_OFF, &["off"], "use LOG SESSION, or INPUT"),
+    program("transmit eof", FREE, ""),
+    fixed("transmit fill", FREE, &[], "empty lines go as they are"),
+    program("transmit linefeed", ON_OFF, "off"),
+    program("transmit pause", Takes::Number(0, 60_000), "0"),
+    fixed("transmit prompt", FREE, &["0"], "no answer is waited for: use SET TRANSMIT PAUSE"),
     fixed(
-        &["transmit", "timeout"],
-        Takes::Number(0, 86_400, 86_400),
+        "transmit timeout",
+        Takes::Number(0, 86_400),
         &[],
         "no answer is waited for: use SET TRANSMIT PAUSE",
     ),
-    entry(&["unknown-char-set"], Takes::Name(&["discard", "keep"]), &["kermit.unknown-set"]),
-    language(&["wildcard-expansion"], Takes::Name(&["off", "on"]), "on"),
-    // C-Kermit accepts 32, of which the protocol can use 31.
-    entry(&["window-size"], Takes::Number(1, 31, 32), &["kermit.window"]),
+    language("wildcard-expansion", Takes::Word(&["off", "on"]), "on"),
 ];

@@ -1,6 +1,6 @@
 //! SHOW and STATISTICS.
 
-use super::settings::{ENTRIES, Takes};
+use super::settings::{entries, row_value};
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::lines::split_list;
@@ -107,6 +107,9 @@ const OF_TRANSMIT: [(&str, &str); 8] = [
 impl Interp<'_> {
     pub(crate) fn show(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let topic = words.word().map_or(&b"status"[..], |word| word.text);
+        if topic.contains(&b'.') {
+            return self.show_rows(topic);
+        }
         let Found::One(topic) = word_of(TOPICS, topic) else {
             let say = format!("expected one of {}, got {}", TOPICS.join(", "), lossy(topic));
             return Err(Trouble::new(say));
@@ -316,20 +319,33 @@ impl Interp<'_> {
 
     /// A setting's value in the syntax of SET; empty if there is none.
     fn value_of(&mut self, name: &str) -> String {
-        let entry = ENTRIES.iter().find(|entry| entry.name() == name);
-        let row = entry.and_then(super::settings::Entry::row);
-        let row = row.and_then(|row| self.world.shown(row));
+        let entry = entries(&self.world.rows()).into_iter().find(|entry| entry.name == name);
         // The table has its own words.
-        let word = |value: String| match entry.map(|entry| entry.takes) {
-            Some(Takes::Word(list)) => {
-                let is = |(_, own): &&(&str, &str)| *own == value;
-                list.iter().find(is).map_or(value.clone(), |(word, _)| (*word).to_owned())
-            }
-            _ => value,
-        };
+        let row = entry.and_then(|entry| entry.row());
+        let row = row.and_then(|row| Some(row_value(row, &self.world.shown(row.name)?)));
         let kept = self.kept.get(name).map(|value| lossy(value));
         let usual = entry.map(|entry| entry.usual().to_owned());
-        row.map(word).or(kept).or(usual).unwrap_or_default()
+        row.or(kept).or(usual).unwrap_or_default()
+    }
+
+    /// SHOW with the name of a row of the table, or the beginning of some: `show kermit.`
+    fn show_rows(&mut self, begin: &[u8]) -> Result<Flow, Trouble> {
+        let begin = lossy(&self.expand(begin)?).to_lowercase();
+        let mut rows = self.world.rows();
+        if rows.iter().any(|row| row.name == begin) {
+            rows.retain(|row| row.name == begin);
+        }
+        rows.retain(|row| row.name.starts_with(&begin));
+        if rows.is_empty() {
+            return Err(Trouble::new(format!("no such setting: {begin}")));
+        }
+        for row in rows {
+            let value = self.world.shown(row.name).unwrap_or_default();
+            let line = format!(" {:<28} {value}", row.name);
+            self.world.say(Screen::Output, format!("{}\n", line.trim_end()).as_bytes());
+        }
+        self.status = 0;
+        Ok(Flow::Next)
     }
 
     fn show_manners(&mut self) -> String {
@@ -359,10 +375,11 @@ impl Interp<'_> {
     /// The settings whose first word is one of these.
     fn show_settings(&mut self, first: &[&str]) -> String {
         let mut text = String::new();
-        for entry in ENTRIES.iter().filter(|entry| first.contains(&entry.words[0])) {
-            let name = entry.name();
-            let row = entry.row().and_then(|row| self.world.shown(row));
-            let kept = self.kept.get(&name).map(|value| lossy(value));
+        let shown = |word: &'static str| first.contains(&word);
+        for entry in entries(&self.world.rows()).iter().filter(|e| e.word(0).is_some_and(shown)) {
+            let name = entry.name;
+            let row = entry.row().and_then(|row| self.world.shown(row.name));
+            let kept = self.kept.get(name).map(|value| lossy(value));
             let value = row.or(kept).unwrap_or_else(|| entry.usual().to_owned());
             text += &format!("{}\n", format!(" {name:<28} {value}").trim_end());
         }

@@ -120,6 +120,26 @@ fn joined(folder: &Path, file: &str) -> Option<PathBuf> {
     Some(whole)
 }
 
+/// Whether a decision is cited by its number.
+fn cites_a_number(line: &str) -> bool {
+    let mut after =
+        ["docs/decisions/", "decision "].into_iter().flat_map(|word| line.split(word).skip(1));
+    after.any(|rest| rest.bytes().take_while(u8::is_ascii_digit).count() == 3)
+}
+
+/// Whether users may see this line: a text of the program, not a comment, or of a published table.
+fn is_shown(path: &str, line: &str) -> bool {
+    let line = line.trim_start();
+    match path.rsplit_once('.') {
+        Some((path, "rs")) => {
+            let of_users = !path.starts_with("xtask/") && path.contains("/src/");
+            of_users && !line.starts_with("//") && line.contains('"')
+        }
+        Some((path, "toml")) => path.starts_with("lab/") && !line.starts_with('#'),
+        _ => false,
+    }
+}
+
 /// What is wrong with a page by itself, as (line, sentence): a decision is short, and users are told titles, not numbers.
 pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -131,11 +151,16 @@ pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
             format!("expected at most {MOST_LINES_OF_A_DECISION} lines, got {lines}"),
         ));
     }
+    for (index, line) in text.lines().enumerate() {
+        if is_shown(path, line) && cites_a_number(line) {
+            let say = "users see this: give the reason in words, or a source of docs/reference/sources.md";
+            found.push((index + 1, say.to_owned()));
+        }
+    }
     let of_users = ["docs/lessons/", "docs/howto/", "docs/reference/", "docs/explanation/"];
     if of_users.iter().any(|folder| path.starts_with(folder)) && is_page(path) {
         for (index, line) in text.lines().enumerate() {
-            let mut after = line.split("docs/decisions/").skip(1);
-            if after.any(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            if cites_a_number(line) {
                 found.push((index + 1, "cite a decision by its title, with a link".to_owned()));
             }
         }
@@ -189,6 +214,11 @@ mod tests {
         assert!(wrong("docs/decisions/001-x.md", &"a\n".repeat(60)).is_empty());
         assert_eq!(wrong("docs/decisions/001-x.md", &"a\n".repeat(61)).len(), 1);
         assert_eq!(wrong("docs/howto/x.md", concat!("see docs/decisions/", "053\n")).len(), 1);
+        let row = concat!("    \"docs/decisions/", "053\";\n");
+        assert_eq!(wrong("proto/src/netblt/config.rs", row).len(), 1);
+        assert_eq!(wrong("lab/tables/x.toml", concat!("a = \"decision ", "053\"\n")).len(), 1);
+        assert!(wrong("proto/src/netblt/config.rs", &format!("// {row}")).is_empty());
+        assert!(wrong("proto/tests/settings.rs", row).is_empty());
         assert!(
             wrong("docs/howto/x.md", "see [The rate](../decisions/053-netblt-rate.md)\n")
                 .is_empty()

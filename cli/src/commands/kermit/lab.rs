@@ -18,6 +18,7 @@ use wetstring_lab::pair::Stop;
 use wetstring_lab::scenario::Scenario;
 use wetstring_lab::{Random, Recorder, Standing};
 use wetstring_proto::kermit::Server;
+use wetstring_proto::settings::Setting;
 use wetstring_proto::{Failure, FailureKind, Outcome, Store};
 use wetstring_script::world::{
     Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Task,
@@ -249,6 +250,10 @@ impl World for LabWorld<'_> {
             Task::Log { to: None, .. } => Ok(Done::default()),
             _ => Err(Fault::absent("all but SEND, GET and REMOTE in the laboratory")),
         }
+    }
+
+    fn rows(&self) -> Vec<&'static Setting> {
+        Settings::rows().collect()
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {

@@ -10,7 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wetstring_drive::charset::SharedSets;
 use wetstring_drive::serve::Action;
 use wetstring_drive::{LineSpec, Port, Signals, in_words, open};
+use wetstring_proto::kermit;
+use wetstring_proto::registry::Registered;
 use wetstring_proto::settings::BadSetting;
+use wetstring_protocols::FAMILIES;
 use wetstring_script::world::{Done, Fault, Heard, Kept, Scope};
 use wetstring_script::{Local, World};
 
@@ -191,8 +194,15 @@ impl<'a> Live<'a> {
     }
 }
 
-/// Sets a row of the settings table.
+/// Sets a row of the settings table. Transfers of the language are Kermit's: a setting of another protocol would have no
+/// effect, and is refused.
 pub(super) fn set_row(settings: &mut Settings, name: &str, value: &str) -> Result<(), Fault> {
+    let family = FAMILIES.iter().find(|family| name.split('.').next() == Some(family.prefix()));
+    if let Some(family) = family.filter(|family| family.prefix() != kermit::Config::FAMILY) {
+        let title = family.title();
+        let why = "not supported: transfers of this language are Kermit's";
+        return Err(Fault::new(format!("{why}; for {title} use `wst send -P` with --set {name}=")));
+    }
     settings.set(name, value).map_err(|bad| match bad {
         BadSetting::Unknown => Fault::new(format!("no such setting: {name}")),
         BadSetting::Value(row) => {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use wetstring_drive::in_words;
 
+use crate::config::Settings;
+
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -24,7 +26,8 @@ struct Words;
 fn follow(line: &str, at: usize) -> (usize, Vec<String>) {
     let before = line.get(..at).unwrap_or(line);
     let begin = before.rfind(' ').map_or(0, |blank| blank + 1);
-    (begin, wetstring_script::completions(&before[..begin], &before[begin..]))
+    let rows: Vec<_> = Settings::rows().collect();
+    (begin, wetstring_script::completions(&rows, &before[..begin], &before[begin..]))
 }
 
 /// `?`: shows what may follow; inserts a question mark where that is unknown.

@@ -7,6 +7,7 @@ use rustix::stdio::stdin;
 use rustix::termios::isatty;
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::terminal::Restore;
+use wetstring_proto::settings::Setting;
 use wetstring_script::World;
 use wetstring_script::world::{
     Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Signal,
@@ -16,6 +17,7 @@ use wetstring_script::world::{
 use super::live::{LONGEST_POLL, Live, no_connection, set_row};
 use super::server_rights::allowed_at_first;
 use super::transfers::TransferWorld;
+use crate::config::Settings;
 
 impl World for Live<'_> {
     fn say(&mut self, to: Screen, text: &[u8]) {
@@ -219,7 +221,9 @@ impl World for Live<'_> {
                 self.serial.set(name, &text)?;
                 self.set_up_again()?;
             }
-            "file display" => self.display_none = text == "none",
+            "file display" => {
+                self.display_none = matches!(text.as_str(), "none" | "off" | "quiet");
+            }
             "file system-id" => {
                 let say = format!("expected two characters of a system id, got {text}");
                 let id = value.try_into().map_err(|_| Fault::new(say))?;
@@ -256,6 +260,10 @@ impl World for Live<'_> {
             _ => return Err(Fault::new(format!("SET {name} has no effect here"))),
         }
         Ok(())
+    }
+
+    fn rows(&self) -> Vec<&'static Setting> {
+        Settings::rows().collect()
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {

@@ -152,7 +152,7 @@ crate::settings! {
             "RFC 542";
         "ncp.timeout" timeout: Span[1..=3600 seconds] = 120,
             "Longest silence of the peer's process",
-            "docs/decisions/071";
+            "Wetstring: RFC 542 has no timeouts";
     }
     also {
         /// Which RFC.

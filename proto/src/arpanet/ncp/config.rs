@@ -48,13 +48,13 @@ crate::settings! {
             "RFC 660";
         "ncp.buffer" buffer_len: usize[1024..=1_048_576 "octets"] = 8192,
             "Buffer of each connection, and the allocation of the peer",
-            "docs/decisions/071";
+            "NIC 8246 allocation, which has no size there";
         "ncp.rfnm" rfnm: Span[1..=600 seconds] = 30,
             "RFNM timeout",
-            "docs/decisions/071";
+            "Wetstring: NIC 8246 has no timeouts";
         "ncp.retries" retries: u8[0..=100] = 5,
             "Retry limit of an undelivered message",
-            "docs/decisions/071";
+            "Wetstring: NIC 8246 has no limit";
         "ncp.priority" priority: bool[word] = "off",
             "Interactive messages and a server's replies carry the priority flag: IMPs send them before files",
             "BBN 1822";
