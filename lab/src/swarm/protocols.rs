@@ -100,7 +100,9 @@ impl Picking<'_> {
         match *pick {
             Pick::Line => {
                 let facts = facts(random, self.line);
-                ends.iter().for_each(|end| self.configs[*end].on_line(facts));
+                for end in ends.iter() {
+                    self.configs[*end].on_line(facts);
+                }
             }
             Pick::Of(name, values) => self.set(ends, name, random.pick(values)),
             Pick::Set(name, value) => self.set(ends, name, value),
