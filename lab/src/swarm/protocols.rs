@@ -100,7 +100,7 @@ impl Picking<'_> {
         match *pick {
             Pick::Line => {
                 let facts = facts(random, self.line);
-                for end in ends.iter() {
+                for end in ends {
                     self.configs[*end].on_line(facts);
                 }
             }
