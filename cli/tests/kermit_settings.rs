@@ -1,6 +1,7 @@
 //! Every setting of `wst kermit` acts, or a value without effect is refused with the reason; every command has help.
 
 use crate::peers;
+use std::fmt::Write as _;
 
 use std::process::{Command, Stdio};
 
@@ -144,13 +145,13 @@ fn every_row_of_the_table_is_set_and_shown_by_its_name() {
     let mut script = String::new();
     for (row, value) in &acts {
         let name = row.name;
-        script +=
-            &format!("set {name} {value}\nif fail echo {name} {value} refused\nshow {name}\n");
+        writeln!(script, "set {name} {value}\nif fail echo {name} {value} refused\nshow {name}")
+            .unwrap();
     }
     for row in &others {
         let name = row.name;
-        script +=
-            &format!("set {name} {}\nif success echo {name} taken\nshow {name}\n", row.default);
+        writeln!(script, "set {name} {}\nif success echo {name} taken\nshow {name}", row.default)
+            .unwrap();
     }
     let (said, _) = kermit(&scene, &script);
     let mut shown = said.lines().filter(|line| !line.contains(": not supported: "));
