@@ -10,6 +10,7 @@ use relay::Relay;
 
 use peers::serving::{against, client, server, stock};
 use peers::{LIMIT, Scene, ckermit, same, wst};
+use wetstring_testkit::wait_until;
 
 #[test]
 fn ckermit_gets_and_sends() {
@@ -78,7 +79,7 @@ fn ckermit_recovers_nothing_of_another_file() {
         let end = client(&scene, &relay.at, "", "/raw", "send big.dat\nexit").unwrap();
         assert_ne!(end.code, 0, "{}", end.said);
         let part = scene.path("root/big.dat.part");
-        wait_until(|| fs::metadata(&part).is_ok_and(|part| part.len() > 50_000));
+        wait_until("a part", || fs::metadata(&part).is_ok_and(|part| part.len() > 50_000));
         let had = fs::read(&part).unwrap();
         assert!(bytes.starts_with(&had));
         if changes {
@@ -107,14 +108,6 @@ fn ckermit_recovers_nothing_of_another_file() {
                 .unwrap_or_else(|e| panic!("{name}: {e}"));
         }
         assert_eq!(fs::read(scene.path("root/old.dat.~1~")).unwrap(), bytes[..1000]);
-    }
-}
-
-fn wait_until(done: impl Fn() -> bool) {
-    let end = std::time::Instant::now() + LIMIT;
-    while !done() {
-        assert!(std::time::Instant::now() < end, "nothing came");
-        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use peers::{End, LIMIT, Scene, all, last_event, material, missing, same, same_bytes, wst};
+use wetstring_testkit::{Within, within};
+
+/// Its last line is written after our end is gone.
+const LAST_LINE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Where Debian 12 has the programs, whatever the PATH is.
 const UUCICO: &str = "/usr/lib/uucp/uucico";
@@ -135,13 +139,10 @@ impl Theirs {
     /// It says that the call went well.
     fn is_content(&self) -> Result<(), String> {
         // It writes the line when our end may be gone.
-        for _ in 0..100 {
-            if self.log().contains("Call complete") {
-                return Ok(());
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+        match within(LAST_LINE, || self.log().contains("Call complete")) {
+            Within::Done => Ok(()),
+            Within::Late => Err(format!("expected a complete call, got {}", self.log())),
         }
-        Err(format!("expected a complete call, got {}", self.log()))
     }
 }
 
@@ -378,12 +379,7 @@ fn a_request_by_a_pattern_stays_in_uucicos_queue() {
         same(&file, &theirs.public("a.txt"))?;
         assert!(said.contains("by a pattern") && said.contains("in its queue"), "{said}");
         // uucico ends after us.
-        for _ in 0..100 {
-            if theirs.log().contains("ERROR") {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
+        within(LAST_LINE, || theirs.log().contains("ERROR"));
         assert_eq!(theirs.queued(), before, "{}", theirs.log());
         Ok(())
     });

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use common::desktop::Desktop;
 use common::{Desk, Running, wst};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::tcgetattr;
+use wetstring_testkit::{Terminal, terminal};
 
 /// A user at the prompt, whose history is in this folder.
 fn at_prompt(state: &str) -> Desktop {
@@ -131,9 +131,7 @@ fn connect_is_a_terminal_and_comes_back() {
 
 #[test]
 fn set_speed_acts_on_a_serial_line() {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pty");
-    grantpt(&master).and_then(|()| unlockpt(&master)).expect("its other side");
-    let device = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a path");
+    let Terminal { master, path: device } = terminal().expect("a terminal");
     let desk = Desk::new(1);
     let script = desk.path("speed.ksc");
     let text = format!(

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use common::{Desk, Running, run, wst};
 use wetstring_proto::netblt::control::{Message, messages};
 use wetstring_proto::netblt::packet::{Body, Data, Packet, Ports, Terms, data_checksum};
+use wetstring_testkit::Dice;
 
 const LEN: usize = 50_000;
 const PACKET: usize = 1000;
@@ -216,11 +217,8 @@ fn lossy(to: SocketAddr, seed: u64) -> SocketAddr {
         socket.set_read_timeout(Some(Duration::from_millis(2))).expect("a limit");
     }
     std::thread::spawn(move || {
-        let (mut seed, mut client, mut bytes) = (seed, None, vec![0; 65_536]);
-        let mut drops = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % 10 < 3
-        };
+        let (mut dice, mut client, mut bytes) = (Dice(seed), None, vec![0; 65_536]);
+        let mut drops = || dice.below(10) < 3;
         let mut last = Instant::now();
         while last.elapsed() < LIMIT {
             if let Ok((len, from)) = front.recv_from(&mut bytes) {

@@ -204,20 +204,14 @@ fn modes(terminal: &std::fs::File) -> (u32, u32, u32) {
 
 #[test]
 fn the_terminal_comes_back_as_it_was() {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let desk = Desk::new(10);
     let data = desk.path("data.bin");
     // SIGQUIT, for which a user may want a core dump, leaves the terminal as it was, too.
     for (name, arg, signal) in
         [("sz", &*data, Signal::INT), ("rz", "-v", Signal::INT), ("rz", "-v", Signal::QUIT)]
     {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&ours).expect("a terminal");
-        unlockpt(&ours).expect("a terminal");
-        let path = ptsname(&ours, Vec::new()).expect("its name");
-        let path = path.to_str().expect("a path").to_owned();
-        let open =
-            || std::fs::File::options().read(true).write(true).open(&path).expect("a terminal");
+        let both = wetstring_testkit::terminal().expect("a terminal");
+        let open = || both.open().expect("the program's side");
         let (terminal, stdin) = (open(), open());
         let before = modes(&terminal);
         let mut command = called(name, [arg]);
@@ -232,7 +226,7 @@ fn the_terminal_comes_back_as_it_was() {
         // What it writes must be read, or it waits.
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 1024];
-            while matches!(rustix::io::read(&ours, &mut buffer), Ok(1..)) {}
+            while matches!(rustix::io::read(&both.master, &mut buffer), Ok(1..)) {}
         });
         let status = child.wait().expect("the child ends");
         if signal == Signal::INT {

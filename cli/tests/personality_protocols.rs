@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use common::zmodem::{self, kind};
 use common::{Desk, Ran, Running, run, wst};
+use wetstring_testkit::Terminal;
 
 /// Sends by one program and receives by another over TCP.
 fn over_tcp(desk: &Desk, send_flags: &[&str], receive_flags: &[&str]) -> (Ran, Ran) {
@@ -166,12 +167,8 @@ fn line_ends_of_text_become_those_of_the_peer() {
 /// A serial line whose driver takes XON and XOFF out of the stream is no line for X/YMODEM.
 #[test]
 fn what_a_line_cannot_carry_is_said_before_a_byte_is_sent() {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&far).expect("a terminal");
-    unlockpt(&far).expect("a terminal");
-    let name = ptsname(&far, Vec::new()).expect("its name");
-    let line = format!("serial:{}?flow=xonxoff", name.to_str().expect("a path"));
+    let Terminal { master: far, path } = wetstring_testkit::terminal().expect("a terminal");
+    let line = format!("serial:{path}?flow=xonxoff");
     let desk = Desk::new(1000);
     let (data, into) = (desk.path("data.bin"), desk.path("in"));
     for protocol in ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"] {

@@ -16,6 +16,7 @@ use common::{Desk, Running, noise, run, wst};
 use peers::joined::{forbidden, ip};
 use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use wetstring_testkit::wait_until;
 
 /// Longer than anything between two bytes should take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -246,11 +247,7 @@ impl Drop for Net {
 }
 
 fn wait_for(path: &str) {
-    let until = Instant::now() + Duration::from_secs(10);
-    while !std::path::Path::new(path).exists() {
-        assert!(Instant::now() < until, "{path} within ten seconds");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(path, || std::path::Path::new(path).exists());
 }
 
 /// A server in a thread's own namespace: what it does with each client.

@@ -5,10 +5,10 @@ use crate::common;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use common::relay::Relay;
 use common::{Desk, Running, noise, run, wst};
+use wetstring_testkit::wait_until;
 
 const LEN: usize = 3_000_000;
 /// More than lines hold by themselves, less than the file.
@@ -35,11 +35,8 @@ const HANDS: [(&str, Hand); 4] = [
 
 /// Waits until a good deal of the file has come.
 fn wait_for(part: &Path) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while fs::metadata(part).map_or(0, |file| file.len()) < 500_000 {
-        assert!(Instant::now() < end, "{} does not come", part.display());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let come = || fs::metadata(part).is_ok_and(|file| file.len() >= 500_000);
+    wait_until(&format!("a good deal of {}", part.display()), come);
 }
 
 #[test]

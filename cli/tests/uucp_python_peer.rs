@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use peers::{End, Scene, all, material, same, wst};
 use serde_json::{Value, json};
+use wetstring_testkit::{Within, wait_until, within};
 
 /// One run may take so long on a machine that does much else.
 const LIMIT: Duration = Duration::from_secs(100);
@@ -49,13 +50,11 @@ impl Peer {
 
     /// What it says of the conversation, once it has ended.
     fn said(&self) -> Result<Value, String> {
-        for _ in 0..250 {
-            if let Ok(text) = fs::read_to_string(&self.result) {
-                return serde_json::from_str(&text).map_err(|e| e.to_string());
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        if within(Duration::from_secs(5), || self.result.exists()) == Within::Late {
+            return Err("the peer left no result".to_owned());
         }
-        Err("the peer left no result".to_owned())
+        let text = fs::read_to_string(&self.result).map_err(|e| e.to_string())?;
+        serde_json::from_str(&text).map_err(|e| e.to_string())
     }
 }
 
@@ -567,12 +566,10 @@ fn ctrl_c_closes_the_protocol_and_leaves_the_job() {
     command.args(["--default-signal=INT", peers::WST, "receive", "-P", "uucp-g", "-o"]);
     command.arg(&into).arg(peer.line());
     let mut running = scene.start("wst", &mut command).expect("it starts");
-    for _ in 0..4000 {
-        if fs::metadata(into.join("first.part")).is_ok_and(|part| part.len() > 100_000) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let part = into.join("first.part");
+    wait_until("a good deal of the file", || {
+        fs::metadata(&part).is_ok_and(|part| part.len() > 100_000)
+    });
     running.interrupt();
     let end = running.wait(LIMIT).expect("it ends");
     let said = peer.said().expect("a result");

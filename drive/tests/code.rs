@@ -7,6 +7,7 @@ use wetstring_drive::datagram::secure::{
 };
 use wetstring_drive::datagram::{Credentials, Phrase};
 use wetstring_proto::{Duration, Instant};
+use wetstring_testkit::Dice;
 
 const BEGIN: Instant = Instant(1_000_000_000);
 const WORD: &[u8] = b"the packet of an admitted peer";
@@ -274,11 +275,8 @@ fn loss_duplication_and_reordering_do_no_harm() {
     for seed in 1..=60_u64 {
         let ours = right();
         let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
-        let mut state = seed;
-        let mut draw = |of: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed);
-            (state >> 33) % of
-        };
+        let mut dice = Dice(seed);
+        let mut draw = |of: u64| dice.below(of);
         // Who it is for, and the datagram; taken out anywhere.
         let mut way: Vec<(bool, Vec<u8>)> = Vec::new();
         for _ in 0..4000 {

@@ -11,6 +11,7 @@ use wetstring_drive::datagram::host::DialError;
 use wetstring_drive::datagram::keys::{Identity, KeyFolder, Known, Secret};
 use wetstring_drive::datagram::{Credentials, Limits};
 use wetstring_proto::{Failure, FailureKind, Outcome};
+use wetstring_testkit::Dice;
 
 fn identity() -> Identity {
     let dir = tempfile::tempdir().unwrap();
@@ -128,21 +129,20 @@ fn hex(text: &str) -> Vec<u8> {
 #[test]
 fn replayed_damaged_and_forged_packets_are_dropped() {
     let house = House::new(keys(), 400).open();
-    let (mut old, mut seed) = (Vec::<Vec<u8>>::new(), 1_u64);
+    let (mut old, mut dice) = (Vec::<Vec<u8>>::new(), Dice(1));
     let replayed = Arc::new(Mutex::new(0));
     let count = Arc::clone(&replayed);
     let relay = Relay::new(house.at, move |_, number, bytes| {
         let mut out = vec![bytes.to_vec()];
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         // Everything twice, and something of long ago.
         out.push(bytes.to_vec());
-        if let Some(again) = old.get((seed >> 33) as usize % old.len().max(1)) {
+        if let Some(again) = old.get(dice.roll(old.len().max(1))) {
             out.push(again.clone());
         }
         if number > 4 {
             // A byte damaged, and the front damaged.
             let mut damaged = bytes.to_vec();
-            let at = (seed >> 20) as usize % damaged.len();
+            let at = dice.roll(damaged.len());
             damaged[at] ^= 0x40;
             out.insert(0, damaged);
         }
@@ -324,14 +324,9 @@ fn random_datagrams_are_harmless() {
     let at = house.at;
     let noise = std::thread::spawn(move || {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let mut seed = 5_u64;
+        let mut dice = Dice(5);
         for round in 0..20_000_usize {
-            let mut bytes: Vec<u8> = (0..round % 200)
-                .map(|_| {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    (seed >> 33) as u8
-                })
-                .collect();
+            let mut bytes = dice.bytes(round % 200);
             if round % 2 == 0 && bytes.len() > 4 {
                 bytes[..4].copy_from_slice(&[b'W', b'N', (round % 8) as u8, 1]);
                 bytes.resize(600, 7);

@@ -116,8 +116,8 @@ fn lines_without_a_scheme_parse() {
 /// As socat and tty0tty make them.
 #[test]
 fn a_symlink_to_a_terminal_is_a_line() {
-    let here = std::env::temp_dir().join(format!("wst-line-{}", std::process::id()));
-    std::fs::create_dir_all(&here).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
     let mut notes = |_: &str| {};
     let link = here.join("modem");
     let port = wetstring_drive::open(&LineSpec::Pty(Some(link.clone())), None, &mut notes).unwrap();
@@ -135,7 +135,6 @@ fn a_symlink_to_a_terminal_is_a_line() {
     std::fs::write(&file, "x").unwrap();
     assert!(error(file.to_str().unwrap()).starts_with("expected a line such as "));
     drop(port);
-    std::fs::remove_dir_all(&here).unwrap();
 }
 
 #[test]

@@ -14,27 +14,7 @@ use wetstring_lab::store::MemorySink;
 use wetstring_proto::file::{FileInfo, FileKind, Reply, Request, Store};
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::ServerCommand;
-
-/// Numbers that are the same at every run.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, below: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % below
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
-}
+use wetstring_testkit::{Dice, counted};
 
 /// Which bytes were received, and what the store reports as a complete file.
 #[derive(Clone, Debug)]
@@ -49,11 +29,11 @@ struct Case {
 }
 
 impl Case {
-    fn new(draw: &mut Draw) -> Self {
+    fn new(draw: &mut Dice) -> Self {
         // Now and then long enough for the thread that writes.
-        let len = if draw.one_in(150) { 1_200_000 + draw.below(900_000) } else { draw.below(4000) };
+        let len = if draw.one_in(150) { 1_200_000 + draw.roll(900_000) } else { draw.roll(4000) };
         let mut cuts = vec![0, len];
-        cuts.extend((0..draw.below(12)).map(|_| draw.below(len + 1)));
+        cuts.extend((0..draw.roll(12)).map(|_| draw.roll(len + 1)));
         cuts.sort_unstable();
         let mut writes: Vec<_> = cuts.windows(2).map(|cut| (cut[0], cut[1])).collect();
         if !draw.one_in(4) {
@@ -61,7 +41,7 @@ impl Case {
         }
         if draw.one_in(3) {
             // One is lost; or it comes last, which is the case that truncated files.
-            let at = draw.below(writes.len());
+            let at = draw.roll(writes.len());
             let lost = writes.remove(at);
             if draw.one_in(2) {
                 writes.push(lost);
@@ -69,18 +49,18 @@ impl Case {
         }
         if draw.one_in(3) {
             // Some come twice, or overlap others.
-            for _ in 0..draw.below(4) {
-                let from = draw.below(len + 1);
-                let to = (from + draw.below(len / 2 + 1)).min(len);
-                writes.insert(draw.below(writes.len() + 1), (from, to));
+            for _ in 0..draw.roll(4) {
+                let from = draw.roll(len + 1);
+                let to = (from + draw.roll(len / 2 + 1)).min(len);
+                writes.insert(draw.roll(writes.len() + 1), (from, to));
             }
         }
-        let split = if draw.one_in(3) { draw.below(writes.len() + 1) } else { 0 };
+        let split = if draw.one_in(3) { draw.roll(writes.len() + 1) } else { 0 };
         let before = writes.drain(..split).collect();
-        let announced = match draw.below(6) {
+        let announced = match draw.roll(6) {
             0..3 => None,
-            3 => Some(len + 1 + draw.below(100)),
-            4 => Some(len.saturating_sub(draw.below(100))),
+            3 => Some(len + 1 + draw.roll(100)),
+            4 => Some(len.saturating_sub(draw.roll(100))),
             _ => Some(len),
         };
         Self { len, announced, before, writes, asks: !draw.one_in(8) }
@@ -94,11 +74,6 @@ impl Case {
         }
         came
     }
-}
-
-fn content(len: usize) -> Vec<u8> {
-    // No byte is zero, which a hole has.
-    (0..len).map(|at| (at % 251 + 1) as u8).collect()
 }
 
 /// A store, and its complete files.
@@ -238,7 +213,7 @@ fn session(
 ) -> (bool, bool, Vec<(usize, usize)>) {
     let bytes: Vec<u8> = match bench.kind() {
         FileKind::Text => vec![b'x'; case.len],
-        FileKind::Binary => content(case.len),
+        FileKind::Binary => counted(case.len),
     };
     let (size, kind, resume) =
         (case.announced.map(|len| len as u64), bench.kind(), bench.remembers());
@@ -277,7 +252,7 @@ fn session(
 
 /// Runs each store in the same cases; counts complete and incomplete files.
 fn judge(name: &str, mut make: impl FnMut() -> Box<dyn Bench>) -> (u32, u32) {
-    let mut draw = Draw(17);
+    let mut draw = Dice(17);
     let (mut counts, mut continued) = ((0, 0), 0);
     for number in 0..500 {
         let case = Case::new(&mut draw);
@@ -312,7 +287,7 @@ fn judge(name: &str, mut make: impl FnMut() -> Box<dyn Bench>) -> (u32, u32) {
             assert!(!hole, "{name} {number}: whole with a hole, {case:?}");
             let expected = match bench.kind() {
                 FileKind::Text => vec![b'x'; reached],
-                FileKind::Binary => content(reached),
+                FileKind::Binary => counted(reached),
             };
             assert_eq!(whole.len(), reached, "{name} {number}: {case:?}");
             assert!(whole == expected, "{name} {number}: other bytes, {case:?}");
@@ -344,7 +319,7 @@ fn complete_files_are_the_union_of_received_data_in_every_store() {
 
 #[test]
 fn a_hole_filled_last_does_not_truncate_the_file() {
-    let bytes = content(1_000_000);
+    let bytes = counted(1_000_000);
     let dir = tempfile::tempdir().unwrap();
     let mut store = DiskStore::receiving(dir.path(), ReceiveOptions::default()).unwrap();
     let info = FileInfo { name: b"f", ..FileInfo::default() };

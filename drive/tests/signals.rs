@@ -3,7 +3,6 @@
 mod heed;
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -62,12 +61,8 @@ fn the_second_signal_ends_hard_and_restores_the_terminal() {
         std::thread::sleep(Duration::from_secs(60));
         return;
     }
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let name = ptsname(&master, Vec::new()).unwrap();
-    let mut both = std::fs::OpenOptions::new();
-    let slave = both.read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let both = wetstring_testkit::terminal().unwrap();
+    let slave = both.open().unwrap();
     let echoes = || tcgetattr(&slave).unwrap().local_modes.contains(LocalModes::ECHO);
     assert!(echoes());
     let stdin = Stdio::from(slave.try_clone().unwrap());
@@ -146,11 +141,8 @@ fn a_silent_source_does_not_delay_the_end() {
 
 #[test]
 fn a_panic_restores_the_terminal() {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let name = ptsname(&master, Vec::new()).unwrap();
-    let slave = std::fs::File::open(name.to_str().unwrap()).unwrap();
+    let both = wetstring_testkit::terminal().unwrap();
+    let slave = both.open().unwrap();
     let before = tcgetattr(&slave).unwrap();
     let inner = slave.try_clone().unwrap();
     let panicked = std::thread::spawn(move || {

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wetstring_drive::stack::{Forward, Stack, StackConfig};
 use wetstring_proto::checksum::checksum;
+use wetstring_testkit::Dice;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
@@ -23,16 +24,6 @@ fn config(local: Ipv4Addr, remote: Ipv4Addr, mtu: usize) -> StackConfig {
         to_line: Vec::new(),
         from_line: Vec::new(),
         socks: None,
-    }
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % sides
     }
 }
 

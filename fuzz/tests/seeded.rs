@@ -15,13 +15,8 @@ fn number(name: &str) -> Option<u64> {
 
 /// Bytes of a seed: mostly small values, as scripts are of small choices.
 fn bytes(seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 24
-    };
+    let mut numbers = wetstring_testkit::Star(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut next = || numbers.next() >> 24;
     let len = next() % 1500;
     let kind = next() % 3;
     (0..len)

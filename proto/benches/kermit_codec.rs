@@ -9,23 +9,13 @@ use wetstring_proto::kermit::decode::Decoder;
 use wetstring_proto::kermit::encode::{Coding, Encoder, Shift};
 use wetstring_proto::kermit::frame::{Found, FrameReader, FrameSettings, Parity};
 use wetstring_proto::kermit::prefix::PrefixTable;
+use wetstring_testkit::pattern;
 
 /// Bytes of a source; more than the caches near the core hold of it and its packets is not wanted
 /// here: the codec is measured, not the memory.
 const LEN: usize = 256 * 1024;
 /// Data of one packet of the greatest length with a CRC.
 const ROOM: usize = 9021;
-
-fn random() -> Vec<u8> {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..LEN).map(|_| next()).collect()
-}
 
 /// Source text much like C: the sources of this crate, whose indentation and line lengths are
 /// the same.
@@ -47,12 +37,12 @@ fn coding(prefix: PrefixTable, text: bool) -> Coding {
 fn cases() -> Vec<(&'static str, Coding, Vec<u8>)> {
     let seven = Coding { qbin: Some(b'&'), ..coding(PrefixTable::ALL, false) };
     vec![
-        ("random/clear_own", coding(PrefixTable::CLEAR_OWN, false), random()),
-        ("random/clear", coding(PrefixTable::CLEAR, false), random()),
-        ("random/cautious", coding(PrefixTable::CAUTIOUS, false), random()),
-        ("random/all", coding(PrefixTable::ALL, false), random()),
-        ("random/7-bit", seven, random()),
-        ("random/locking", Coding { shift: Shift::Negotiated, ..seven }, random()),
+        ("random/clear_own", coding(PrefixTable::CLEAR_OWN, false), pattern(LEN)),
+        ("random/clear", coding(PrefixTable::CLEAR, false), pattern(LEN)),
+        ("random/cautious", coding(PrefixTable::CAUTIOUS, false), pattern(LEN)),
+        ("random/all", coding(PrefixTable::ALL, false), pattern(LEN)),
+        ("random/7-bit", seven, pattern(LEN)),
+        ("random/locking", Coding { shift: Shift::Negotiated, ..seven }, pattern(LEN)),
         ("source/clear_own", coding(PrefixTable::CLEAR_OWN, false), source_text()),
         ("source/clear", coding(PrefixTable::CLEAR, false), source_text()),
         ("source/all", coding(PrefixTable::ALL, false), source_text()),
@@ -78,7 +68,7 @@ fn fields(coding: &Coding, src: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn checks(c: &mut Criterion) {
-    let bytes = &random()[..9000];
+    let bytes = &pattern(LEN)[..9000];
     let mut group = c.benchmark_group("check");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
     group.bench_function("crc16", |b| b.iter(|| crc16(black_box(bytes))));
@@ -130,7 +120,7 @@ fn decoding(c: &mut Criterion) {
 }
 
 fn framing(c: &mut Criterion) {
-    let mut data: Vec<u8> = random()[..9000].to_vec();
+    let mut data: Vec<u8> = pattern(LEN)[..9000].to_vec();
     for byte in &mut data {
         if matches!(*byte, 1 | 13) {
             *byte = b'x';

@@ -60,12 +60,7 @@ fn transfer(config: &Config, memory: &mut [Vec<u8>; 2], file: &[u8]) -> u64 {
 }
 
 fn bench(c: &mut Criterion) {
-    let mut state = 1u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 56) as u8
-    };
-    let random: Vec<u8> = (0..LEN).map(|_| next()).collect();
+    let random = wetstring_testkit::pattern(LEN);
     let text: Vec<u8> =
         include_bytes!("../src/kermit/config.rs").repeat(LEN / 20_000 + 1)[..LEN].into();
     let zeros = vec![0; LEN];

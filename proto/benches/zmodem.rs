@@ -12,20 +12,10 @@ use wetstring_proto::zmodem::frame::{Found, FrameReader};
 use wetstring_proto::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
 use wetstring_proto::zmodem::{Config, Receiver, Sender};
 use wetstring_proto::{Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Status};
+use wetstring_testkit::pattern;
 
 /// Bytes of a source. The codec is measured, not the memory.
 const LEN: usize = 256 * 1024;
-
-fn random(len: usize) -> Vec<u8> {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..len).map(|_| next()).collect()
-}
 
 fn source_text() -> Vec<u8> {
     let text = [
@@ -39,8 +29,8 @@ fn source_text() -> Vec<u8> {
 
 fn cases() -> Vec<(&'static str, Escaping, Dropping, Vec<u8>)> {
     vec![
-        ("random", Escaping::Normal, Dropping::FlowControl, random(LEN)),
-        ("random/controls", Escaping::Controls, Dropping::Controls, random(LEN)),
+        ("random", Escaping::Normal, Dropping::FlowControl, pattern(LEN)),
+        ("random/controls", Escaping::Controls, Dropping::Controls, pattern(LEN)),
         ("text", Escaping::Normal, Dropping::FlowControl, source_text()),
         ("zeros", Escaping::Normal, Dropping::FlowControl, vec![0; LEN]),
         ("worst", Escaping::Normal, Dropping::FlowControl, vec![0x18; LEN]),
@@ -48,7 +38,7 @@ fn cases() -> Vec<(&'static str, Escaping, Dropping, Vec<u8>)> {
 }
 
 fn checks(c: &mut Criterion) {
-    let bytes = &random(8192)[..];
+    let bytes = &pattern(8192)[..];
     let mut group = c.benchmark_group("check");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
     group.bench_function("crc16/8192", |b| b.iter(|| crc16(black_box(bytes))));
@@ -182,7 +172,7 @@ fn transfer(sender: &mut dyn Engine, receiver: &mut dyn Engine, file: &[u8]) -> 
 }
 
 fn transfers(c: &mut Criterion) {
-    let file = random(8 << 20);
+    let file = pattern(8 << 20);
     let mut group = c.benchmark_group("transfer");
     group.throughput(Throughput::Bytes(file.len() as u64));
     for (name, reliable, length) in

@@ -297,13 +297,7 @@ mod tests {
     }
 
     fn sample(len: usize) -> Vec<u8> {
-        let mut state = 0x9E37_79B9_7F4A_7C15u64;
-        (0..len)
-            .map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-                (state >> 56) as u8
-            })
-            .collect()
+        wetstring_testkit::pattern(len)
     }
 
     #[test]

@@ -418,13 +418,7 @@ fn every_byte_at_every_repeat_boundary() {
 
 #[test]
 fn wire_cost_on_random_bytes() {
-    let mut state = 1u64;
-    let src: Vec<u8> = (0..400_000)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 56) as u8
-        })
-        .collect();
+    let src = wetstring_testkit::pattern(400_000);
     let cost = |prefix, strict_high| {
         let coding = Coding { rept: Some(b'~'), prefix, strict_high, ..Coding::default() };
         encode_all(&coding, &src).len() as f64 / src.len() as f64

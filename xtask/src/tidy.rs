@@ -177,6 +177,27 @@ const BANS: &[Ban] = &[
         why: "cite a document of docs/reference/sources.md by its name, or a page of docs/protocols",
     },
     Ban {
+        rule: "tests-share-the-kit",
+        under: &["proto/", "protocols/", "drive/", "lab/", "objects/", "script/", "cli/", "fuzz/"],
+        ends: SOURCE,
+        not_tests: false,
+        // A port; a generated file of any offset; bounds that were measured with these numbers.
+        except: &[
+            "drive/src/port/pty.rs",
+            "cli/src/commands/kermit/confirm.rs",
+            "proto/src/netblt/rate/dispersion.rs",
+        ],
+        words: &[
+            concat!("6_364_136_223", "_846_793_005"),
+            concat!("0x2545_f491", "_4f6c_dd1d"),
+            concat!("0x2545_F491", "_4F6C_DD1D"),
+            concat!("0xbf58_476d", "_1ce4_e5b9"),
+            concat!("0xBF58_476D", "_1CE4_E5B9"),
+            concat!("grantpt", "("),
+        ],
+        why: "dice, bytes and terminals of tests are in testkit/",
+    },
+    Ban {
         rule: "no-tabs",
         under: &[],
         ends: PROSE,
@@ -198,7 +219,11 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("lab", &["wetstring-proto", "wetstring-protocols"]),
     ("drive", &["wetstring-proto", "wetstring-lab"]),
     ("script", &["wetstring-proto"]),
+    ("testkit", &["wetstring-proto"]),
 ];
+
+/// Shared by tests: no crate may need it to be built.
+const OF_TESTS: &str = "wetstring-testkit";
 
 const MOST_LINES_OF_A_FILE: usize = 800;
 const MOST_LINES_OF_A_FUNCTION: usize = 70;
@@ -400,14 +425,18 @@ fn long_functions(text: &str) -> Vec<(usize, usize)> {
 }
 
 fn check_manifest(name: &str, text: &str, complain: &mut Complain<'_>) {
-    let Some((_, allowed)) = MAY_DEPEND.iter().find(|(of, _)| *of == name) else { return };
     let Ok(table) = text.parse::<toml::Table>() else {
         return complain("manifest", 1, "expected a manifest in TOML".into());
     };
     let Some(dependencies) = table.get("dependencies").and_then(toml::Value::as_table) else {
         return;
     };
-    for dependency in dependencies.keys() {
+    if dependencies.contains_key(OF_TESTS) {
+        complain("who-may-depend", 1, format!("{OF_TESTS} belongs in [dev-dependencies]"));
+    }
+    let Some((_, allowed)) = MAY_DEPEND.iter().find(|(of, _)| *of == name) else { return };
+    let others = dependencies.keys().filter(|dependency| *dependency != OF_TESTS);
+    for dependency in others {
         let ours = dependency.starts_with("wetstring");
         if (ours && !allowed.contains(&dependency.as_str())) || (!ours && name == "proto") {
             complain("who-may-depend", 1, format!("{name} may not depend on {dependency}"));
@@ -501,5 +530,21 @@ mod tests {
         assert!(broken("lab/Cargo.toml", &needs("serde")).is_empty());
         assert!(broken("drive/Cargo.toml", &needs("wetstring-lab")).is_empty());
         assert_eq!(broken("drive/Cargo.toml", "{"), ["manifest"]);
+        let kit = needs(OF_TESTS);
+        assert_eq!(broken("cli/Cargo.toml", &kit), ["who-may-depend"]);
+        assert_eq!(broken("drive/Cargo.toml", &kit), ["who-may-depend"]);
+        assert!(broken("cli/Cargo.toml", &kit.replace("[dep", "[dev-dep")).is_empty());
+        assert_eq!(broken("testkit/Cargo.toml", &needs("wetstring-lab")), ["who-may-depend"]);
+    }
+
+    #[test]
+    fn generators_and_terminals_of_tests_stand_in_the_kit() {
+        let dice = rust(concat!("let x = y * 6_364_136_223", "_846_793_005;"));
+        let terminal = rust(concat!("grantpt", "(&fd);"));
+        for path in ["drive/tests/x.rs", "proto/src/x.rs", "cli/tests/peers/x.rs"] {
+            assert_eq!(broken(path, &dice), ["tests-share-the-kit"], "{path}");
+            assert_eq!(broken(path, &terminal), ["tests-share-the-kit"], "{path}");
+        }
+        assert!(broken("testkit/src/dice.rs", &dice).is_empty());
     }
 }

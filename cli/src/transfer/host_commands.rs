@@ -71,14 +71,7 @@ fn code(status: ExitStatus) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Has no files, and runs nothing.
-    struct Nothing;
-    impl Store for Nothing {
-        fn answer<'s>(&'s mut self, _: Request<'_>) -> Reply<'s> {
-            Reply::Done
-        }
-    }
+    use wetstring_testkit::NoFiles;
 
     #[test]
     fn statuses_are_those_of_shells() {
@@ -88,7 +81,7 @@ mod tests {
             (b"kill -9 $$", 137),
             (b"no-such-program-here", 127),
         ] {
-            let mut store = Commanded { store: &mut Nothing, allowed: true };
+            let mut store = Commanded { store: &mut NoFiles, allowed: true };
             assert_eq!(store.answer(Request::Run { command }), Reply::Ran(status));
         }
     }
@@ -102,7 +95,7 @@ mod tests {
 
     #[test]
     fn commands_run_only_if_allowed() {
-        let mut store = Commanded { store: &mut Nothing, allowed: false };
+        let mut store = Commanded { store: &mut NoFiles, allowed: false };
         let reply = store.answer(Request::Run { command: b"exit 0" });
         assert_eq!(reply, Reply::Failed(StoreError::Permission));
         assert_eq!(store.answer(Request::Next), Reply::Done);

@@ -6,10 +6,10 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, tcgetattr};
 
 use super::{WST, tame};
+use wetstring_testkit::{Within, within};
 
 /// The program at a terminal of its own, as from a shell: it is in front there.
 pub(crate) struct Desktop {
@@ -37,12 +37,9 @@ impl Desktop {
     }
 
     fn begin(words: &[&str], more: impl FnOnce(&mut Command)) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pty");
-        grantpt(&master).and_then(|()| unlockpt(&master)).expect("its other side");
-        let name = ptsname(&master, Vec::new()).expect("its name");
-        let mut both = File::options();
-        let terminal = both.read(true).write(true).open(name.to_str().expect("a path"));
-        let terminal = terminal.expect("the terminal");
+        let both = wetstring_testkit::terminal().expect("a terminal");
+        let terminal = both.open().expect("the program's side");
+        let master = both.master;
         let before = tcgetattr(&terminal).expect("its settings");
         // util-linux's, which gives the program a session with this terminal.
         let mut command = Command::new("setsid");
@@ -72,11 +69,8 @@ impl Desktop {
     /// Waits until something is true.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, mut so: impl FnMut(&Self) -> bool) {
-        let end = Instant::now() + Duration::from_secs(20);
-        while !so(self) {
-            assert!(Instant::now() < end, "expected {what}, got {}", self.screen());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let came = within(Duration::from_secs(20), || so(self));
+        assert_eq!(came, Within::Done, "expected {what}, got {}", self.screen());
     }
 
     pub(crate) fn modes(&self) -> LocalModes {

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+pub(crate) use wetstring_testkit::noise;
 
 /// The program under test.
 pub(crate) const WST: &str = env!("CARGO_BIN_EXE_wst");
@@ -245,18 +246,6 @@ pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {
 #[track_caller]
 pub(crate) fn run(command: Command) -> Ran {
     Running::start(command).end()
-}
-
-/// Bytes that look like noise, the same for the same seed.
-pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..len).map(|_| next()).collect()
 }
 
 /// A directory with a file of noise to send and an empty one to receive into.

@@ -1,24 +1,13 @@
 //! The files that are sent.
 
-/// A deterministic source of bytes (xorshift64*).
-pub struct Dice(pub u64);
-
-impl Dice {
-    /// The next number.
-    pub fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-}
+use wetstring_testkit::Star;
 
 /// Random bytes; the same for the same seed.
 pub fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut dice = Dice(seed ^ 0x9e37_79b9_7f4a_7c15);
+    let mut dice = Star(seed ^ 0x9e37_79b9_7f4a_7c15);
     let mut bytes = Vec::with_capacity(len + 8);
     while bytes.len() < len {
-        bytes.extend_from_slice(&dice.roll().to_le_bytes());
+        bytes.extend_from_slice(&dice.next().to_le_bytes());
     }
     bytes.truncate(len);
     bytes
@@ -46,10 +35,10 @@ pub fn every_byte() -> Vec<u8> {
 
 /// C source text with LF line ends, of about `len` bytes.
 pub fn c_source(len: usize) -> Vec<u8> {
-    let mut dice = Dice(0x5eed);
+    let mut dice = Star(0x5eed);
     let mut text = Vec::with_capacity(len + 1000);
     while text.len() < len {
-        let n = dice.roll() % 1000;
+        let n = dice.next() % 1000;
         let types = ["int", "char *", "unsigned long", "struct packet *"];
         let kind = types[(n % 4) as usize];
         let head = format!("static {kind}\nfunction_{n}(int argument, char **names)\n{{\n");

@@ -10,7 +10,6 @@ use std::process::Command;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
 use super::lrzsz::{Over, personality, start};
@@ -58,16 +57,9 @@ fn relay(
 
 /// A terminal: our side, and the program's.
 fn terminal() -> Result<(File, File), String> {
-    let io = |e: rustix::io::Errno| e.to_string();
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let master = openpt(flags).map_err(io)?;
-    grantpt(&master).map_err(io)?;
-    unlockpt(&master).map_err(io)?;
-    let name = ptsname(&master, Vec::new()).map_err(io)?;
-    let name = name.to_str().map_err(|e| e.to_string())?;
-    // Opening it makes it no controlling terminal: this process leads no session.
-    let slave = File::options().read(true).write(true).open(name).map_err(|e| e.to_string())?;
-    Ok((File::from(master), slave))
+    let both = wetstring_testkit::terminal().map_err(|e| e.to_string())?;
+    let slave = both.open().map_err(|e| e.to_string())?;
+    Ok((File::from(both.master), slave))
 }
 
 /// Waits until a program has made its terminal raw, as one who types the next command does.

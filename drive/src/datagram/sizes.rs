@@ -402,10 +402,9 @@ mod tests {
 
     #[test]
     fn lost_and_duplicated_probes_and_reports_do_no_harm() {
-        let mut seed = 3_u64;
+        let mut dice = wetstring_testkit::Dice(3);
         let takes = move |_, len| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let draw = (seed >> 33) % 10;
+            let draw = dice.below(10);
             if len > 9000 || draw < 3 { 0 } else { 1 + u32::from(draw == 9) }
         };
         let mut path = Path::new(1200, 100_000, takes);

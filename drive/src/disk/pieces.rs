@@ -121,11 +121,8 @@ mod tests {
 
     #[test]
     fn the_map_agrees_with_a_list_of_bytes() {
-        let mut seed = 3_u64;
-        let mut draw = |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % below
-        };
+        let mut dice = wetstring_testkit::Dice(3);
+        let mut draw = |below: u64| dice.below(below);
         for _ in 0..300 {
             let (mut pieces, mut bytes) = (Pieces::default(), [false; 100]);
             for _ in 0..draw(20) {

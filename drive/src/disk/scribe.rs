@@ -233,10 +233,9 @@ mod tests {
             let mut scribe = Scribe::new(notes(&path));
             let mut chunks: Vec<usize> = (0..bytes.len().div_ceil(packet)).collect();
             // Neighbouring blocks are swapped, and some come at the end.
-            let mut seed = packet as u64;
+            let mut dice = wetstring_testkit::Dice(packet as u64);
             for at in 1..chunks.len() {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                match (seed >> 33) % 30 {
+                match dice.below(30) {
                     0 => chunks.swap(at - 1, at),
                     1 => {
                         let late = chunks.remove(at);

@@ -289,30 +289,24 @@ mod tests {
         part
     }
 
-    fn roll(seed: &mut u64, sides: usize) -> usize {
-        *seed =
-            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*seed >> 33) as usize % sides
-    }
-
     #[test]
     fn fragments_reassemble_in_any_order_with_duplicates() {
         for seed in 0..300 {
-            let mut dice = seed;
-            let len = 1 + roll(&mut dice, 20_000);
-            let mtu = 68 + roll(&mut dice, 1500);
+            let mut dice = wetstring_testkit::Dice(seed);
+            let len = 1 + dice.roll(20_000);
+            let mtu = 68 + dice.roll(1500);
             let whole = packet(seed as u16, len);
             let mut parts = cut(whole.clone(), mtu);
             assert!(parts.iter().all(|part| part.len() <= mtu), "{seed}");
             for index in (1..parts.len()).rev() {
-                parts.swap(index, roll(&mut dice, index + 1));
+                parts.swap(index, dice.roll(index + 1));
             }
             let mut fragments = Fragments::default();
             let mut came = Vec::new();
             for (index, part) in parts.iter().enumerate() {
                 came.extend(fragments.came(Duration::ZERO, part));
                 // Once more, while the packet is not whole.
-                if index + 1 < parts.len() && parts.len() > 1 && roll(&mut dice, 3) == 0 {
+                if index + 1 < parts.len() && parts.len() > 1 && dice.roll(3) == 0 {
                     came.extend(fragments.came(Duration::ZERO, part));
                 }
             }
@@ -378,12 +372,12 @@ mod tests {
     #[test]
     fn random_fragments_do_no_harm() {
         for seed in 0..200 {
-            let (mut dice, mut fragments) = (seed, Fragments::default());
+            let (mut dice, mut fragments) = (wetstring_testkit::Dice(seed), Fragments::default());
             for turn in 0..300 {
-                let len = roll(&mut dice, 80);
-                let data: Vec<u8> = (0..len).map(|_| roll(&mut dice, 2) as u8).collect();
-                let (number, offset) = (roll(&mut dice, 3) as u16, roll(&mut dice, 20) * 8);
-                let part = piece(number, offset, &data, roll(&mut dice, 4) > 0);
+                let len = dice.roll(80);
+                let data: Vec<u8> = (0..len).map(|_| dice.roll(2) as u8).collect();
+                let (number, offset) = (dice.roll(3) as u16, dice.roll(20) * 8);
+                let part = piece(number, offset, &data, dice.roll(4) > 0);
                 let now = Duration::from_secs(turn);
                 if let Some(packet) = fragments.came(now, &part) {
                     assert!(parts(&packet).is_some(), "{seed}");

@@ -13,6 +13,7 @@ use wetstring_proto::engine::{
 use wetstring_proto::file::{FileInfo, Reply, Request, StoreError};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::time::Instant;
+pub use wetstring_testkit::pattern;
 
 pub const ABORTED: Outcome =
     Outcome::Failed(Failure { blame: Blame::Local, kind: FailureKind::Aborted });
@@ -316,15 +317,4 @@ impl Watch for Seen {
     fn progress(&mut self, _: &Stats) {
         self.progress += 1;
     }
-}
-
-/// Bytes that no two places have in common by accident.
-pub fn pattern(len: usize) -> Vec<u8> {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    (0..len)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 56) as u8
-        })
-        .collect()
 }

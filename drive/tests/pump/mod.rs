@@ -15,22 +15,14 @@ use wetstring_drive::datagram::host::{
 use wetstring_drive::datagram::{Credentials, Endpoint, Limits, PublicKey};
 use wetstring_drive::run::{Ended, NoWatch};
 use wetstring_proto::engine::{Command, Cx, Engine, Event, Outcome, Status, Wants};
-use wetstring_proto::file::{Reply, Request, Store};
+use wetstring_proto::file::{Reply, Request};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::time::Instant;
 use wetstring_proto::{Blame, Failure, FailureKind, NoTrace};
+use wetstring_testkit::NoFiles;
 
 const AGAIN: Duration = Duration::from_millis(50);
 const LINGER: Duration = Duration::from_millis(300);
-
-/// No files.
-pub struct NoStore;
-
-impl Store for NoStore {
-    fn answer<'s>(&'s mut self, _: Request<'_>) -> Reply<'s> {
-        Reply::Done
-    }
-}
 
 /// Sends or echoes.
 pub struct Pump {
@@ -180,14 +172,14 @@ pub struct Finished {
 pub struct Guest {
     pump: Pump,
     peer: Peer,
-    store: NoStore,
+    store: NoFiles,
     watch: NoWatch,
     out: Arc<Mutex<Vec<Finished>>>,
 }
 
 impl Guest {
     pub fn new(pump: Pump, peer: Peer, out: &Arc<Mutex<Vec<Finished>>>) -> Self {
-        Self { pump, peer, store: NoStore, watch: NoWatch, out: Arc::clone(out) }
+        Self { pump, peer, store: NoFiles, watch: NoWatch, out: Arc::clone(out) }
     }
 }
 

@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn every_second_prefix_of_a_row_is_prefixed() {
-        let mut state = 1u64;
+        let mut dice = wetstring_testkit::Dice(1);
         for round in 0..20_000u64 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round | 1);
+            let state = dice.next();
             let prefixes = state | if round % 2 == 0 { state.rotate_left(23) } else { 0 };
             let (mut expected, mut inside) = (0u64, false);
             for k in 0..64 {

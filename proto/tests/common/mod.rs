@@ -1,11 +1,12 @@
-//! What the engine tests share: memory stores and a perfect pipe between two engines.
+//! What the engine tests share: a perfect pipe between two engines, and the test kit.
 #![allow(dead_code, unreachable_pub)]
 
 use std::time::Duration;
 use wetstring_proto::{
-    Blame, Command, Cx, Engine, Event, Failure, FailureKind, FileInfo, FileKind, Instant, NoTrace,
-    Outcome, Refusal, Reply, Request, Status, Store, StoreError,
+    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Instant, NoTrace, Outcome, Status,
+    Store,
 };
+pub use wetstring_testkit::{Dice, File, Sink, Source, digest, random};
 
 /// `config` with settings by their names in the protocol's table, `sender` and `receiver` of it.
 #[allow(unused_macros)] // Each test uses a part.
@@ -44,161 +45,6 @@ pub fn failed(blame: Blame, kind: FailureKind) -> Outcome {
     Outcome::Failed(Failure { blame, kind })
 }
 
-pub fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut dice = Dice(seed);
-    (0..len).map(|_| dice.roll(256) as u8).collect()
-}
-
-/// A file in memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct File {
-    pub name: Vec<u8>,
-    pub bytes: Vec<u8>,
-    pub text: bool,
-    pub modified: Option<i64>,
-    pub mode: Option<u32>,
-    pub resume: bool,
-    pub complete: bool,
-    pub verified: bool,
-}
-
-impl File {
-    pub fn new(name: &str, bytes: &[u8]) -> Self {
-        Self { name: name.into(), bytes: bytes.into(), ..Self::default() }
-    }
-}
-
-/// Any digest will do for a test, as long as it depends on every byte.
-pub fn digest(bytes: &[u8]) -> [u8; 32] {
-    let mut out = [0u8; 32];
-    let mut state = 0xcbf2_9ce4_8422_2325u64;
-    for (index, byte) in bytes.iter().enumerate() {
-        state = (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3).rotate_left(7);
-        out[index % 32] ^= (state >> 32) as u8;
-    }
-    out[..8].copy_from_slice(&state.to_be_bytes());
-    out
-}
-
-/// Gives files to a sender.
-#[derive(Debug, Default)]
-pub struct Source {
-    pub files: Vec<File>,
-    pub at: usize,
-    pub chunk: usize,
-    pub digests: bool,
-    pub closed: Vec<(bool, bool)>,
-    pub fail_read_at: Option<u64>,
-}
-
-impl Source {
-    pub fn new(files: Vec<File>) -> Self {
-        Self { files, chunk: usize::MAX, digests: true, ..Self::default() }
-    }
-}
-
-impl Store for Source {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        match request {
-            Request::Next => {
-                let Some(file) = self.files.get(self.at) else { return Reply::NoMoreFiles };
-                self.at += 1;
-                Reply::File(FileInfo {
-                    name: &file.name,
-                    size: Some(file.bytes.len() as u64),
-                    modified: file.modified,
-                    mode: file.mode,
-                    kind: if file.text { FileKind::Text } else { FileKind::Binary },
-                    resume: file.resume,
-                    ..FileInfo::default()
-                })
-            }
-            Request::Read { offset, into } => {
-                if self.fail_read_at.is_some_and(|at| offset >= at) {
-                    return Reply::Failed(StoreError::Io);
-                }
-                let bytes = &self.files[self.at - 1].bytes;
-                let from = (offset as usize).min(bytes.len());
-                let len = (bytes.len() - from).min(into.len()).min(self.chunk);
-                into[..len].copy_from_slice(&bytes[from..from + len]);
-                Reply::Read(len)
-            }
-            Request::Digest { len, .. } if self.digests => {
-                Reply::Digest(digest(&self.files[self.at - 1].bytes[..len as usize]))
-            }
-            Request::Close { complete, verified } => {
-                self.closed.push((complete, verified));
-                Reply::Done
-            }
-            _ => Reply::Failed(StoreError::Unsupported),
-        }
-    }
-}
-
-/// Takes files from a receiver.
-#[derive(Debug, Default)]
-pub struct Sink {
-    pub files: Vec<File>,
-    pub refuse: Option<Refusal>,
-    pub partial: Vec<u8>,
-    pub digests: bool,
-    pub room: Option<usize>,
-    pub corrupt: bool,
-}
-
-impl Sink {
-    pub fn new() -> Self {
-        Self { digests: true, ..Self::default() }
-    }
-}
-
-impl Store for Sink {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        match request {
-            Request::Offer { info } => {
-                if let Some(why) = self.refuse {
-                    return Reply::Refuse(why);
-                }
-                let bytes = if info.resume { self.partial.clone() } else { Vec::new() };
-                let offset = bytes.len() as u64;
-                self.files.push(File {
-                    name: info.name.into(),
-                    bytes,
-                    text: info.kind == FileKind::Text,
-                    modified: info.modified,
-                    mode: info.mode,
-                    resume: info.resume,
-                    ..File::default()
-                });
-                Reply::Accept { offset }
-            }
-            Request::Write { offset, bytes } => {
-                let file = self.files.last_mut().expect("a file was accepted");
-                assert_eq!(offset, file.bytes.len() as u64, "writes are in sequence");
-                if self.room.is_some_and(|room| file.bytes.len() + bytes.len() > room) {
-                    return Reply::Failed(StoreError::NoSpace);
-                }
-                file.bytes.extend_from_slice(bytes);
-                if self.corrupt {
-                    file.bytes[0] ^= 1;
-                    self.corrupt = false;
-                }
-                Reply::Done
-            }
-            Request::Digest { len, .. } if self.digests => {
-                Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))
-            }
-            Request::Close { complete, verified } => {
-                let file = self.files.last_mut().expect("a file was accepted");
-                file.complete = complete;
-                file.verified = verified;
-                Reply::Done
-            }
-            _ => Reply::Failed(StoreError::Unsupported),
-        }
-    }
-}
-
 /// What happened in a [`Pair`].
 #[derive(Debug)]
 pub struct Ends {
@@ -208,20 +54,6 @@ pub struct Ends {
     pub now: Instant,
     pub to_receiver: Vec<u8>,
     pub to_sender: Vec<u8>,
-}
-
-/// A deterministic source of choices.
-#[derive(Clone, Debug)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % sides as u64) as usize
-    }
 }
 
 /// Two engines on a perfect pipe; `meddle` may change what passes, and `steer` may give commands.

@@ -68,10 +68,9 @@ mod tests {
     #[test]
     fn window_agrees_with_a_set() {
         let (mut window, mut set, mut top) = (Window::default(), BTreeSet::new(), 0_u64);
-        let mut seed = 7_u64;
+        let mut dice = wetstring_testkit::Dice(7);
         for _ in 0..300_000 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let draw = seed >> 33;
+            let draw = dice.next() >> 33;
             // Mostly near, sometimes far ahead or far behind.
             let nonce = match draw % 1000 {
                 0 => top + draw % 200_000,

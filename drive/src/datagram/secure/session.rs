@@ -266,11 +266,10 @@ mod tests {
     fn keys_change_under_loss_reordering_copies_and_damage() {
         for suite in [Suite::AesGcm, Suite::ChaChaPoly] {
             let (mut ours, mut theirs) = pair(suite);
-            let (mut way, mut seed, mut came) = (Vec::new(), 11_u64, 0_u32);
+            let (mut way, mut dice, mut came) = (Vec::new(), wetstring_testkit::Dice(11), 0_u32);
             for number in 0..20_000_u32 {
                 let datagram = sealed(&mut ours, &number.to_be_bytes());
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let draw = (seed >> 33) as u32;
+                let draw = (dice.next() >> 33) as u32;
                 if !draw.is_multiple_of(10) {
                     // At most 200 are reordered past it: not a generation.
                     way.push((number + draw / 16 % 200, number, datagram));

@@ -334,14 +334,9 @@ mod tests {
 
     #[test]
     fn nothing_panics() {
-        let mut seed = 1_u64;
+        let mut dice = wetstring_testkit::Dice(1);
         for len in 0..2000 {
-            let mut bytes: Vec<u8> = (0..len % 90)
-                .map(|_| {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    (seed >> 33) as u8
-                })
-                .collect();
+            let mut bytes = dice.bytes(len % 90);
             for (at, byte) in [b'W', b'N', (len % 9) as u8, 1].into_iter().enumerate() {
                 if at < bytes.len() {
                     bytes[at] = byte;

@@ -1,0 +1,17 @@
+//! What the tests of all crates share.
+//!
+//! A development dependency: nothing that is installed contains it. The laboratory's own random numbers
+//! (`wetstring_lab::Random`) and stores are part of the product, and are not here.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod dice;
+mod store;
+mod terminal;
+mod wait;
+
+pub use bytes::{counted, digest, noise, pattern, random};
+pub use dice::{Dice, Star};
+pub use store::{File, NoFiles, Sink, Source};
+pub use terminal::{Terminal, terminal};
+pub use wait::{Within, wait_until, within};
