@@ -1,6 +1,6 @@
 //! FTP between hosts of the ARPANET in the registry of protocols.
 
-use super::ftp::states::Stage;
+use super::ftp::states::{ServerStage, Stage};
 use super::{Config, Receiver, Sender};
 use crate::registry::{Carrier, Entry, Registered, engines};
 use crate::states::Diagram;
@@ -22,7 +22,8 @@ impl Registered for Config {
         // The lines between the IMPs have checks of their own.
         weak_check: None,
     }];
-    const STATES: &'static [(&'static str, Diagram)] = &[("user", Stage::DIAGRAM)];
+    const STATES: &'static [(&'static str, Diagram)] =
+        &[("user", Stage::DIAGRAM), ("server", ServerStage::DIAGRAM)];
 
     engines!();
 }
