@@ -21,7 +21,7 @@ use std::time::Duration;
 use wetstring_proto::engine::{
     Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
 };
-use wetstring_proto::file::{Request, Store};
+use wetstring_proto::file::{Remote, Request, Store};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::time::Instant;
 use wetstring_proto::trace::Trace;
@@ -330,7 +330,7 @@ impl Turning<'_, '_> {
                 self.events();
             }
             let Some(request) = self.engine.request() else { return answered > 0 };
-            let takes_its_time = matches!(request, Request::Run { .. });
+            let takes_its_time = matches!(request, Request::Remote(Remote::Run { .. }));
             let reply = self.store.answer(request);
             if takes_its_time {
                 self.now = self.options.clock.now();

@@ -213,7 +213,7 @@ impl Receiving {
         existing: Option<&Stat>,
         info: &FileInfo<'_>,
     ) -> Result<(), No> {
-        if existing.is_none() && info.only_if_present {
+        if existing.is_none() && info.extras.zmodem().only_if_present {
             return Err(No::Refused(Refusal::Declined, None));
         }
         if existing.is_some() && part::is_busy(directory, name) {
@@ -285,7 +285,7 @@ impl Receiving {
         if place::kind(existing) != FileType::RegularFile || info.size.is_some_and(|s| s != len) {
             return Ok(false);
         }
-        let Some(check) = info.check else { return Err(No::Unclear) };
+        let Some(check) = info.extras.zmodem().check else { return Err(No::Unclear) };
         let failed = |error| No::Failed(Failed::new(&self.path.join(place::os(name)), error));
         let file = place::open_in(directory, name, OFlags::RDONLY, Mode::empty());
         let file = file.map_err(|error| failed(error.into()))?;

@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+    DigestKind, FileInfo, FileKind, Refusal, Remote, RemoteReply, Reply, Request, Store, StoreError,
 };
 use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
@@ -294,7 +294,9 @@ impl Session {
                 ServerCommand::Get(Get { kind: get.kind.or(files), ..get })
             }
             Ok(command) => command,
-            Err(bad) => return Reply::Denied(put(bad.to_string().as_bytes(), answer)),
+            Err(bad) => {
+                return Reply::Remote(RemoteReply::Denied(put(bad.to_string().as_bytes(), answer)));
+            }
         };
         let action = Action::of(&command);
         let done = self.allowed(action).and_then(|()| self.perform(&command));
@@ -304,7 +306,7 @@ impl Session {
             Err(why) => {
                 self.counts.refused += 1;
                 self.note(action.name(), subject, &format!("refused, {why}"));
-                Reply::Denied(put(why.as_bytes(), answer))
+                Reply::Remote(RemoteReply::Denied(put(why.as_bytes(), answer)))
             }
             Ok(said) => {
                 // Transfers are logged per file.
@@ -314,7 +316,7 @@ impl Session {
                 match said {
                     Said::Text(text) if text.len() <= answer.len() => {
                         self.meter.add(Direction::Sent, text.len() as u64);
-                        Reply::Said(put(&text, answer))
+                        Reply::Remote(RemoteReply::Said(put(&text, answer)))
                     }
                     Said::Text(text) => self.show(Vec::new(), text),
                     Said::Screen { title, text } => self.show(title, text),
@@ -322,9 +324,9 @@ impl Session {
                     Said::Sheet { title, sheet } => {
                         let (size, text) = (u64::MAX, Box::new(sheet));
                         self.outgoing = Some(Outgoing::Screen { title, size, text });
-                        Reply::Follow { screen: true }
+                        Reply::Remote(RemoteReply::Follow { screen: true })
                     }
-                    Said::Files => Reply::Follow { screen: false },
+                    Said::Files => Reply::Remote(RemoteReply::Follow { screen: false }),
                 }
             }
         }
@@ -333,7 +335,7 @@ impl Session {
     fn show(&mut self, title: Vec<u8>, text: Vec<u8>) -> Reply<'static> {
         let (size, text) = (text.len() as u64, Box::new(Text(text)));
         self.outgoing = Some(Outgoing::Screen { title, size, text });
-        Reply::Follow { screen: true }
+        Reply::Remote(RemoteReply::Follow { screen: true })
     }
 
     /// The next file to send, or text.
@@ -590,7 +592,9 @@ impl Session {
 impl Store for Session {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
-            Request::Serve { kind, words, files, answer } => self.serve(kind, words, files, answer),
+            Request::Remote(Remote::Serve { kind, words, files, answer }) => {
+                self.serve(kind, words, files, answer)
+            }
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Digest { kind, len } if self.current.is_some() => self.digest(kind, len),

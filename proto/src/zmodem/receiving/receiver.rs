@@ -3,7 +3,7 @@
 use super::empty::Empty;
 use super::{Core, DRAIN, Expecting, Mem};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{Reply, Request};
+use crate::file::{Remote, Reply, Request};
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
@@ -178,7 +178,7 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Run { len } => Some(Request::Run { command: &mem.name[..len] }),
+            Ask::Run { len } => Some(Request::Remote(Remote::Run { command: &mem.name[..len] })),
             ask => ask.plain(),
         }
     }
