@@ -1,7 +1,7 @@
 //! UUCP with the protocol `g` in the registry of protocols.
 
 use super::frame::sum;
-use super::states::State;
+use super::states::{Greeting, Stage, State};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
@@ -28,7 +28,11 @@ impl Registered for Config {
             bare_answers: false,
         }),
     }];
-    const STATES: &'static [(&'static str, Diagram)] = &[("either end", State::DIAGRAM)];
+    const STATES: &'static [(&'static str, Diagram)] = &[
+        ("either end", State::DIAGRAM),
+        ("greeting", Greeting::DIAGRAM),
+        ("packet driver", Stage::DIAGRAM),
+    ];
 
     engines!();
 
