@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wetstring_drive::disk::ReceiveOptions;
 use wetstring_drive::serve::{LocalTree, Rules, Session, Tree};
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
-use wetstring_proto::{FileInfo, Reply, Request, Store};
+use wetstring_proto::{FileInfo, Remote, RemoteReply, Reply, Request, Store};
 
 /// The names that are asked for.
 const NAMES: [&str; 13] = [
@@ -121,16 +121,16 @@ enum Said {
 fn ask(session: &mut Session, command: &C<'_>) -> Said {
     let (mut words, mut answer) = ([0; 2000], [0; 2048]);
     let len = command.emit(&mut words).unwrap();
-    let request = Request::Serve {
+    let request = Request::Remote(Remote::Serve {
         kind: command.kind(),
         words: &words[..len],
         files: None,
         answer: &mut answer,
-    };
+    });
     let (good, len) = match session.answer(request) {
-        Reply::Said(len) => (true, len),
-        Reply::Denied(len) => (false, len),
-        Reply::Follow { .. } => return Said::Sent(sent(session)),
+        Reply::Remote(RemoteReply::Said(len)) => (true, len),
+        Reply::Remote(RemoteReply::Denied(len)) => (false, len),
+        Reply::Remote(RemoteReply::Follow { .. }) => return Said::Sent(sent(session)),
         other => panic!("{other:?}"),
     };
     let text = String::from_utf8_lossy(&answer[..len]).into_owned();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wetstring_drive::disk::{Collision, ReceiveOptions};
 use wetstring_drive::serve::{Action, LocalTree, Rules, Session, Tree};
 use wetstring_proto::kermit::command::ServerCommand as C;
-use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
+use wetstring_proto::{FileInfo, Refusal, Remote, RemoteReply, Reply, Request, Store};
 
 /// 2001, and 2096: later than any object is made.
 const OLD: i64 = 1_000_000_000;
@@ -50,8 +50,16 @@ fn sent(
     let (mut words, mut answer) = ([0; 100], [0; 100]);
     let len = C::Receive.emit(&mut words).unwrap();
     let kind = C::Receive.kind();
-    let request = Request::Serve { kind, words: &words[..len], files: None, answer: &mut answer };
-    assert!(matches!(session.answer(request), Reply::Said(0) | Reply::Follow { .. }));
+    let request = Request::Remote(Remote::Serve {
+        kind,
+        words: &words[..len],
+        files: None,
+        answer: &mut answer,
+    });
+    assert!(matches!(
+        session.answer(request),
+        Reply::Remote(RemoteReply::Said(0)) | Reply::Remote(RemoteReply::Follow { .. })
+    ));
     put(&mut session, name, at, bytes)
 }
 

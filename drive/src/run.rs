@@ -10,127 +10,22 @@
 //! With a peer on the same machine that answers every block within microseconds the loop does not sleep at
 //! once: waking a processor takes longer than the answer (see `SPIN`).
 
-use crate::clock::Clock;
+mod options;
+mod waiting;
+
+pub use options::{Ended, NoWatch, RunOptions, Watch};
+
 use crate::port::Port;
 use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use wetstring_proto::engine::{
-    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
+    Blame, Command, Cx, Engine, Failure, FailureKind, Outcome, Status, Wants,
 };
-use wetstring_proto::file::{Request, Store};
-use wetstring_proto::stats::Stats;
+use wetstring_proto::file::{Remote, Request, Store};
 use wetstring_proto::time::Instant;
-use wetstring_proto::trace::Trace;
 
-/// Observes events, and returns the user's commands.
-pub trait Watch {
-    /// An event.
-    fn event(&mut self, event: &Event<'_>, stats: &Stats) {
-        let _ = (event, stats);
-    }
-    /// Progress; called at most every [`RunOptions::progress_every`].
-    fn progress(&mut self, stats: &Stats) {
-        let _ = stats;
-    }
-    /// Bytes that were written and have not left the port, as far as is known, and whether its other side asks
-    /// the user something. Called before each [`Watch::progress`].
-    fn port(&mut self, unsent_bytes: u64, asks: bool) {
-        let _ = (unsent_bytes, asks);
-    }
-    /// The user's command, if any. Called at every progress and whenever [`Watch::wake`] is ready.
-    fn command(&mut self) -> Option<Command> {
-        None
-    }
-    /// A descriptor that becomes readable when [`Watch::command`] has something, such as the keyboard.
-    /// [`Watch::command`] must then read it, or it stays ready.
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-}
-
-/// Ignores events, has no commands.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoWatch;
-
-impl Watch for NoWatch {}
-
-/// Options of the loop.
-pub struct RunOptions<'a> {
-    /// Receives the engine's trace. `NoTrace` costs nothing.
-    pub trace: &'a mut dyn Trace,
-    /// Ctrl-C and the like: the first aborts the engine cleanly, the second ends at once.
-    pub signals: Option<&'a Signals>,
-    /// Minimum time between two calls of [`Watch::progress`]. Default 100 ms.
-    pub progress_every: Duration,
-    /// Time limit for the end: after an abort, to tell the peer; after the line has failed in one direction, to
-    /// receive the rest. Default 1 s.
-    pub grace: Duration,
-    /// The clock; its zero is the trace's zero.
-    pub clock: Clock,
-    /// Bytes received before the engine was created (protocol detection, the previous engine's
-    /// [`Ended::leftover`]); the engine gets them first.
-    pub before: &'a [u8],
-    /// How long to continue after the outcome is fixed, to retransmit a lost last acknowledgement: `None` lets
-    /// the port decide (zero where it is reliable).
-    pub linger: Option<bool>,
-    /// Timeout after which a silent line is given up. `None` leaves that to the engine.
-    pub silence: Option<Duration>,
-    /// Time limit of the run.
-    pub longest: Option<Duration>,
-    /// Remaining time, if limited: it is read repeatedly, and may change. Whoever shortens it raises a signal,
-    /// so that it is noticed.
-    pub left: Option<&'a dyn Fn() -> Option<Duration>>,
-    /// Maximum bytes per read. Default 256 KiB.
-    pub read_len: usize,
-    /// The line is a terminal at which a user may sit: a single Ctrl-C, before the peer has sent anything, is
-    /// theirs. It acts like the signal, which a raw terminal does not send.
-    pub typed: bool,
-}
-
-impl<'a> RunOptions<'a> {
-    /// The defaults, with this trace.
-    pub fn new(trace: &'a mut dyn Trace) -> Self {
-        Self {
-            trace,
-            signals: None,
-            progress_every: Duration::from_millis(100),
-            grace: Duration::from_secs(1),
-            clock: Clock::start(),
-            before: &[],
-            linger: None,
-            silence: None,
-            longest: None,
-            left: None,
-            read_len: READ_LEN,
-            typed: false,
-        }
-    }
-}
-
-/// The result of a run.
-#[derive(Debug)]
-pub struct Ended {
-    /// The engine's outcome, or the line's failure if the engine had none.
-    pub outcome: Outcome,
-    /// The engine's final statistics.
-    pub stats: Stats,
-    /// Bytes read from the port that the engine did not accept: they belong to the next protocol or to the
-    /// shell's prompt.
-    pub leftover: Vec<u8>,
-    /// Duration.
-    pub elapsed: Duration,
-    /// The signal that ended it, if any.
-    pub interrupted: Option<i32>,
-    /// The system error of the port, if it failed.
-    pub error: Option<io::Error>,
-}
-
-/// Bytes per read: at least half the receive window of a fast TCP connection, as the streaming draft advises.
-const READ_LEN: usize = 256 * 1024;
 /// Bytes per read until one has filled the buffer: a peer that sends little takes little memory.
 const FIRST_READ_LEN: usize = 4 * 1024;
 /// Bytes written before the other direction is served.
@@ -141,12 +36,8 @@ const REQUEST_TURN: usize = 1024;
 /// arrived within this time. Peers of XMODEM and YMODEM answer every block: with sleeping, each answer costs
 /// tens of microseconds more on an idle or virtual processor.
 const SPIN: Duration = Duration::from_micros(100);
-/// This many quick answers in a row enable it.
-const QUICK_ANSWERS: u32 = 8;
 /// Maximum bytes of one read from a Linux terminal; then there may be more.
 const TERMINAL_READ: usize = 4095;
-/// A deadline in the past must not make the loop spin.
-const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// A raw terminal's byte for Ctrl-C.
 const CTRL_C: u8 = 3;
@@ -330,7 +221,7 @@ impl Turning<'_, '_> {
                 self.events();
             }
             let Some(request) = self.engine.request() else { return answered > 0 };
-            let takes_its_time = matches!(request, Request::Run { .. });
+            let takes_its_time = matches!(request, Request::Remote(Remote::Run { .. }));
             let reply = self.store.answer(request);
             if takes_its_time {
                 self.now = self.options.clock.now();
@@ -517,91 +408,6 @@ impl Turning<'_, '_> {
             }
         }
         None
-    }
-
-    /// Waits for the port, a deadline, a signal or the user.
-    fn wait(&mut self) {
-        let wants_input =
-            self.hears && !self.input_ready && self.fed == self.filled && !self.ended();
-        let blocked = self.speaks && (!self.output_ready || self.port.held());
-        let rest = if blocked { self.port.rest() } else { Duration::ZERO };
-        let wants_output = blocked && rest.is_zero();
-        let timeout = self.timeout(rest);
-        let mut ready = [PollFlags::empty(); 4];
-        {
-            let stand_in = self.port.read_fd();
-            let sources = [
-                wants_input.then(|| (self.port.read_fd(), PollFlags::IN)),
-                wants_output.then(|| (self.port.write_fd(), PollFlags::OUT)),
-                self.options.signals.map(|signals| (signals.fd(), PollFlags::IN)),
-                self.watch.wake().map(|fd| (fd, PollFlags::IN)),
-            ];
-            let mut fds: [PollFd<'_>; 4] =
-                std::array::from_fn(|_| PollFd::from_borrowed_fd(stand_in, PollFlags::empty()));
-            let mut used = 0;
-            for (fd, events) in sources.iter().flatten() {
-                fds[used] = PollFd::from_borrowed_fd(*fd, *events);
-                used += 1;
-            }
-            let began = self.options.clock.now();
-            let mut now = began;
-            let asks = std::mem::take(&mut self.wrote) && wants_input && !wants_output;
-            let mut quiet = true;
-            if asks && self.may_spin && self.quick_answers >= QUICK_ANSWERS {
-                while quiet && now.since(began) < SPIN {
-                    // The peer may need this very processor.
-                    std::thread::yield_now();
-                    quiet = poll(&mut fds[..used], Some(&Timespec::default())) == Ok(0);
-                    now = self.options.clock.now();
-                }
-            }
-            if quiet {
-                // An interrupted or failed poll just leads to the next turn, which finds the error.
-                let _ = poll(&mut fds[..used], Some(&timeout));
-                now = self.options.clock.now();
-            }
-            let quick = asks && now.since(began) < SPIN;
-            self.quick_answers = if quick { self.quick_answers.saturating_add(1) } else { 0 };
-            let mut polled = fds[..used].iter();
-            for (ready, source) in ready.iter_mut().zip(&sources) {
-                if source.is_some() {
-                    *ready = polled.next().map_or(PollFlags::empty(), PollFd::revents);
-                }
-            }
-        }
-        // An error or a hang-up counts as ready: the read or write will return it.
-        self.input_ready |= !ready[0].is_empty();
-        self.output_ready |= !ready[1].is_empty() || !rest.is_zero();
-        if !ready[3].is_empty() {
-            self.now = self.options.clock.now();
-            self.ask_person();
-        }
-    }
-
-    /// When the idle timeout or the time limit expires.
-    fn expires(&self) -> Option<Instant> {
-        let silence = self.options.silence.map(|silence| self.stirred + silence);
-        let longest = self.options.longest.map(|longest| self.started + longest);
-        let left = self.options.left.and_then(|left| left()).map(|left| self.now + left);
-        [silence, longest, left].into_iter().flatten().min()
-    }
-
-    /// How long to wait: for the next deadline, and while the port has a `rest`, for that.
-    fn timeout(&self, rest: Duration) -> Timespec {
-        let grace = |since: Option<Instant>| since.map(|since| since + self.options.grace);
-        let next = [
-            self.engine.deadline(),
-            self.abort_by,
-            self.expires(),
-            grace(self.broken_since),
-            grace(self.ending_since),
-        ]
-        .into_iter()
-        .flatten()
-        .fold(self.next_progress, Instant::min);
-        let wait = next.since(self.now);
-        let wait = if rest.is_zero() { wait } else { wait.min(rest) }.max(SHORTEST_WAIT);
-        Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
     }
 
     /// Leaves the store in a clean state, and reports the remaining events.

@@ -14,7 +14,8 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::{Signals, SinkStore};
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError, Wish,
+    DigestKind, Extras, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError, Wish,
+    ZmodemExtras,
 };
 
 struct Inbox {
@@ -438,7 +439,10 @@ fn a_part_of_another_file_is_replaced() {
 fn a_file_is_replaced_only_if_its_check_differs() {
     let wish = Wish::DifferentCheck;
     let info = FileInfo { size: Some(3), wish, ..named("f") };
-    let checked = |check: &[u8]| FileInfo { check: Some(crc32fast::hash(check)), ..info };
+    let checked = |check: &[u8]| {
+        let check = Some(crc32fast::hash(check));
+        FileInfo { extras: Extras::Zmodem(ZmodemExtras { check, ..Default::default() }), ..info }
+    };
     let mut inbox = inbox(collision(Collision::Replace));
     // Nothing is here, so there is nothing to compare.
     assert_eq!(inbox.offer(info), TAKEN);

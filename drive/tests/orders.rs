@@ -11,7 +11,7 @@ use wetstring_drive::disk::ReceiveOptions;
 use wetstring_drive::serve::{LocalTree, Rules, Session};
 use wetstring_drive::{DiskStore, SinkStore};
 use wetstring_lab::store::MemorySink;
-use wetstring_proto::file::{FileInfo, FileKind, Reply, Request, Store};
+use wetstring_proto::file::{FileInfo, FileKind, Remote, RemoteReply, Reply, Request, Store};
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::ServerCommand;
 use wetstring_testkit::{Dice, counted};
@@ -118,8 +118,9 @@ impl Bench for Served {
         let (command, mut words, mut answer) = (ServerCommand::Receive, [0; 64], [0; 64]);
         let len = command.emit(&mut words).unwrap();
         let (kind, words) = (command.kind(), &words[..len]);
-        let request = Request::Serve { kind, words, files: None, answer: &mut answer };
-        assert_eq!(session.answer(request), Reply::Said(0));
+        let request =
+            Request::Remote(Remote::Serve { kind, words, files: None, answer: &mut answer });
+        assert_eq!(session.answer(request), Reply::Remote(RemoteReply::Said(0)));
         work(&mut session);
     }
     fn whole(&self) -> Option<Vec<u8>> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use wetstring_drive::disk::Collision;
 use wetstring_drive::serve::{Action, LocalTree, Quota, Rules, Session, Tree};
-use wetstring_proto::file::{FileInfo, Reply, Request, Store, Wish};
+use wetstring_proto::file::{FileInfo, Remote, RemoteReply, Reply, Request, Store, Wish};
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
 
 fn root() -> TempDir {
@@ -27,9 +27,16 @@ fn ask(session: &mut Session, command: &C<'_>) -> Result<(), String> {
     let (mut words, mut answer) = ([0; 500], [0; 500]);
     let len = command.emit(&mut words).unwrap();
     let (kind, words) = (command.kind(), &words[..len]);
-    match session.answer(Request::Serve { kind, words, files: None, answer: &mut answer }) {
-        Reply::Said(_) | Reply::Follow { .. } => Ok(()),
-        Reply::Denied(len) => Err(String::from_utf8_lossy(&answer[..len]).into_owned()),
+    match session.answer(Request::Remote(Remote::Serve {
+        kind,
+        words,
+        files: None,
+        answer: &mut answer,
+    })) {
+        Reply::Remote(RemoteReply::Said(_)) | Reply::Remote(RemoteReply::Follow { .. }) => Ok(()),
+        Reply::Remote(RemoteReply::Denied(len)) => {
+            Err(String::from_utf8_lossy(&answer[..len]).into_owned())
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -14,7 +14,7 @@ use wetstring_drive::serve::tree::{
 use wetstring_drive::serve::users::{NotLoggedIn, hash};
 use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Tree, Users};
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
-use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store, StoreError};
+use wetstring_proto::{FileInfo, Refusal, Remote, RemoteReply, Reply, Request, Store, StoreError};
 
 #[derive(Default)]
 struct Lines(Mutex<Vec<String>>);
@@ -72,16 +72,16 @@ fn ask(session: &mut Session, command: &C<'_>) -> Said {
     let mut words = [0; 2000];
     let len = command.emit(&mut words).unwrap();
     let mut answer = [0; 2048];
-    let request = Request::Serve {
+    let request = Request::Remote(Remote::Serve {
         kind: command.kind(),
         words: &words[..len],
         files: None,
         answer: &mut answer,
-    };
+    });
     let (good, len) = match session.answer(request) {
-        Reply::Said(len) => (true, len),
-        Reply::Denied(len) => (false, len),
-        Reply::Follow { .. } => return Said::Follows,
+        Reply::Remote(RemoteReply::Said(len)) => (true, len),
+        Reply::Remote(RemoteReply::Denied(len)) => (false, len),
+        Reply::Remote(RemoteReply::Follow { .. }) => return Said::Follows,
         other => panic!("{other:?}"),
     };
     let text = String::from_utf8_lossy(&answer[..len]).into_owned();

@@ -16,7 +16,7 @@ use wetstring_drive::serve::{Audit, Content, Entry, Limits, LocalTree, Rules, Se
 use wetstring_drive::{LineSpec, Signals};
 use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
-use wetstring_proto::{Reply, Request, Store};
+use wetstring_proto::{Remote, RemoteReply, Reply, Request, Store};
 
 /// How many more names a stopped command may receive.
 const AFTER_STOP: u64 = 1;
@@ -94,13 +94,17 @@ fn ask(session: &mut Session, command: &C<'_>) -> (bool, String) {
     let (mut words, mut answer) = ([0; 5000], [0; 2048]);
     let len = command.emit(&mut words).unwrap();
     let (kind, words) = (command.kind(), &words[..len]);
-    let (done, len) =
-        match session.answer(Request::Serve { kind, words, files: None, answer: &mut answer }) {
-            Reply::Said(len) => (true, len),
-            Reply::Denied(len) => (false, len),
-            Reply::Follow { .. } => (true, 0),
-            other => panic!("{other:?}"),
-        };
+    let (done, len) = match session.answer(Request::Remote(Remote::Serve {
+        kind,
+        words,
+        files: None,
+        answer: &mut answer,
+    })) {
+        Reply::Remote(RemoteReply::Said(len)) => (true, len),
+        Reply::Remote(RemoteReply::Denied(len)) => (false, len),
+        Reply::Remote(RemoteReply::Follow { .. }) => (true, 0),
+        other => panic!("{other:?}"),
+    };
     (done, String::from_utf8_lossy(&answer[..len]).into_owned())
 }
 

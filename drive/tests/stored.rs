@@ -13,7 +13,9 @@ use wetstring_drive::disk::{
     Collision, DiskStore, FileOutcome, Incomplete, ReceiveOptions, Resume, Verify,
 };
 use wetstring_drive::serve::{LocalTree, Rules, Session, Tree};
-use wetstring_proto::file::{DigestKind, FileInfo, Refusal, Reply, Request, Store};
+use wetstring_proto::file::{
+    DigestKind, FileInfo, Refusal, Remote, RemoteReply, Reply, Request, Store,
+};
 use wetstring_proto::kermit::command::ServerCommand;
 
 const TAKEN: Reply<'static> = Reply::Accept { offset: 0 };
@@ -278,8 +280,9 @@ fn a_part_being_received_is_inaccessible() {
         let mut session = session(collision);
         let mut answer = [0; 200];
         let (kind, files) = (ServerCommand::Receive.kind(), None);
-        let request = Request::Serve { kind, words: &[], files, answer: &mut answer };
-        assert_eq!(session.answer(request), Reply::Said(0));
+        let request =
+            Request::Remote(Remote::Serve { kind, words: &[], files, answer: &mut answer });
+        assert_eq!(session.answer(request), Reply::Remote(RemoteReply::Said(0)));
         session
     };
     let mut first = session(Collision::Backup);
@@ -367,7 +370,12 @@ fn hard_linked_files_are_not_appended_to() {
         let len = ServerCommand::Receive.emit(&mut words).unwrap();
         let kind = ServerCommand::Receive.kind();
         let words = &words[..len];
-        session.answer(Request::Serve { kind, words, files: None, answer: &mut answer });
+        session.answer(Request::Remote(Remote::Serve {
+            kind,
+            words,
+            files: None,
+            answer: &mut answer,
+        }));
         assert_eq!(offer(&mut session, named("log")), TAKEN);
         write(&mut session, 0, b" and more");
         // The copy of what stands there is stored, too: 31 bytes, and 9 that came.

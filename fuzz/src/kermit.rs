@@ -6,7 +6,8 @@ use wetstring_proto::kermit::command::ServerCommand;
 use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
 use wetstring_proto::kermit::{Config, Server};
 use wetstring_proto::{
-    Command, Cx, Duration, Engine, FileInfo, Instant, NoTrace, Reply, Request, StoreError,
+    Command, Cx, Duration, Engine, FileInfo, Instant, NoTrace, Remote, RemoteReply, Reply, Request,
+    StoreError,
 };
 
 /// The kinds of packet that a client sends, and some that it does not.
@@ -99,10 +100,12 @@ fn answer(server: &mut Server<Vec<u8>>, cx: &mut Cx<'_>, script: &mut Script<'_>
         let wrong = script.one_in(7);
         let reply = match request {
             _ if wrong => Reply::Failed(StoreError::Io),
-            Request::Serve { answer, .. } => match script.byte() % 4 {
-                0 => Reply::Follow { screen: script.one_in(2) },
-                1 => Reply::Denied(answer.len().min(usize::from(script.byte()))),
-                _ => Reply::Said(answer.len().min(usize::from(script.byte()))),
+            Request::Remote(Remote::Serve { answer, .. }) => match script.byte() % 4 {
+                0 => Reply::Remote(RemoteReply::Follow { screen: script.one_in(2) }),
+                1 => {
+                    Reply::Remote(RemoteReply::Denied(answer.len().min(usize::from(script.byte()))))
+                }
+                _ => Reply::Remote(RemoteReply::Said(answer.len().min(usize::from(script.byte())))),
             },
             Request::Next if script.one_in(2) => Reply::NoMoreFiles,
             Request::Next => Reply::File(FileInfo { name: b"name", ..FileInfo::default() }),

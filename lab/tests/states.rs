@@ -143,7 +143,7 @@ type Edge = [String; 4];
 fn position(engine: &str, table: &Diagram, [who, from, input, to]: &Edge) -> Option<usize> {
     let does = match engine {
         "sender" | "user" => who == "A",
-        "receiver" => who == "B",
+        "receiver" | "server" => who == "B",
         _ => true,
     };
     let is_from = |names: &str| {

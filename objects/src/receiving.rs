@@ -78,7 +78,7 @@ impl Receiving {
         }
         let path = below(&directory, &safe.name)?;
         let existing = self.bucket.head(&path)?;
-        if existing.is_none() && info.only_if_present {
+        if existing.is_none() && info.extras.zmodem().only_if_present {
             return Ok(Reply::Refuse(Refusal::Declined));
         }
         let placing = match self.placing(info, existing.as_ref()) {

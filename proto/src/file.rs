@@ -4,7 +4,12 @@
 //! (a disk, a browser, an object store, memory) and returns a `Reply`. Decisions such as accept,
 //! resume, skip or refuse are answers to [`Request::Offer`].
 
-use crate::charset::Encoding;
+mod extras;
+mod remote;
+
+pub use extras::{Extras, KermitExtras, ZmodemExtras};
+pub use remote::{Remote, RemoteReply};
+
 use core::fmt;
 
 /// Whether a file is a sequence of bytes or of lines.
@@ -30,11 +35,6 @@ pub struct FileInfo<'a> {
     pub mode: Option<u32>,
     /// Bytes or lines.
     pub kind: FileKind,
-    /// The character set of the text on the wire, where the protocol names one.
-    pub encoding: Encoding,
-    /// The sender declares the file binary: no conversion, regardless of the receiver's
-    /// settings (ZMODEM's ZCBIN).
-    pub verbatim: bool,
     /// The sender offers to continue a file that the receiver has in part.
     pub resume: bool,
     /// Before it is resumed, the stored part is compared with the sender's; if it differs the file is
@@ -47,16 +47,11 @@ pub struct FileInfo<'a> {
     /// How the sender asks to handle a collision at the receiver. The store decides
     /// whether to comply.
     pub wish: Wish,
-    /// The sender asks to skip the file if there is none of that name.
-    pub only_if_present: bool,
-    /// The sender's CRC-32 of the whole file, if the store has requested it
-    /// ([`Reply::TellCheck`]).
-    pub check: Option<u32>,
-    /// This is text for a user's screen, no file: a server's answer (Kermit's X packet).
-    pub screen: bool,
+    /// What only one protocol says of it.
+    pub extras: Extras,
 }
 
-/// How a sender asks to handle a collision at the receiver (ZMODEM's management option).
+/// How a sender asks to handle a collision at the receiver (ZMODEM's management option, FTP's APPE).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Wish {
@@ -181,26 +176,8 @@ pub enum Request<'a> {
         /// Number of leading bytes it covers.
         len: u64,
     },
-    /// The peer asks to run a command on this host: [`Reply::Ran`], or [`Reply::Failed`] where
-    /// that is not allowed. Issued only if the configuration allows it.
-    Run {
-        /// The command, raw and untrusted.
-        command: &'a [u8],
-    },
-    /// A client asks the server for something: [`Reply::Said`], [`Reply::Follow`] or
-    /// [`Reply::Denied`], and [`Reply::Failed`] where it cannot be done at all. Text, if it fits there,
-    /// goes into `answer`.
-    Serve {
-        /// The type of packet that it came in.
-        kind: u8,
-        /// The command, as the protocol encodes it
-        /// ([`ServerCommand::parse`](crate::kermit::command::ServerCommand::parse)).
-        words: &'a [u8],
-        /// The file type that the client has set by hand, for a command without one.
-        files: Option<FileKind>,
-        /// Buffer for a reply.
-        answer: &'a mut [u8],
-    },
+    /// The peer asks for something other than a file: [`Reply::Remote`].
+    Remote(Remote<'a>),
     /// The current file ends: [`Reply::Done`] once it is durable. At a receiver `complete` means
     /// that the whole file has arrived: rename it into place, and only then reply.
     Close {
@@ -231,7 +208,7 @@ pub enum Reply<'a> {
     /// To `Offer`: refused, with the reason.
     Refuse(Refusal),
     /// To `Offer`: that depends on the sender's CRC-32 of the whole file. Offer it again with
-    /// [`FileInfo::check`], or without [`FileInfo::wish`] if the sender does not tell.
+    /// [`ZmodemExtras::check`], or without [`FileInfo::wish`] if the sender does not tell.
     TellCheck,
     /// To `Held`: these bytes are stored; none further if both are equal.
     Held {
@@ -240,17 +217,8 @@ pub enum Reply<'a> {
         /// Position after the last.
         to: u64,
     },
-    /// To `Run`: its exit status; 0 is success.
-    Ran(u32),
-    /// To `Serve`: done; bytes of text in the buffer.
-    Said(usize),
-    /// To `Serve`: done; the files to send follow by [`Request::Next`].
-    Follow {
-        /// It is text for the client's screen, no file.
-        screen: bool,
-    },
-    /// To `Serve`: refused; bytes of the reason in the buffer.
-    Denied(usize),
+    /// To `Remote`: what came of it.
+    Remote(RemoteReply),
     /// To `Digest`: its bytes, big endian, in the first bytes of the array.
     Digest([u8; 32]),
     /// To `Write` and `Close`: done and durable.

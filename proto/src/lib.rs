@@ -50,7 +50,8 @@ pub mod zmodem;
 
 pub use engine::{Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants};
 pub use file::{
-    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError, Wish,
+    DigestKind, Extras, FileInfo, FileKind, KermitExtras, Left, Refusal, Remote, RemoteReply,
+    Reply, Request, Store, StoreError, Wish, ZmodemExtras,
 };
 pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};

@@ -12,7 +12,7 @@ use core::fmt;
 
 mod records;
 
-pub use records::{Key, Kind, RECORDS, Record, check};
+pub use records::{BadRecord, Key, Kind, RECORDS, Record, check};
 
 /// The cause of a retransmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,8 +12,8 @@ use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::command::{BadCommand, Get, ServerCommand as C, code};
 use wetstring_proto::kermit::{Client, Config, Server};
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, FailureKind, FileKind, Instant, NoTrace, Outcome, Reply, Request,
-    Status, Store,
+    Blame, Cx, Duration, Engine, FailureKind, FileKind, Instant, NoTrace, Outcome, Remote,
+    RemoteReply, Reply, Request, Status, Store,
 };
 
 common::protocol!(kermit, Config { buffer_len: 4096, ..Config::default() });
@@ -406,11 +406,17 @@ fn any_bytes_at_a_server() {
 fn bad_store<'s>(shelf: &'s mut Shelf, request: Request<'_>, dice: &mut Dice) -> Reply<'s> {
     match dice.roll(12) {
         0 => Reply::Failed(wetstring_proto::StoreError::Io),
-        1 if matches!(request, Request::Serve { .. }) => Reply::Denied(usize::MAX),
-        2 if matches!(request, Request::Serve { .. }) => Reply::Said(usize::MAX),
+        1 if matches!(request, Request::Remote(Remote::Serve { .. })) => {
+            Reply::Remote(RemoteReply::Denied(usize::MAX))
+        }
+        2 if matches!(request, Request::Remote(Remote::Serve { .. })) => {
+            Reply::Remote(RemoteReply::Said(usize::MAX))
+        }
         _ => match request {
             // The sink of the tests expects an offer before everything else.
-            Request::Serve { .. } | Request::Next | Request::Read { .. } => shelf.answer(request),
+            Request::Remote(Remote::Serve { .. }) | Request::Next | Request::Read { .. } => {
+                shelf.answer(request)
+            }
             Request::Offer { .. } => Reply::Accept { offset: 0 },
             _ => Reply::Done,
         },

@@ -259,7 +259,7 @@ fn file_information_both_ways() {
     {
         let options = FileOptions { conversion, ..FileOptions::default() };
         let info = info::parse(b"x\x001\0", &options).unwrap();
-        assert_eq!(info.verbatim, verbatim, "{conversion:?}");
+        assert_eq!(info.extras.zmodem().verbatim, verbatim, "{conversion:?}");
     }
     // Setuid and the file type stay behind.
     let info = info::parse(b"x\x001 0 104755 0\0", &FileOptions::default()).unwrap();

@@ -7,7 +7,8 @@ use common::{Dice, File, Pair, Sink, Source, failed};
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, end, kind, put_subpacket, subpacket_room};
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Status, Store,
+    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Remote, RemoteReply,
+    Status, Store,
 };
 use zmodem_talk::{
     Talk, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
@@ -508,9 +509,9 @@ impl Store for Runner {
     ) -> wetstring_proto::Reply<'s> {
         use wetstring_proto::{Reply, Request, StoreError};
         match request {
-            Request::Run { command } => {
+            Request::Remote(Remote::Run { command }) => {
                 self.0.push(command.to_vec());
-                Reply::Ran(7)
+                Reply::Remote(RemoteReply::Ran(7))
             }
             _ => Reply::Failed(StoreError::Unsupported),
         }

@@ -282,9 +282,9 @@ fn a_command_and_its_status() {
             &'s mut self,
             request: wetstring_proto::Request<'_>,
         ) -> wetstring_proto::Reply<'s> {
-            use wetstring_proto::{Reply, Request};
-            assert_eq!(request, Request::Run { command: b"make it so" });
-            Reply::Ran(42)
+            use wetstring_proto::{Remote, RemoteReply, Reply, Request};
+            assert_eq!(request, Request::Remote(Remote::Run { command: b"make it so" }));
+            Reply::Remote(RemoteReply::Ran(42))
         }
     }
     for (setting, immediate, status) in
@@ -314,7 +314,7 @@ impl wetstring_proto::Store for Comparing {
         match &request {
             Request::Offer { info } if info.wish == Wish::DifferentCheck => {
                 let [a, b, c, d, ..] = common::digest(&self.1);
-                match info.check {
+                match info.extras.zmodem().check {
                     None => Reply::TellCheck,
                     Some(check) if check.to_be_bytes() == [a, b, c, d] => {
                         Reply::Refuse(Refusal::Exists)

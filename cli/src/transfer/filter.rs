@@ -11,7 +11,7 @@ const SUB: u8 = 0x1A;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     /// Whether received files are text, by the user's choice; `None` leaves it to the protocol. A sender
-    /// that declares a file binary ([`FileInfo::verbatim`]) overrides it.
+    /// that declares a file binary ([`ZmodemExtras::verbatim`](wetstring_proto::ZmodemExtras::verbatim)) overrides it.
     pub(crate) text: Option<bool>,
     /// Sending: line ends become CR LF on the wire.
     pub(crate) expand: bool,
@@ -77,7 +77,7 @@ impl Filtered<'_> {
             && info.size.is_none()
             && !info.name.iter().any(u8::is_ascii_lowercase);
         let name = if small { &lower[..] } else { info.name };
-        let text = self.filter.text == Some(true) && !info.verbatim;
+        let text = self.filter.text == Some(true) && !info.extras.zmodem().verbatim;
         self.text = text.then(Incoming::default);
         // The store must know: text cannot be resumed at an offset, nor its length predicted.
         let kind = match self.filter.text {
@@ -180,6 +180,7 @@ impl Store for Filtered<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wetstring_proto::{Extras, ZmodemExtras};
 
     /// A store in memory.
     #[derive(Default)]
@@ -292,7 +293,8 @@ mod tests {
             let filter = Filter { text: Some(true), ..Filter::default() };
             let mut store = filter.before(&mut memory);
             let size = Some(bytes.len() as u64);
-            let info = FileInfo { name: b"f", verbatim, size, ..FileInfo::default() };
+            let extras = Extras::Zmodem(ZmodemExtras { verbatim, ..ZmodemExtras::default() });
+            let info = FileInfo { name: b"f", extras, size, ..FileInfo::default() };
             assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
             assert_eq!(store.answer(Request::Write { offset: 0, bytes }), Reply::Done);
             let told = if verbatim { (FileKind::Binary, size) } else { (FileKind::Text, None) };

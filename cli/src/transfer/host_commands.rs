@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-use wetstring_proto::{Reply, Request, Store, StoreError};
+use wetstring_proto::{Remote, RemoteReply, Reply, Request, Store, StoreError};
 
 /// The status for a shell that did not start; also that of shells for commands not found.
 const NOT_FOUND: u32 = 127;
@@ -29,8 +29,10 @@ pub(crate) struct Commanded<'a> {
 impl Store for Commanded<'_> {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
-            Request::Run { command } if self.allowed => Reply::Ran(run(command)),
-            Request::Run { .. } => Reply::Failed(StoreError::Permission),
+            Request::Remote(Remote::Run { command }) if self.allowed => {
+                Reply::Remote(RemoteReply::Ran(run(command)))
+            }
+            Request::Remote(Remote::Run { .. }) => Reply::Failed(StoreError::Permission),
             other => self.store.answer(other),
         }
     }
@@ -82,7 +84,10 @@ mod tests {
             (b"no-such-program-here", 127),
         ] {
             let mut store = Commanded { store: &mut NoFiles, allowed: true };
-            assert_eq!(store.answer(Request::Run { command }), Reply::Ran(status));
+            assert_eq!(
+                store.answer(Request::Remote(Remote::Run { command })),
+                Reply::Remote(RemoteReply::Ran(status))
+            );
         }
     }
 
@@ -96,7 +101,7 @@ mod tests {
     #[test]
     fn commands_run_only_if_allowed() {
         let mut store = Commanded { store: &mut NoFiles, allowed: false };
-        let reply = store.answer(Request::Run { command: b"exit 0" });
+        let reply = store.answer(Request::Remote(Remote::Run { command: b"exit 0" }));
         assert_eq!(reply, Reply::Failed(StoreError::Permission));
         assert_eq!(store.answer(Request::Next), Reply::Done);
     }

@@ -267,7 +267,7 @@ impl Watch for Observer<'_> {
                 self.ui.event(Happened::Negotiated { text: text.to_string() });
             }
             Event::FileStarted { info, offset } => {
-                self.screen = info.screen;
+                self.screen = info.extras.kermit().screen;
                 if !self.screen {
                     self.started(info, *offset, stats);
                 }

@@ -2,7 +2,9 @@
 
 use super::{Form, Translator, Ucs2};
 use std::sync::{Arc, Mutex, PoisonError};
-use wetstring_proto::file::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
+use wetstring_proto::file::{
+    Extras, FileInfo, FileKind, KermitExtras, Refusal, Reply, Request, Store, StoreError,
+};
 use wetstring_proto::kermit::{ByteOrder, Charset, Config, Encoding, UnknownSet};
 
 /// The character sets chosen by the user.
@@ -126,15 +128,16 @@ impl<'a> Translated<'a> {
         let by = Translator::new(sets.here(), sets.there(transfer));
         let reply = self.store.answer(Request::Next);
         let Reply::File(info) = reply else { return reply };
-        let text = info.kind == FileKind::Text && !info.screen;
+        let text = info.kind == FileKind::Text && !info.extras.kermit().screen;
         if !text || transfer == Charset::TRANSPARENT {
             return Reply::File(info);
         }
         let encoding = Encoding::Known(transfer);
-        let Some(by) = by else { return Reply::File(FileInfo { encoding, ..info }) };
+        let extras = Extras::Kermit(KermitExtras { encoding, ..info.extras.kermit() });
+        let Some(by) = by else { return Reply::File(FileInfo { extras, ..info }) };
         let size = info.size.filter(|_| by.keeps_length());
         self.current = Some(Current::new(by, true));
-        Reply::File(FileInfo { encoding, size, resume: false, ..info })
+        Reply::File(FileInfo { extras, size, resume: false, ..info })
     }
 
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Reply<'_> {
@@ -169,14 +172,14 @@ impl<'a> Translated<'a> {
     fn offer(&mut self, info: FileInfo<'_>) -> Reply<'_> {
         self.end();
         let sets = self.sets();
-        let from = match info.encoding {
+        let from = match info.extras.kermit().encoding {
             Encoding::Known(set) => set,
             Encoding::Unsaid => sets.transfer,
             Encoding::Unknown if sets.keep_unknown => Charset::TRANSPARENT,
             Encoding::Unknown => Charset::ASCII,
         };
-        let text = info.kind == FileKind::Text && !info.screen;
-        if text && info.encoding == Encoding::Unknown && !sets.keep_unknown {
+        let text = info.kind == FileKind::Text && !info.extras.kermit().screen;
+        if text && info.extras.kermit().encoding == Encoding::Unknown && !sets.keep_unknown {
             return Reply::Refuse(Refusal::CharacterSet);
         }
         let by = Translator::new(sets.there(from), sets.here()).filter(|_| text);
@@ -293,7 +296,7 @@ mod tests {
         let mut memory = Memory { bytes: bytes.to_vec(), ..Memory::default() };
         let mut store = Translated::new(&mut memory, sets);
         let Reply::File(info) = store.answer(Request::Next) else { panic!() };
-        let (encoding, size) = (info.encoding, info.size);
+        let (encoding, size) = (info.extras.kermit().encoding, info.size);
         let (mut wire, mut piece) = (Vec::new(), [0; 3]);
         loop {
             let offset = wire.len() as u64;
@@ -311,6 +314,11 @@ mod tests {
         (wire, encoding, size, lost)
     }
 
+    /// Facts of a file whose text has this encoding on the wire.
+    fn said(encoding: Encoding) -> Extras {
+        Extras::Kermit(KermitExtras { encoding, ..KermitExtras::default() })
+    }
+
     #[test]
     fn each_end_translates_to_or_from_the_wire() {
         let (wire, encoding, size, lost) = sent("é\nñ€\n".as_bytes(), sets("latin1-iso", "utf8"));
@@ -319,7 +327,8 @@ mod tests {
         let mut memory = Memory::default();
         let mut store = Translated::new(&mut memory, sets("transparent", "cp437"));
         let (kind, size) = (FileKind::Text, Some(9));
-        let info = FileInfo { kind, size, encoding, resume: true, ..FileInfo::default() };
+        let info =
+            FileInfo { kind, size, extras: said(encoding), resume: true, ..FileInfo::default() };
         assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
         for (offset, byte) in wire.iter().enumerate() {
             let bytes = std::slice::from_ref(byte);
@@ -338,7 +347,7 @@ mod tests {
         let encoding = Encoding::Known(Charset::UTF8);
         let mut memory = Memory::default();
         let mut store = Translated::new(&mut memory, sets("transparent", "latin1-iso"));
-        let info = FileInfo { kind: FileKind::Text, encoding, ..FileInfo::default() };
+        let info = FileInfo { kind: FileKind::Text, extras: said(encoding), ..FileInfo::default() };
         store.answer(Request::Offer { info });
         store.answer(Request::Write { offset: 0, bytes: b"x\xC3" });
         store.answer(Request::Close { complete: true, verified: false });
@@ -348,8 +357,11 @@ mod tests {
 
     #[test]
     fn unknown_sets_are_refused_or_kept() {
-        let info =
-            FileInfo { kind: FileKind::Text, encoding: Encoding::Unknown, ..FileInfo::default() };
+        let info = FileInfo {
+            kind: FileKind::Text,
+            extras: said(Encoding::Unknown),
+            ..FileInfo::default()
+        };
         let mut memory = Memory::default();
         let mut store = Translated::new(&mut memory, sets("transparent", "utf8"));
         let refused = Reply::Refuse(Refusal::CharacterSet);

@@ -6,31 +6,33 @@
 mod checking;
 mod continuing;
 mod copying;
+mod deciding;
 mod placing;
+mod writing;
 
 use self::checking::{Check, Left};
 use self::continuing::{Kept, taken_over};
 use self::copying::copy;
+use self::deciding::{check_space, one_component};
 use self::placing::Placed;
 use super::digest::{self, Running};
 use super::error::Failed;
-use super::names::{NameRule, SafeName, confine};
+use super::names::{NameRule, confine};
 use super::part::{self, Sender};
 use super::pieces::Pieces;
 use super::place;
-use super::reserve::{self, Reservation};
-use super::scribe::{Notes, Scribe};
+use super::reserve::Reservation;
+use super::scribe::Scribe;
 use super::source::Opened;
-use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve};
+use super::{FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve};
 use rustix::fs::{
-    FileType, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fstatvfs,
-    ftruncate, futimens,
+    Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate, futimens,
 };
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
+use wetstring_proto::file::{DigestKind, FileInfo, Refusal};
 
 /// Files larger than this get their blocks before their data: a full disk is detected at once.
 const PREALLOCATE_ABOVE: u64 = 1 << 20;
@@ -205,26 +207,6 @@ impl Receiving {
         Ok(have)
     }
 
-    /// Whether the name, and an existing file, allow it.
-    fn may_come(
-        &self,
-        directory: &OwnedFd,
-        name: &[u8],
-        existing: Option<&Stat>,
-        info: &FileInfo<'_>,
-    ) -> Result<(), No> {
-        if existing.is_none() && info.only_if_present {
-            return Err(No::Refused(Refusal::Declined, None));
-        }
-        if existing.is_some() && part::is_busy(directory, name) {
-            return Err(No::Refused(Refusal::Exists, None));
-        }
-        if self.is_same(directory, name, existing, info)? {
-            return Err(No::Refused(Refusal::Exists, None));
-        }
-        Ok(())
-    }
-
     /// The temporary file.
     fn part(
         &self,
@@ -268,65 +250,6 @@ impl Receiving {
             };
         }
         Ok((directory, path))
-    }
-
-    /// Whether the sender requests replacement only of different contents, and they do not differ.
-    fn is_same(
-        &self,
-        directory: &OwnedFd,
-        name: &[u8],
-        existing: Option<&Stat>,
-        info: &FileInfo<'_>,
-    ) -> Result<bool, No> {
-        let asked = info.wish == Wish::DifferentCheck && info.kind == FileKind::Binary;
-        let replaces = self.options.collision == Collision::Replace;
-        let Some(existing) = existing.filter(|_| asked && replaces) else { return Ok(false) };
-        let len = existing.st_size as u64;
-        if place::kind(existing) != FileType::RegularFile || info.size.is_some_and(|s| s != len) {
-            return Ok(false);
-        }
-        let Some(check) = info.check else { return Err(No::Unclear) };
-        let failed = |error| No::Failed(Failed::new(&self.path.join(place::os(name)), error));
-        let file = place::open_in(directory, name, OFlags::RDONLY, Mode::empty());
-        let file = file.map_err(|error| failed(error.into()))?;
-        let ours = digest::over(&file, DigestKind::Crc32, len).map_err(failed)?;
-        Ok(ours[..4] == check.to_be_bytes())
-    }
-
-    /// How the file will get its name, or why it will not.
-    fn placing(&self, existing: Option<&Stat>, info: &FileInfo<'_>) -> Result<Placing, No> {
-        let refuse = |why| Err(No::Refused(why, None));
-        let policy = granted(self.options.collision, info.wish);
-        let Some(existing) = existing else {
-            // Another process may take the name in the meantime.
-            let aside = policy == Collision::Backup;
-            return Ok(if aside { Placing::Backup } else { Placing::Rename });
-        };
-        let kind = place::kind(existing);
-        let plain = kind == FileType::RegularFile;
-        let replaceable = plain || kind == FileType::Symlink;
-        match policy {
-            Collision::Rename => Ok(Placing::Rename),
-            Collision::Replace if replaceable => Ok(Placing::Replace),
-            Collision::Backup => Ok(Placing::Backup),
-            Collision::Append if plain => Ok(Placing::Append),
-            Collision::Update if plain => match info.modified {
-                None => Ok(Placing::Rename),
-                Some(modified) if modified > existing.st_mtime => Ok(Placing::Replace),
-                Some(_) => refuse(Refusal::NotNewer),
-            },
-            Collision::UpdateOrLonger if plain => {
-                let newer = info.modified.is_some_and(|modified| modified > existing.st_mtime);
-                let longer = info.size.is_some_and(|size| size > existing.st_size as u64);
-                if newer || longer { Ok(Placing::Replace) } else { refuse(Refusal::NotNewer) }
-            }
-            Collision::Differing if plain => {
-                let same_size = info.size == Some(existing.st_size as u64);
-                let same_date = info.modified == Some(existing.st_mtime);
-                if same_size && same_date { refuse(Refusal::Exists) } else { Ok(Placing::Replace) }
-            }
-            _ => refuse(Refusal::Exists),
-        }
     }
 
     /// Stores bytes. Small writes are gathered.
@@ -511,167 +434,4 @@ impl Receiving {
         }
         Ok(name)
     }
-}
-
-impl Incoming {
-    /// Its first bytes arrive: deferred work is done.
-    fn keep_pledge(&mut self) {
-        let Some(size) = self.pledged.take() else { return };
-        if self.map.resumed == 0 && !self.map.mapped {
-            part::sweep(&self.directory, &self.name, &self.part);
-        }
-        self.reservation = Reservation::new(self.map.resumed, size);
-    }
-
-    /// Stores bytes at any offset.
-    fn write_anywhere(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
-        self.check_failed()?;
-        if self.scribe.is_none() {
-            let path = self.part_path();
-            let file = self.file.try_clone().map_err(|error| Failed::new(&path, error))?;
-            self.scribe = Some(Scribe::new(Notes {
-                file,
-                path,
-                pieces: self.map.pieces.take().unwrap_or_default(),
-                running: std::mem::replace(&mut self.running, Running::new(None)),
-                reservation: std::mem::take(&mut self.reservation),
-                unmapped: self.map.unmapped,
-                failed: None,
-            }));
-        }
-        // A hole may be filled last: the end of a write is not the end of the file.
-        self.reached = self.reached.max(offset.saturating_add(bytes.len() as u64));
-        if self.scribe.as_mut().is_some_and(|scribe| !scribe.write(offset, bytes)) {
-            return self.settle();
-        }
-        Ok(())
-    }
-
-    /// Determines the end of the file, truncates the rest of a longer one, and fails if a hole is left.
-    fn make_whole(&mut self) -> Result<(), Failed> {
-        // Bytes received beyond the announced end belong to the file; those of an earlier file do not.
-        let (end, hole) = match &self.map.pieces {
-            None => (self.reached, self.gap.map(|from| (from, self.reached))),
-            Some(pieces) => {
-                let end = self.size.unwrap_or_else(|| pieces.end()).max(self.reached);
-                (end, pieces.hole(end))
-            }
-        };
-        if let Some((from, to)) = hole {
-            let text = format!("expected all of {end} bytes, {from} to {to} are missing");
-            return Err(Failed::new(&self.part_path(), io::Error::other(text)));
-        }
-        self.reached = end;
-        let mapped = self.map.mapped || self.map.pieces.is_some();
-        if mapped && fstat(&self.file).is_ok_and(|stat| stat.st_size as u64 > end) {
-            let cut = ftruncate(&self.file, end);
-            return cut.map_err(|error| Failed::new(&self.part_path(), error));
-        }
-        Ok(())
-    }
-
-    /// Data received in any order is on the disk, and known here.
-    fn settle(&mut self) -> Result<(), Failed> {
-        let Some(scribe) = self.scribe.take() else { return Ok(()) };
-        let Notes { pieces, running, reservation, unmapped, failed, .. } = scribe.stop();
-        self.map.pieces = Some(pieces);
-        self.map.unmapped = unmapped;
-        self.running = running;
-        self.reservation = reservation;
-        let Some((at, failed)) = failed else { return Ok(()) };
-        self.failed = Some(failed.clone());
-        self.gap = Some(self.gap.map_or(at, |gap| gap.min(at)));
-        Err(failed)
-    }
-
-    /// After a failure nothing is written any more: it would leave a hole.
-    fn check_failed(&self) -> Result<(), Failed> {
-        self.failed.clone().map_or(Ok(()), Err)
-    }
-
-    fn part_path(&self) -> PathBuf {
-        self.path.join(place::os(&self.part))
-    }
-
-    /// Writes all bytes.
-    fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Failed> {
-        self.check_failed()?;
-        while !bytes.is_empty() {
-            let error: io::Error = match self.reservation.write(&self.file, bytes, offset) {
-                Ok(0) => io::ErrorKind::WriteZero.into(),
-                Ok(len) => {
-                    offset += len as u64;
-                    bytes = &bytes[len..];
-                    continue;
-                }
-                Err(Errno::INTR) => continue,
-                Err(error) => error.into(),
-            };
-            let failed = Failed::new(&self.part_path(), error);
-            self.failed = Some(failed.clone());
-            self.gap = Some(self.gap.map_or(offset, |gap| gap.min(offset)));
-            return Err(failed);
-        }
-        Ok(())
-    }
-
-    /// Writes the gathered bytes, which end at `reached`.
-    fn flush(&mut self, gathered: &mut Vec<u8>) -> Result<(), Failed> {
-        let result = self.write_at(self.reached - gathered.len() as u64, gathered);
-        gathered.clear();
-        result
-    }
-
-    /// Releases blocks that were reserved and not used, including those of a killed run.
-    fn release(&mut self) {
-        if let Ok(stat) = fstat(&self.file)
-            && reserve::is_beyond(&stat)
-        {
-            let _ = ftruncate(&self.file, stat.st_size as u64);
-        }
-        self.reservation = Reservation::default();
-    }
-}
-
-/// A name that the user has typed is used as is, if it is valid.
-fn one_component(name: Vec<u8>) -> Result<SafeName, NameRule> {
-    match &name[..] {
-        b"" => Err(NameRule::Empty),
-        b"." | b".." => Err(NameRule::Dots),
-        long if long.len() > super::names::MAX_LEN => Err(NameRule::TooLong),
-        whole if whole.contains(&0) => Err(NameRule::Control),
-        _ => Ok(SafeName { directories: Vec::new(), name, rule: None }),
-    }
-}
-
-/// The policy after the sender's request, which may only narrow it.
-fn granted(policy: Collision, wish: Wish) -> Collision {
-    match (wish, policy) {
-        (Wish::Protect, _) => Collision::Reject,
-        (Wish::Rename, _) => Collision::Rename,
-        (Wish::Newer, Collision::Replace) => Collision::Update,
-        (Wish::NewerOrLonger, Collision::Replace) => Collision::UpdateOrLonger,
-        (Wish::Different, Collision::Replace) => Collision::Differing,
-        (Wish::Append, Collision::Replace) => Collision::Append,
-        _ => policy,
-    }
-}
-
-/// Whether the file system reports enough space.
-fn check_space(
-    directory: &OwnedFd,
-    size: Option<u64>,
-    have: u64,
-    placing: Placing,
-) -> Result<(), No> {
-    let Some(size) = size else { return Ok(()) };
-    // Appending needs the file twice: temporarily, and at the end of the old one.
-    let copies = if placing == Placing::Append { 2 } else { 1 };
-    let need = size.saturating_sub(have).saturating_mul(copies);
-    let Ok(space) = fstatvfs(directory) else { return Ok(()) };
-    // Some file systems do not report it.
-    if space.f_blocks > 0 && need > space.f_bavail.saturating_mul(space.f_frsize) {
-        return Err(No::Refused(Refusal::NoSpace, None));
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The other side of a Kermit server: its files, access rules, and many clients at once.
 //!
 //! ```text
-//! kermit::Server --Request::Serve--> Session --> Tree (LocalTree: a directory of this machine)
+//! kermit::Server --Remote::Serve--> Session --> Tree (LocalTree: a directory of this machine)
 //!                                       |---> Users (who may come in)
 //!                                       '---> Audit (one line per action)
 //! ```

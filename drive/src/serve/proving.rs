@@ -2,7 +2,7 @@
 
 use super::places::{NoPlace, Place};
 use super::session::Session;
-use wetstring_proto::file::{Reply, Request, Store};
+use wetstring_proto::file::{Remote, RemoteReply, Reply, Request, Store};
 use wetstring_proto::kermit::command::ServerCommand;
 
 /// A session that notices when its client has proved itself: by a login where users are known, elsewhere by a
@@ -22,7 +22,7 @@ impl<'a> Proving<'a> {
 impl Store for Proving<'_> {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         self.place.works();
-        let Request::Serve { kind, words, files, answer } = request else {
+        let Request::Remote(Remote::Serve { kind, words, files, answer }) = request else {
             let reply = self.session.answer(request);
             self.place.rests();
             return reply;
@@ -32,12 +32,10 @@ impl Store for Proving<'_> {
             return no_place(answer);
         }
         // The session's command texts are not borrowed from here.
-        let request = Request::Serve { kind, words, files, answer: &mut *answer };
+        let request = Request::Remote(Remote::Serve { kind, words, files, answer: &mut *answer });
         let reply = match self.session.answer(request) {
-            Reply::Said(len) => Reply::Said(len),
-            Reply::Follow { screen } => Reply::Follow { screen },
+            Reply::Remote(reply) => Reply::Remote(reply),
             Reply::Failed(error) => Reply::Failed(error),
-            Reply::Denied(len) => Reply::Denied(len),
             _ => Reply::Done,
         };
         self.place.rests();
@@ -52,5 +50,5 @@ fn no_place(answer: &mut [u8]) -> Reply<'static> {
     let text = NoPlace::Here.to_string();
     let len = text.len().min(answer.len());
     answer[..len].copy_from_slice(&text.as_bytes()[..len]);
-    Reply::Denied(len)
+    Reply::Remote(RemoteReply::Denied(len))
 }

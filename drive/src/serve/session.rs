@@ -2,12 +2,10 @@
 
 use super::quota::{self, Accounts, Direction, Meter, Quotas};
 use super::rights::{self, Action, Effect};
-use super::tree::{Content, Entry, Place, Tree, shown};
+use super::tree::{Place, Tree};
 use super::users::Users;
 use crate::charset::{Sets, SharedSets};
-use crate::disk::{
-    Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running, Verify, digest_of,
-};
+use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Verify};
 use crate::in_words;
 use crate::signals::Signals;
 use std::collections::BTreeMap;
@@ -17,7 +15,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+    FileKind, Refusal, Remote, RemoteReply, Reply, Request, Store, StoreError,
 };
 use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
@@ -27,9 +25,11 @@ mod counting;
 mod errors;
 mod host;
 mod search;
+mod sending;
 mod sheet;
 
-use search::{Heed, Names, Search, sent_as};
+use search::Heed;
+use sending::{Current, Outgoing};
 use sheet::Sheet;
 
 /// What clients may do. By default they may only read.
@@ -90,33 +90,6 @@ pub trait Audit: Send + Sync {
 
 /// The connected clients, as REMOTE WHO shows them; with addresses for logged-in users.
 pub(super) type Roster = dyn Fn(bool) -> String + Send + Sync;
-
-/// What is being sent.
-enum Outgoing {
-    /// Text for the screen: its title, and the offer.
-    Screen { title: Vec<u8>, size: u64, text: Box<dyn Content> },
-    /// Files, which are searched while they are sent.
-    Files {
-        search: Box<Search>,
-        names: Names,
-        delete: bool,
-        /// Why the transfer cannot end well, although every file so far was sent.
-        blemish: Option<StoreError>,
-        resume: bool,
-        /// As the client requested.
-        kind: Option<FileKind>,
-    },
-}
-
-/// The file being sent.
-struct Current {
-    place: Place,
-    name: Vec<u8>,
-    size: u64,
-    content: Box<dyn Content>,
-    running: Running,
-    reached: u64,
-}
 
 /// The store of one client of a server.
 pub struct Session {
@@ -294,7 +267,9 @@ impl Session {
                 ServerCommand::Get(Get { kind: get.kind.or(files), ..get })
             }
             Ok(command) => command,
-            Err(bad) => return Reply::Denied(put(bad.to_string().as_bytes(), answer)),
+            Err(bad) => {
+                return Reply::Remote(RemoteReply::Denied(put(bad.to_string().as_bytes(), answer)));
+            }
         };
         let action = Action::of(&command);
         let done = self.allowed(action).and_then(|()| self.perform(&command));
@@ -304,7 +279,7 @@ impl Session {
             Err(why) => {
                 self.counts.refused += 1;
                 self.note(action.name(), subject, &format!("refused, {why}"));
-                Reply::Denied(put(why.as_bytes(), answer))
+                Reply::Remote(RemoteReply::Denied(put(why.as_bytes(), answer)))
             }
             Ok(said) => {
                 // Transfers are logged per file.
@@ -314,7 +289,7 @@ impl Session {
                 match said {
                     Said::Text(text) if text.len() <= answer.len() => {
                         self.meter.add(Direction::Sent, text.len() as u64);
-                        Reply::Said(put(&text, answer))
+                        Reply::Remote(RemoteReply::Said(put(&text, answer)))
                     }
                     Said::Text(text) => self.show(Vec::new(), text),
                     Said::Screen { title, text } => self.show(title, text),
@@ -322,186 +297,11 @@ impl Session {
                     Said::Sheet { title, sheet } => {
                         let (size, text) = (u64::MAX, Box::new(sheet));
                         self.outgoing = Some(Outgoing::Screen { title, size, text });
-                        Reply::Follow { screen: true }
+                        Reply::Remote(RemoteReply::Follow { screen: true })
                     }
-                    Said::Files => Reply::Follow { screen: false },
+                    Said::Files => Reply::Remote(RemoteReply::Follow { screen: false }),
                 }
             }
-        }
-    }
-
-    fn show(&mut self, title: Vec<u8>, text: Vec<u8>) -> Reply<'static> {
-        let (size, text) = (text.len() as u64, Box::new(Text(text)));
-        self.outgoing = Some(Outgoing::Screen { title, size, text });
-        Reply::Follow { screen: true }
-    }
-
-    /// The next file to send, or text.
-    fn next(&mut self) -> Reply<'_> {
-        self.current = None;
-        match self.outgoing.take() {
-            None => Reply::NoMoreFiles,
-            Some(Outgoing::Screen { title, size, text }) => {
-                self.current = Some(Current {
-                    place: Place::new(),
-                    name: title,
-                    size,
-                    content: text,
-                    running: Running::new(Some(DigestKind::Xxh3)),
-                    reached: 0,
-                });
-                let name = self.current.as_ref().map_or(&[][..], |current| &current.name);
-                Reply::File(FileInfo { name, kind: FileKind::Text, ..FileInfo::default() })
-            }
-            files => {
-                self.outgoing = files;
-                self.next_file()
-            }
-        }
-    }
-
-    fn next_file(&mut self) -> Reply<'_> {
-        loop {
-            let Some(Outgoing::Files { search, names, blemish, resume, kind, .. }) =
-                &mut self.outgoing
-            else {
-                return Reply::NoMoreFiles;
-            };
-            let (resume, kind) = (*resume, *kind);
-            let (place, name) = match search.next() {
-                Ok(Some(hit)) => {
-                    let name = sent_as(&hit, search.is_recursive());
-                    (hit.0, name)
-                }
-                Ok(None) => {
-                    let end = blemish.take().map_or(Reply::NoMoreFiles, Reply::Failed);
-                    self.outgoing = None;
-                    return end;
-                }
-                // Files are missing: the transfer has not ended well.
-                Err(why) => {
-                    self.outgoing = None;
-                    self.note("get", b"", &format!("failed, {why}"));
-                    return Reply::Failed(StoreError::Io);
-                }
-            };
-            let other = names.another(&name);
-            if let Some(other) = &other {
-                let say = format!("sent as {}", other.escape_ascii());
-                self.note("get", &shown(&place), &say);
-            }
-            let name = other.unwrap_or(name);
-            match self.tree.open(&place) {
-                Ok((entry, mut content)) => {
-                    let found = self.rules.detects && !resume;
-                    let kind = kind.unwrap_or_else(|| {
-                        if found { kind_of(content.as_mut()) } else { self.kind }
-                    });
-                    return self.begin(place, name, &entry, content, (resume, kind));
-                }
-                // It was deleted since it was listed, or is not readable.
-                Err(error) => {
-                    if error.kind() != io::ErrorKind::NotFound
-                        && let Some(Outgoing::Files { blemish, .. }) = &mut self.outgoing
-                    {
-                        *blemish = Some(StoreError::Missing);
-                    }
-                    self.note("get", &shown(&place), &format!("failed, {}", in_words(&error)));
-                }
-            }
-        }
-    }
-
-    fn begin(
-        &mut self,
-        place: Place,
-        name: Vec<u8>,
-        entry: &Entry,
-        content: Box<dyn Content>,
-        (resume, kind): (bool, FileKind),
-    ) -> Reply<'_> {
-        let current = Current {
-            place,
-            name,
-            size: entry.size,
-            content,
-            running: Running::new(Some(DigestKind::Xxh3)),
-            reached: 0,
-        };
-        let current = self.current.insert(current);
-        Reply::File(FileInfo {
-            name: &current.name,
-            size: Some(entry.size),
-            modified: entry.modified,
-            mode: entry.mode,
-            kind,
-            resume,
-            ..FileInfo::default()
-        })
-    }
-
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> Reply<'static> {
-        let Some(current) = &mut self.current else {
-            return Reply::Failed(StoreError::Unsupported);
-        };
-        // The announced length is sent, even if the file grows.
-        let room = usize::try_from(current.size.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let want = room.min(into.len());
-        let read = match current.content.read(offset, &mut into[..want]) {
-            // What the quota does not allow is not sent; it is read again if it is allowed later.
-            Ok(len) => self.meter.take_some(Direction::Sent, len as u64),
-            Err(error) => return Reply::Failed(store_error(&error)),
-        };
-        match read {
-            Ok(len) => {
-                current.running.pass(offset, &into[..len as usize]);
-                current.reached = current.reached.max(offset + len);
-                Reply::Read(len as usize)
-            }
-            Err(over) => self.over_in_sending(over),
-        }
-    }
-
-    /// The digest of the file being sent; parts that were not sent, because the client had them, are read for
-    /// it.
-    fn digest(&mut self, kind: DigestKind, len: u64) -> Reply<'static> {
-        let mut heed = self.heed();
-        let Some(current) = &mut self.current else {
-            return Reply::Failed(StoreError::Unsupported);
-        };
-        if let Some(value) = current.running.value(kind, len) {
-            return Reply::Digest(value);
-        }
-        let content = &mut current.content;
-        let read = |offset, into: &mut [u8]| {
-            heed.step()?;
-            content.read(offset, into)
-        };
-        digest_of(kind, len, read).map_or_else(|e| Reply::Failed(store_error(&e)), Reply::Digest)
-    }
-
-    /// A file has been sent.
-    fn sent(&mut self, mut current: Current, complete: bool) {
-        let Some(Outgoing::Files { delete, blemish, .. }) = &mut self.outgoing else { return };
-        let place = shown(&current.place);
-        let changed = complete && current.content.changed();
-        if changed {
-            *blemish = Some(StoreError::Changed);
-        }
-        let gone = (*delete && complete).then(|| current.content.delete());
-        if let Some(Err(_)) = gone {
-            *blemish = Some(StoreError::Kept);
-        }
-        if !complete {
-            return self.note("get", &place, "not sent completely");
-        }
-        self.counts.files_out += 1;
-        self.counts.bytes_out += current.size;
-        let end = if changed { "changed while it was sent" } else { "done" };
-        self.note("get", &place, &format!("{end}, {} bytes", current.size));
-        if let Some(gone) = gone {
-            let result = gone.map_or_else(|why| format!("kept, {why}"), |()| "done".into());
-            self.note("delete", &place, &result);
         }
     }
 
@@ -590,7 +390,9 @@ impl Session {
 impl Store for Session {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
-            Request::Serve { kind, words, files, answer } => self.serve(kind, words, files, answer),
+            Request::Remote(Remote::Serve { kind, words, files, answer }) => {
+                self.serve(kind, words, files, answer)
+            }
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Digest { kind, len } if self.current.is_some() => self.digest(kind, len),
@@ -603,24 +405,6 @@ impl Store for Session {
             other => self.take(other),
         }
     }
-}
-
-/// Text that is read like a file.
-struct Text(Vec<u8>);
-
-impl Content for Text {
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
-        let len = into.len().min(self.0.len() - from);
-        into[..len].copy_from_slice(&self.0[from..from + len]);
-        Ok(len)
-    }
-}
-
-/// The beginning of a file, as text.
-fn kind_of(content: &mut dyn Content) -> FileKind {
-    let mut start = [0; 8192];
-    content.read(0, &mut start).map_or(FileKind::Binary, |len| crate::disk::kind_of(&start[..len]))
 }
 
 /// As much of a text as fits.

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::store::{MemoryFile, MemorySink, MemorySource};
     use crate::{LineModel, Serial};
-    use wetstring_proto::file::{Reply, Request};
+    use wetstring_proto::file::{Remote, Reply, Request};
     use wetstring_proto::kermit::{Config, Sender, Server};
 
     /// Accepts all requests of a client, and its files.
@@ -140,7 +140,7 @@ mod tests {
     impl Store for Agrees {
         fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
             match request {
-                Request::Serve { .. } => Reply::Done,
+                Request::Remote(Remote::Serve { .. }) => Reply::Done,
                 other => self.0.answer(other),
             }
         }

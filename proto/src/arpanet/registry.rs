@@ -1,6 +1,6 @@
 //! FTP between hosts of the ARPANET in the registry of protocols.
 
-use super::ftp::states::Stage;
+use super::ftp::states::{ServerStage, Stage};
 use super::{Config, Receiver, Sender};
 use crate::registry::{Advised, Carrier, Entry, Picks, Registered, Trial, engines, trial};
 use crate::states::Diagram;
@@ -24,7 +24,8 @@ impl Registered for Config {
         picks: Picks::ROWS,
         advised: Advised::Never,
     }];
-    const STATES: &'static [(&'static str, Diagram)] = &[("user", Stage::DIAGRAM)];
+    const STATES: &'static [(&'static str, Diagram)] =
+        &[("user", Stage::DIAGRAM), ("server", ServerStage::DIAGRAM)];
     const TRIALS: Option<&'static [Trial]> = Some(&[
         trial!("ncp.buffers": "both", "large"),
         trial!("ncp.window": "1", "2", "4", "8"),

@@ -155,7 +155,7 @@ impl Machine for Core {
             .with(Wants::INPUT, !over)
             .with(Wants::OUTPUT, self.ncp.may_say())
             .with(Wants::STORE, self.user.asks())
-            .with(Wants::USER, self.user.has_notes())
+            .with(Wants::USER, self.user.has_events())
     }
 
     fn status(&self) -> Status {

@@ -8,7 +8,7 @@ use super::check::{tochar, unchar};
 use super::probe;
 use super::zone::Zone;
 use crate::charset::Encoding;
-use crate::file::{FileInfo, FileKind, Refusal};
+use crate::file::{Extras, FileInfo, FileKind, KermitExtras, Refusal};
 
 /// A sender's description of a file. Fields accumulate over several A packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -141,8 +141,8 @@ impl Attributes {
             modified: self.modified_local.map(|local| zone.to_utc(local)),
             mode: self.mode,
             kind: self.kind.unwrap_or(default),
-            encoding: self.encoding,
             resume: self.disposition == Some(b'R'),
+            extras: Extras::Kermit(KermitExtras { encoding: self.encoding, screen: false }),
             ..FileInfo::default()
         }
     }
@@ -164,7 +164,7 @@ pub fn emit(
     match info.kind {
         FileKind::Text => {
             list.add(b'"', b"AMJ");
-            if let Some(value) = info.encoding.put(&mut [0; 16]) {
+            if let Some(value) = info.extras.kermit().encoding.put(&mut [0; 16]) {
                 list.add(b'*', value);
             }
         }

@@ -1,108 +1,27 @@
 //! What sender and receiver have in common: the queue towards the port, the agreement with the
 //! peer, counters and the things to tell the user.
 
+mod coding;
+mod output;
+
 use super::check::{Check, crc16};
-use super::config::Prefixing;
 use super::config::{BlockCheck, Config};
 use super::decode::Decoder;
-use super::encode::{Coding, Shift, encode_text};
+use super::encode::{Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
 use super::packet::{BadPacket, LONG_HEADER, Packet, data_room, finish, kind};
-use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
-use super::prefix::PrefixTable;
+use super::params::{self, Agreed, OWN_DIGEST, Params};
 use super::probe::ProbeState;
 use crate::engine::{Cx, Outcome};
 use crate::session::{
-    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
-    Words,
+    Ending, EventQueue, InputTrace, Port, QueuedEvent, Text, Timer, Timers, WaitTrace, Words,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent};
 use core::fmt::Write;
 
-/// Marks in the stream where packets end; as many packets may be queued at once.
-const ENDS: usize = 64;
-
-/// The output queue, with the ends of packets, so that what has not left can be
-/// dropped without cutting a packet in two.
-#[derive(Clone, Debug)]
-pub(crate) struct Output {
-    out: Outbox,
-    ends: [u64; ENDS],
-    first: usize,
-    count: usize,
-    /// Stream position at which the packet begins that `taken` is in or before.
-    begins: u64,
-}
-
-impl Output {
-    fn new() -> Self {
-        Self { out: Outbox::default(), ends: [0; ENDS], first: 0, count: 0, begins: 0 }
-    }
-
-    pub(crate) fn pending(&self) -> usize {
-        self.out.pending()
-    }
-
-    /// Bytes the port has taken.
-    pub(crate) fn taken(&self) -> u64 {
-        self.out.taken
-    }
-
-    pub(crate) fn lend<'a>(&self, out: &'a [u8]) -> &'a [u8] {
-        self.out.lend(out)
-    }
-
-    /// The port took `len` bytes. Returns how many were really queued.
-    pub(crate) fn take(&mut self, len: usize) -> usize {
-        let len = self.out.take(len);
-        while self.count > 0 && self.ends[self.first] <= self.out.taken {
-            self.begins = self.ends[self.first];
-            self.first = (self.first + 1) % ENDS;
-            self.count -= 1;
-        }
-        len
-    }
-
-    /// Room after what is queued; moves the queue to the front if that is needed for `want`. The
-    /// first `keep` bytes of the room stay as they are: a packet that is being built there.
-    /// `None` if there is no room for `want` bytes or for another packet.
-    pub(crate) fn room<'a>(
-        &mut self,
-        out: &'a mut [u8],
-        want: usize,
-        keep: usize,
-    ) -> Option<&'a mut [u8]> {
-        if self.count == ENDS {
-            return None;
-        }
-        if self.out.pending() == 0 || self.out.room_len(out) < want {
-            self.out.move_to_front(out, keep);
-        }
-        let room = self.out.room(out);
-        (room.len() >= want).then_some(room)
-    }
-
-    /// The first `len` bytes of the room are a packet now. Returns where it ends in the stream.
-    pub(crate) fn push(&mut self, len: usize) -> u64 {
-        self.out.push(len);
-        let position = self.out.position();
-        self.ends[(self.first + self.count) % ENDS] = position;
-        self.count += 1;
-        position
-    }
-
-    /// Drops every packet that has not started to leave; returns where the stream ends now.
-    pub(crate) fn drop_unsent(&mut self) -> u64 {
-        let taken = self.out.taken;
-        let keep =
-            if self.count == 0 || self.begins == taken { taken } else { self.ends[self.first] };
-        self.out.truncate((keep - taken) as usize);
-        self.count = usize::from(keep > taken);
-        keep
-    }
-}
+pub(crate) use output::Output;
 
 /// The common part of both engines.
 #[derive(Clone, Debug)]
@@ -235,85 +154,6 @@ impl Link {
             kind::SEND_INIT | kind::INFO => Check::Sum6,
             _ => self.agreed.check,
         }
-    }
-
-    /// How text that is not file data is encoded: names, messages.
-    pub(crate) fn text_coding(&self) -> Coding {
-        Coding {
-            qctl: b'#',
-            qbin: self.agreed.qbin,
-            rept: self.agreed.rept,
-            other_rept: self.agreed.other_rept,
-            shift: Shift::Off,
-            text: false,
-            prefix: PrefixTable::ALL,
-            strict_high: true,
-        }
-    }
-
-    /// How file data is encoded for this peer.
-    pub(crate) fn data_coding(&self, text: bool) -> Coding {
-        Coding {
-            qctl: b'#',
-            qbin: self.agreed.qbin,
-            rept: self.agreed.rept,
-            other_rept: self.agreed.other_rept,
-            shift: self.agreed.shift,
-            text,
-            prefix: self.prefix_table(),
-            strict_high: false,
-        }
-    }
-
-    /// Whether our peer frames by length alone: one of us, streaming on a clear channel.
-    pub(crate) fn framed_by_length(&self) -> bool {
-        let a = &self.agreed;
-        a.streaming && a.clear && a.own.is_some_and(|own| own & OWN_LENGTH != 0)
-    }
-
-    /// Whether to try which control characters pass the line: one of us, a line of eight bits that
-    /// is not known to be clear, and the user has not set what to prefix.
-    pub(crate) fn may_try_bare(&self) -> bool {
-        let a = &self.agreed;
-        let eight_bit = a.qbin.is_none() && a.shift == Shift::Off && !self.seven_bit();
-        let open = !a.clear && self.config.prefixing == Prefixing::Auto;
-        self.bare == ProbeState::Untried && a.own.is_some() && eight_bit && open
-    }
-
-    /// The codes that get a prefix in file data to this peer (kermit.md §7.4).
-    fn prefix_table(&self) -> PrefixTable {
-        let by_length = self.framed_by_length() && self.config.prefixing == Prefixing::Auto;
-        let mut table = match self.config.prefixing {
-            Prefixing::All => PrefixTable::ALL,
-            Prefixing::Cautious => PrefixTable::CAUTIOUS,
-            Prefixing::Minimal => PrefixTable::MINIMAL,
-            Prefixing::None if self.config.line.clear => PrefixTable::NONE_NETWORK,
-            Prefixing::None => PrefixTable::NONE_SERIAL,
-            Prefixing::Auto if self.agreed.clear && self.config.line.telnet => {
-                PrefixTable::CLEAR_TELNET
-            }
-            Prefixing::Auto if by_length => PrefixTable::CLEAR_OWN,
-            Prefixing::Auto if self.agreed.clear => PrefixTable::CLEAR,
-            Prefixing::Auto if self.bare == ProbeState::Passed => PrefixTable::TRIED,
-            Prefixing::Auto if self.theirs.whatami.is_some() => PrefixTable::CAUTIOUS,
-            Prefixing::Auto => PrefixTable::ALL,
-        };
-        for code in 0..=255u8 {
-            if self.config.unprefixed.contains(code) {
-                table = table.without(code);
-            }
-            // VMS terminal drivers intercept these whatever was negotiated (kermit.md §7.4).
-            let vms = &self.theirs.system == b"D7"
-                && matches!(code, 3 | 14 | 15 | 17 | 19 | 24 | 25 | 141 | 145 | 147);
-            if vms || self.config.prefixed.contains(code) {
-                table = table.with(code);
-            }
-        }
-        if by_length {
-            return table;
-        }
-        // MARK and EOL must not be bare inside a packet.
-        table.with(self.config.mark).with(b'\r').with(self.theirs.eol)
     }
 
     /// Puts a copy of a finished packet into the queue, with padding, parity and terminator.

@@ -12,7 +12,7 @@ use super::params::{self, Agreed, Params, agree};
 use super::sink::Sink;
 use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::{FileInfo, FileKind, Refusal};
+use crate::file::{Extras, FileInfo, FileKind, KermitExtras, Refusal};
 use crate::line::line_time;
 use crate::session::{self, Ask, Ending, Text, trace_duplicate};
 use crate::time::{Duration, Instant};
@@ -153,7 +153,8 @@ impl Core {
         let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
         let info = self.file.attributes.info(&name[..self.file.name_len], default, config.zone);
         let proved = self.link.agreed.own.is_some_and(|own| own & params::OWN_DIGEST != 0);
-        FileInfo { screen: self.file.screen, proved, ..info }
+        let extras = KermitExtras { screen: self.file.screen, ..info.extras.kermit() };
+        FileInfo { extras: Extras::Kermit(extras), proved, ..info }
     }
 
     /// Whether input is accepted now, or blocked until the store replies.

@@ -1,7 +1,7 @@
 //! The client: sends a server one command, and receives the result (kermit.md §16.1).
 //!
 //! A short reply is reported to the user ([`Event::Replied`](crate::Event::Replied)); files, and text
-//! for the screen ([`FileInfo::screen`](crate::FileInfo::screen)), go to the store like any others.
+//! for the screen ([`KermitExtras::screen`](crate::file::KermitExtras::screen)), go to the store like any others.
 //! To send files to a server takes no client: a [`Sender`](super::Sender) does it.
 
 use super::check::{Check, crc16};

@@ -1,28 +1,27 @@
 //! The state machine of the sender (\[KPM\] §10, kermit.md §10–19). The window is in `flight`, the file
 //! in `source`, what both engines share in `link`.
 
-use self::congestion::{Congestion, QUIET};
+use self::congestion::Congestion;
 use super::config::Config;
-use super::flight::{Flight, Slot};
+use super::flight::Flight;
 use super::length::LengthPolicy;
-use super::link::{Link, trace_got, trace_sent};
-use super::packet::{
-    self, BadPacket, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind,
-};
-use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
-use super::probe::ProbeState;
+use super::link::{Link, trace_sent};
+use super::packet::{self, LONG_HEADER, MAX_SHORT, SHORT_HEADER, data_room, kind};
+use super::params::{self, OWN_DIGEST, Params};
 use super::source::Source;
-use super::states::{SenderInput, SenderStep, Sending, on_ack};
+use super::states::{SenderInput, Sending};
 use super::timing::RoundTrip;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{DigestKind, FileInfo, FileKind, StoreError};
 use crate::line::line_time;
 use crate::session::{self, Ask, Ending, Timer};
-use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent, Wait};
+use crate::time::Duration;
+use crate::trace::{Load, Wait};
 
+mod answers;
 mod congestion;
 mod files;
+mod retransmission;
 mod sender;
 
 pub use files::{FILE_CHANGED, FILE_KEPT, FILE_MISSING};
@@ -31,13 +30,6 @@ pub use sender::Sender;
 
 /// Silence in which a failed transfer's last packets drain.
 const DRAIN: Duration = Duration::from_millis(400);
-
-/// Most bytes that a serial port's driver may buffer.
-const PORT_BUFFER: usize = 4096;
-
-/// Most bytes in the buffers between two streaming ends, and how slowly they may drain.
-const MOST_UNDER_WAY: u64 = 8 << 20;
-const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
 
 /// The file that is being sent. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -327,34 +319,6 @@ impl Core {
         true
     }
 
-    /// The A packet is retransmitted: perhaps the line did not pass the codes that it probes.
-    fn without_try(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
-        if self.link.bare == ProbeState::Asked {
-            self.link.bare = ProbeState::Failed;
-            let room = self.room(kind::ATTRIBUTES);
-            let memory = slot_of(mem.slots, &self.link, &self.flight, number);
-            let len = self.attributes(&mut memory[LONG_HEADER..LONG_HEADER + room]);
-            let (start, end) = self.finish(mem, kind::ATTRIBUTES, number, len);
-            self.flight.rewritten(number, start, end);
-        }
-        *self.flight.slot(number)
-    }
-
-    /// A packet failed too often.
-    fn failed_too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
-        if kind == kind::BREAK {
-            // Every file has been acknowledged as closed; only the B or its answer was lost.
-            self.enter(cx, SenderInput::Done);
-            return self.link.end(cx, Outcome::Done);
-        }
-        let (blame, kind) = if self.silent > 1 {
-            (Blame::Peer, FailureKind::Silence)
-        } else {
-            (Blame::Line, FailureKind::TooManyRetries)
-        };
-        self.fail(cx, mem, blame, kind, Some("Too many retries"));
-    }
-
     /// Builds one more data packet, or reaches the end of the file. False if there is nothing to do.
     fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         if (self.cancel != Cancel::No || self.file.refused) && !self.file.encoded {
@@ -515,248 +479,8 @@ impl Core {
         });
     }
 
-    /// The peer's word on the oldest packet, or on one after it.
-    fn on_ack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
-        let Some(number) = self.flight.locate(packet.seq) else {
-            if self.is_streaming_data() {
-                self.look_for_cancel(packet.data);
-            } else if self.link.agreed.window == 1
-                && u64::from(packet.seq) == (self.flight.low + 63) % 64
-            {
-                // In stop-and-wait the acknowledgement of the packet before is a NAK of this one, but
-                // not the answers to its other copies: a packet sent twice for each of those would
-                // be answered twice again, and so on to the end.
-                if self.echoes > 0 {
-                    self.echoes -= 1;
-                    self.link.stats.duplicates += 1;
-                } else {
-                    self.resend(cx, self.flight.low, Again::Nak);
-                }
-            }
-            return;
-        };
-        self.acknowledged(cx, mem, number, packet.data);
-    }
-
-    fn acknowledged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64, data: &[u8]) {
-        let Some(acked) = self.flight.ack(number, cx.now) else {
-            self.link.stats.duplicates += 1;
-            return;
-        };
-        self.echoes = acked.copies.saturating_sub(1);
-        let window = self.link.agreed.window;
-        if acked.copies == 1 {
-            self.congestion.passed(window);
-        } else if window > 1 && acked.kind == kind::DATA {
-            self.congestion.repeated(window, self.flight.len() + 1);
-        }
-        if acked.waited {
-            self.congestion.waited();
-        }
-        if let Some((rtt, bytes)) = acked.rtt {
-            self.timing.sample(rtt, bytes, window);
-        }
-        if acked.kind == kind::DATA {
-            if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
-                *bytes += acked.file as u64;
-            }
-            self.lengths.carried(acked.len);
-            for lost in self.flight.overtaken(number) {
-                self.resend(cx, lost, Again::Lost);
-            }
-        }
-        if self.congestion.repeats() && acked.copies > 1 && !self.flight.is_empty() {
-            // What left before that copy was lost like the one before it.
-            self.resend(cx, self.flight.low, Again::Lost);
-        }
-        match on_ack(self.state) {
-            Some(SenderStep::Negotiate) => self.negotiate(cx, data),
-            Some(SenderStep::Describe) => self.describe(cx, mem),
-            Some(SenderStep::Decide) => self.decide(cx, data),
-            Some(SenderStep::Advance) => self.look_for_cancel(data),
-            Some(SenderStep::Closed) => {
-                // A receiver that cancelled the file after its last data signals it here.
-                self.look_for_cancel(data);
-                let complete = self.cancel == Cancel::No && !self.file.refused;
-                let verified =
-                    complete && self.file.digest.is_some() && data.first() == Some(&b'W');
-                self.enter(cx, SenderInput::Closed);
-                self.ask = Ask::Close { complete, verified };
-            }
-            Some(SenderStep::Finish) => {
-                self.enter(cx, SenderInput::Done);
-                self.link.end(cx, Outcome::Done);
-            }
-            None => {}
-        }
-    }
-
-    /// A data packet's acknowledgement may carry the request to stop.
-    fn look_for_cancel(&mut self, data: &[u8]) {
-        match data {
-            [b'X'] if self.cancel == Cancel::No => self.cancel = Cancel::File { by_peer: true },
-            [b'Z'] => self.cancel = Cancel::Batch { by_peer: true },
-            _ => {}
-        }
-    }
-
-    fn on_nak(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, seq: u8) {
-        self.link.stats.naks_in += 1;
-        self.timing.was_noise(self.link.agreed.window);
-        if self.is_streaming_data() {
-            return self.not_reliable(cx, mem);
-        }
-        if self.flight.is_empty() {
-            return;
-        }
-        let low = self.flight.low;
-        match self.flight.locate(seq) {
-            Some(number) => self.asked_for(cx, number),
-            None if u64::from(seq) != self.flight.next % 64 => {}
-            // A NAK of the packet that comes next: everything before it has arrived. With a
-            // window it may also be a guess, and a repetition is the safe answer.
-            // An acknowledgement with data must be received.
-            None if self.link.agreed.window == 1
-                && matches!(self.state, Sending::File | Sending::Data | Sending::Break) =>
-            {
-                self.acknowledged(cx, mem, low, &[]);
-            }
-            None => {
-                self.resend(cx, low, Again::Nak);
-            }
-        }
-    }
-
-    /// A NAK for a packet in flight. Where the receiver repeats them, or has refused this one often,
-    /// the next copy has to wait for some quiet.
-    fn asked_for(&mut self, cx: &mut Cx<'_>, number: u64) {
-        let before = self.flight.refused(number);
-        let slot = self.flight.slot(number);
-        let often = slot.copies > u32::from(self.link.config.retries / 2);
-        let fresh = slot.left.is_none_or(|left| cx.now - left < QUIET);
-        let waits = fresh && (often || self.congestion.repeats());
-        let (acked, window) = (slot.acked, self.link.agreed.window);
-        if waits {
-            self.flight.want(number);
-        } else if self.resend(cx, number, Again::Nak) {
-            return;
-        }
-        // The first one may have crossed with a copy that left because later packets were answered.
-        if window > 1 && !acked && before > 0 {
-            self.congestion.asked_again(window, self.flight.len());
-        }
-    }
-
-    /// Sends a packet again, unless the peer cannot have seen its last copy yet.
-    fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) -> bool {
-        let again = self.flight.again(number, cx.now, self.timing.soonest(), why);
-        if again {
-            self.count_loss(number);
-        }
-        again
-    }
-
-    /// When to send the copy that a NAK requested too early.
-    fn wanted_at(&self) -> Option<Instant> {
-        let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
-        let waits = low.wanted && !low.acked && !low.queue;
-        Some(low.left.filter(|_| waits)? + QUIET.max(self.timing.soonest()))
-    }
-
-    fn count_loss(&mut self, number: u64) {
-        let slot = self.flight.slot(number);
-        if slot.kind == kind::DATA {
-            self.lengths.lost(slot.len());
-        } else {
-            self.lengths.stumbled();
-        }
-    }
-
-    fn not_reliable(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        let say = Some("Transmission error on reliable link");
-        self.fail(cx, mem, Blame::Line, FailureKind::NotReliable, say);
-    }
-
-    fn on_packet(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) {
-        let agreed = self.link.agreed;
-        let packet = match packet::parse(body, agreed.check, agreed.forced_check) {
-            Ok(packet) => packet,
-            Err(why) => return self.on_damaged(cx, mem, why, body.len()),
-        };
-        if packet.kind == kind::ACK
-            && self.state == Sending::Init
-            && let Some(why) = self.link.doubts(packet.data)
-        {
-            self.on_damaged(cx, mem, why, body.len());
-            self.resend(cx, self.flight.low, Again::Answer);
-            return;
-        }
-        if packet.kind == kind::ERROR && !self.link.believes(&packet) {
-            return self.on_damaged(cx, mem, BadPacket::WeakError, body.len());
-        }
-        self.link.has_weak_error = false;
-        self.link.stats.packets_in += 1;
-        self.link.spoke = cx.now;
-        self.silent = 0;
-        self.link.sense_parity();
-        trace_got(cx, &packet, body.len(), self.link.stats.wire_in_bytes);
-        self.link.turn_begins(cx.now);
-        match packet.kind {
-            kind::ACK => self.on_ack(cx, mem, &packet),
-            kind::NAK => self.on_nak(cx, mem, packet.seq),
-            kind::ERROR => {
-                let differs = self.file.digest.is_some()
-                    && self.link.message.as_bytes() == DIGESTS_DIFFER.as_bytes();
-                let (blame, kind) = if differs {
-                    (Blame::Line, FailureKind::DigestDiffers)
-                } else {
-                    (Blame::Peer, FailureKind::PeerError)
-                };
-                self.fail(cx, mem, blame, kind, None);
-            }
-            // Everything else only a sender sends: an echo of our own packets.
-            _ => {}
-        }
-    }
-
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
-        self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
-        self.timing.was_noise(self.link.agreed.window);
-        if self.is_streaming_data() {
-            self.not_reliable(cx, mem);
-        } else if self.flight.len() == 1 && self.timing.smoothed().is_some() {
-            // It can only have been about this one.
-            self.resend(cx, self.flight.low, Again::Answer);
-        }
-    }
-
     fn abort(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let say = Some("Transfer cancelled by the sender");
         self.fail(cx, mem, Blame::Local, FailureKind::Aborted, say);
-    }
-
-    /// When the answer to the oldest packet is overdue.
-    fn overdue(&self) -> Option<Instant> {
-        let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
-        if low.acked || low.queue {
-            return None;
-        }
-        if low.kind == kind::EOF && self.link.agreed.streaming {
-            // This line loses nothing, but streamed data may still be in flight: in the
-            // peer's buffers, and in those of any relay. A Z again would only come after it.
-            let under_way = self.link.stats.encoded_bytes.min(MOST_UNDER_WAY);
-            let run_out = Duration::from_secs(under_way / SLOWEST_BYTES_PER_S);
-            return Some(low.left? + self.link.patience() + run_out);
-        }
-        // A packet that has not left yet is the port's business, which has a limit of its own.
-        // Until the first data is acknowledged, the fill of the port's own buffer is unknown:
-        // on a line of known rate it may be a page of bytes that have "left" but not gone.
-        let unknown = if self.lengths.is_untried() {
-            line_time(self.link.config.line.rate_bps, low.len().max(PORT_BUFFER))
-        } else {
-            Duration::ZERO
-        };
-        Some(low.left? + self.timing.wait(low.under_way) + unknown)
     }
 }

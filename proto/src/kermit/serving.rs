@@ -12,7 +12,7 @@
 //! S(0) ...                ---->                                 files come, without a command before
 //! ```
 //!
-//! What is done is the store's affair ([`Request::Serve`]): the server reads commands, keeps the
+//! What is done is the store's affair ([`Remote::Serve`](crate::file::Remote::Serve)): the server reads commands, keeps the
 //! settings of the protocol, and sees that a command that comes again because its answer was lost
 //! is not done twice. Without a client it sends nothing and has no timer.
 
@@ -26,7 +26,7 @@ use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{self, Params, agree};
 use super::{receiving, sending};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::{FileInfo, FileKind, Reply, Request};
+use crate::file::{FileInfo, FileKind, RemoteReply, Reply, Request};
 use crate::machine::Machine;
 use crate::session::{Ask, Ending, Text};
 use crate::settings::Choice;
@@ -351,13 +351,17 @@ impl Core {
         self.ask = Ask::Nothing;
         let limit = mem.answer.len();
         match reply {
-            Reply::Said(_) | Reply::Done | Reply::Follow { .. } if kind == kind::SEND_INIT => {
+            Reply::Remote(RemoteReply::Said(_))
+            | Reply::Done
+            | Reply::Remote(RemoteReply::Follow { .. })
+                if kind == kind::SEND_INIT =>
+            {
                 self.receive_files(cx, mem);
             }
             Reply::Done => self.said(cx, mem, kind, 0),
-            Reply::Said(len) => self.said(cx, mem, kind, len.min(limit)),
-            Reply::Follow { screen } => self.send(cx, mem, screen),
-            Reply::Denied(len) => {
+            Reply::Remote(RemoteReply::Said(len)) => self.said(cx, mem, kind, len.min(limit)),
+            Reply::Remote(RemoteReply::Follow { screen }) => self.send(cx, mem, screen),
+            Reply::Remote(RemoteReply::Denied(len)) => {
                 // A text of more than a packet is cut, not left unsaid.
                 self.say_no(cx, mem, len.min(limit).min(80));
             }

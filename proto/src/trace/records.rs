@@ -7,6 +7,8 @@
 //!
 //! `docs/reference/events.md` and the schema are written from [`RECORDS`], and [`check`] reads a line by it.
 
+use core::fmt;
+
 /// What a value may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -263,11 +265,43 @@ pub const RECORDS: &[Record] = &[
     },
 ];
 
-/// Checks a line against [`RECORDS`], from the word on (without time and who). The error is the reason.
-pub fn check(line: &str) -> Result<(), &'static str> {
+/// Why a line is no record of [`RECORDS`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BadRecord {
+    /// Its word is not one of a record.
+    Word,
+    /// This key is missing.
+    Key(&'static str),
+    /// The value of this key is not one.
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// Something follows the last key.
+    Rest,
+}
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word => f.write_str("expected the word of a record"),
+            Self::Key(key) => write!(f, "expected the key {key}"),
+            Self::Value { key, expected } => write!(f, "expected of the key {key}: {expected}"),
+            Self::Rest => f.write_str("expected the end of the line"),
+        }
+    }
+}
+
+impl core::error::Error for BadRecord {}
+
+/// Checks a line against [`RECORDS`], from the word on (without time and who).
+pub fn check(line: &str) -> Result<(), BadRecord> {
     let (word, mut rest) = line.split_once(' ').unwrap_or((line, ""));
     let Some(record) = RECORDS.iter().find(|record| record.word == word) else {
-        return Err("expected the word of a record");
+        return Err(BadRecord::Word);
     };
     for key in record.keys {
         let last = key.kind == Kind::Text;
@@ -279,7 +313,7 @@ pub fn check(line: &str) -> Result<(), &'static str> {
             _ if key.kind == Kind::Letter => part,
             Some((name, value)) if name == key.name || key.name == "NAME" => value,
             _ if key.optional => continue,
-            _ => return Err(key.doc),
+            _ => return Err(BadRecord::Key(key.name)),
         };
         let good = match key.kind {
             Kind::Letter => value.chars().count() == 1,
@@ -290,9 +324,9 @@ pub fn check(line: &str) -> Result<(), &'static str> {
             Kind::Text => value.is_ascii(),
         };
         if !good {
-            return Err(key.doc);
+            return Err(BadRecord::Value { key: key.name, expected: key.doc });
         }
         rest = after;
     }
-    if rest.is_empty() { Ok(()) } else { Err("expected the end of the line") }
+    if rest.is_empty() { Ok(()) } else { Err(BadRecord::Rest) }
 }

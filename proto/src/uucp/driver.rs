@@ -4,37 +4,21 @@
 //! A receiver keeps nothing but the next packet in order. Retransmission, and how storms
 //! are avoided: docs/decisions/061.
 
+mod output;
+mod timeouts;
+
 use super::config::Config;
 use super::frame::{self, HEADER};
 use super::packet::{self, Kind};
-use crate::engine::{Blame, Cx, Failure, FailureKind};
-use crate::session::trace_duplicate;
+use super::states::{Stage, StageInput};
+use crate::engine::Cx;
+use crate::session::{self, trace_duplicate};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent};
+use crate::trace::Again;
 
-/// Silence after which an incomplete packet is given up.
-const QUIET: Duration = Duration::from_secs(2);
-/// Rejections of the same packet that come sooner after its retransmission than this plus the RTT
-/// are older than the retransmission.
-const REJECT_GAP: Duration = Duration::from_millis(20);
 /// The shortest wait for an acknowledgement.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-
-/// The phase of the start.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Stage {
-    /// Messages without packets are exchanged.
-    Off,
-    /// INITA is awaited.
-    A,
-    /// INITB is awaited.
-    B,
-    /// INITC is awaited.
-    C,
-    /// Packets are exchanged.
-    Run,
-}
 
 /// A packet that is in flight or queued.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,6 +51,8 @@ pub(super) struct Driver {
     /// This end calls.
     caller: bool,
     pub(super) stage: Stage,
+    /// The table of stages has no edge for what happened.
+    pub(super) fault: bool,
     /// What is announced to the peer.
     announced: (u8, u8),
     /// Packets and bytes that may be sent: limited by the peer and our memory.
@@ -133,6 +119,7 @@ impl Driver {
         Self {
             caller,
             stage: Stage::Off,
+            fault: false,
             announced: (config.window, size_code),
             slots,
             longest,
@@ -173,9 +160,13 @@ impl Driver {
         }
     }
 
+    fn enter(&mut self, cx: &mut Cx<'_>, input: StageInput) {
+        self.fault |= !session::enter(cx, &mut self.stage, input);
+    }
+
     /// Starts the INIT exchange.
-    pub(super) fn start(&mut self, cx: &Cx<'_>) {
-        self.stage = Stage::A;
+    pub(super) fn start(&mut self, cx: &mut Cx<'_>) {
+        self.enter(cx, StageInput::Started);
         (self.init_at, self.progress, self.good, self.heard) = (cx.now, cx.now, cx.now, cx.now);
         if self.caller {
             self.init_due = 1;
@@ -261,150 +252,8 @@ impl Driver {
         self.queued += 1;
     }
 
-    /// Selects what to send next, if nothing is being sent.
-    pub(super) fn pump(&mut self, out: &mut [u8]) {
-        if self.current != Current::Nothing {
-            return;
-        }
-        if self.words_len > 0 {
-            (self.current, self.at) = (Current::Words, 0);
-            return;
-        }
-        if let Some(kind) = self.next_control() {
-            self.control = frame::control(kind.byte());
-            (self.current, self.at) = (Current::Control(kind), 0);
-        } else if self.may_go() {
-            let place = self.place(self.cursor);
-            let sequence = self.sequence(self.cursor);
-            let slot = &self.ring[place];
-            let kind = Kind::Data { sequence, last: self.last, short: slot.short };
-            let begin = place * (HEADER + self.longest);
-            let header = frame::data_header(slot.len, kind.byte(), slot.sum);
-            out[begin..begin + HEADER].copy_from_slice(&header);
-            (self.current, self.at) = (Current::Slot(place), 0);
-            self.cursor += 1;
-        }
-    }
-
     fn sequence(&self, index: usize) -> u8 {
         (self.acked + 1 + index as u8) & 7
-    }
-
-    fn next_control(&mut self) -> Option<Kind> {
-        let (window, size) = self.announced;
-        for (bit, kind) in
-            [(1, Kind::InitA(window)), (2, Kind::InitB(size)), (4, Kind::InitC(window))]
-        {
-            if self.init_due & bit != 0 {
-                self.init_due &= !bit;
-                return Some(kind);
-            }
-        }
-        if core::mem::take(&mut self.reject_due) {
-            self.ready_due = false;
-            return Some(Kind::Reject(self.last));
-        }
-        if core::mem::take(&mut self.ready_due) {
-            return Some(Kind::Ready(self.last));
-        }
-        if self.closes_due > 0 && self.cursor == self.queued {
-            self.closes_due -= 1;
-            return Some(Kind::Close);
-        }
-        None
-    }
-
-    /// The next bytes to send.
-    pub(super) fn lend<'a>(&'a self, out: &'a [u8]) -> &'a [u8] {
-        let bytes = match self.current {
-            Current::Nothing => return &[],
-            Current::Words => &self.words[..self.words_len],
-            Current::Control(_) => &self.control[..],
-            Current::Slot(place) => {
-                let begin = place * (HEADER + self.longest);
-                &out[begin..begin + HEADER + self.ring[place].len]
-            }
-        };
-        &bytes[self.at..]
-    }
-
-    /// The port took `len` bytes of what was lent.
-    pub(super) fn took(&mut self, cx: &mut Cx<'_>, stats: &mut Stats, config: &Config, len: usize) {
-        let total = match self.current {
-            Current::Nothing => return,
-            Current::Words => self.words_len,
-            Current::Control(_) => HEADER,
-            Current::Slot(place) => HEADER + self.ring[place].len,
-        };
-        let len = len.min(total - self.at);
-        if len == 0 {
-            return;
-        }
-        if self.at == 0 {
-            self.began(cx, stats);
-        }
-        self.at += len;
-        stats.wire_out_bytes += len as u64;
-        self.busy_until = self.busy_until.max(cx.now) + config.line.time(len);
-        if let Current::Slot(_) = self.current {
-            self.took_data = cx.now;
-        }
-        if self.at < total {
-            return;
-        }
-        match self.current {
-            Current::Words => self.words_len = 0,
-            Current::Slot(place) => {
-                self.ring[place].left = Some(self.busy_until.max(cx.now));
-                if place == self.base && self.reject_until.is_none() && self.rejected.is_some() {
-                    // Rejections already in flight before it can arrive are about the same loss.
-                    let usual = self.usual.unwrap_or(SHORTEST_WAIT);
-                    self.reject_until = Some(self.busy_until + usual * 3 / 2 + REJECT_GAP);
-                }
-            }
-            _ => {}
-        }
-        self.current = Current::Nothing;
-    }
-
-    /// The first byte of a packet was sent.
-    fn began(&mut self, cx: &mut Cx<'_>, stats: &mut Stats) {
-        let at = stats.wire_out_bytes;
-        let (kind, number, len, again, load) = match self.current {
-            Current::Nothing | Current::Words => return,
-            Current::Control(kind) => {
-                match kind {
-                    Kind::Reject(_) => stats.naks_out += 1,
-                    Kind::InitA(_) | Kind::InitB(_) | Kind::InitC(_) => self.init_at = cx.now,
-                    _ => {}
-                }
-                let load = Load { at, ..Load::default() };
-                (kind.letter(), kind.number(), HEADER, 0, load)
-            }
-            Current::Slot(place) => {
-                let index = (place + self.slots - self.base) % self.slots;
-                let number = self.sequence(index);
-                self.high = self.high.max(index + 1).min(self.queued);
-                let slot = &mut self.ring[place];
-                let again = u32::from(slot.copies);
-                slot.copies = slot.copies.saturating_add(1);
-                let len = HEADER + slot.len;
-                if again > 0 {
-                    stats.retransmissions += 1;
-                    stats.repeated_bytes += len as u64;
-                }
-                let old = if again > 0 { slot.file } else { 0 };
-                let why = slot.why.filter(|_| again > 0);
-                let data = if slot.file > 0 { slot.len } else { 0 };
-                ('D', number, len, again, Load { at, data, file: slot.file, old, why })
-            }
-        };
-        stats.packets_out += 1;
-        stats.longest_packet_bytes = stats.longest_packet_bytes.max(len as u64);
-        if cx.trace.enabled() {
-            let number = u64::from(number);
-            cx.trace.record(cx.now, &TraceEvent::Sent { kind, number, len, again, load });
-        }
     }
 
     /// Input was received.
@@ -439,22 +288,18 @@ impl Driver {
     }
 
     /// One of the three INITs: the limits for our packets.
-    fn init(&mut self, cx: &Cx<'_>, stage: Stage, bit: u8, value: usize) {
+    fn init(&mut self, cx: &mut Cx<'_>, stage: Stage, bit: u8, value: usize) {
         if self.stage == stage {
             if bit == 2 {
                 self.size = value.min(self.longest);
             } else {
                 self.window = value.clamp(1, SLOTS).min(self.slots);
             }
-            self.stage = match stage {
-                Stage::A => Stage::B,
-                Stage::B => Stage::C,
-                _ => Stage::Run,
-            };
+            self.enter(cx, StageInput::Init);
             // The called side answers each, the caller sends the next.
             self.init_due |= if self.caller { bit << 1 & 7 } else { bit };
             (self.silent, self.progress) = (0, cx.now);
-        } else if self.stage > stage && !self.caller {
+        } else if self.stage.is_past(stage) && !self.caller {
             // Our answer was lost. If the caller answered duplicates too, the two would continue
             // answering each other indefinitely.
             self.init_due |= bit;
@@ -531,7 +376,7 @@ impl Driver {
     fn on_data(&mut self, cx: &mut Cx<'_>, stats: &mut Stats, sequence: u8, last: u8) -> bool {
         if self.stage == Stage::C {
             // Its INITC was lost, but it has received ours.
-            self.stage = Stage::Run;
+            self.enter(cx, StageInput::Data);
         }
         if self.stage != Stage::Run {
             return false;
@@ -573,95 +418,8 @@ impl Driver {
         }
     }
 
-    /// The retransmission timeout.
-    fn wait(&self) -> Duration {
-        let first = match self.usual {
-            Some(usual) => (usual * 4).clamp(SHORTEST_WAIT.min(self.timeout), self.timeout),
-            None => self.timeout,
-        };
-        // On a slow line the port's buffer may take longer than a timeout.
-        (first * (1 << self.silent.min(5))).min(self.timeout * 2)
-    }
-
-    /// When an incomplete packet is given up, if nothing comes before.
-    pub(super) fn quiet_at(&self) -> Instant {
-        self.heard + QUIET.min(self.timeout)
-    }
-
-    /// When a timer expires. `mid` is in the middle of a packet.
-    pub(super) fn deadline(&self, mid: bool) -> Option<Instant> {
-        // Nothing can be answered that is still leaving: where the rate of the line is not known, a long packet
-        // at 300 bit/s takes longer than all retries.
-        let progress = self.progress.max(self.took_data);
-        // Nor can anything come before the end of the packet that is arriving.
-        let progress = if mid { progress.max(self.heard) } else { progress };
-        let quiet = (mid || self.owed).then(|| self.quiet_at());
-        let main = match self.stage {
-            Stage::Off => return None,
-            Stage::A | Stage::B | Stage::C => Some(self.init_at.max(self.progress) + self.timeout),
-            Stage::Run if self.queued > 0 => {
-                let left = self.ring[self.base].left.unwrap_or(progress);
-                let from = left.max(progress).max(self.busy_until);
-                Some(from + self.wait())
-            }
-            Stage::Run => self.expecting.then(|| self.good.max(progress) + self.timeout),
-        };
-        [quiet.filter(|_| self.stage == Stage::Run), main].into_iter().flatten().min()
-    }
-
-    /// A timer expired. `Err` if it did too often.
-    pub(super) fn timed_out(&mut self, cx: &mut Cx<'_>, stats: &mut Stats) -> Result<(), Failure> {
-        stats.timeouts += 1;
-        let running = self.stage == Stage::Run;
-        let waiting_for = match self.stage {
-            Stage::Run if self.owed => "packet",
-            Stage::Run if self.queued > 0 => "acknowledgement",
-            Stage::Run => "packet",
-            _ => "init",
-        };
-        if cx.trace.enabled() {
-            let number = u64::from((self.acked + 1) & 7);
-            cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        }
-        if running && core::mem::take(&mut self.owed) {
-            // Something was lost; it is requested without waiting for the full timeout.
-            (self.reject_due, self.good) = (true, cx.now);
-            return Ok(());
-        }
-        self.silent += 1;
-        if self.silent > self.retries {
-            let blame = if running { Blame::Line } else { Blame::Peer };
-            return Err(Failure { blame, kind: FailureKind::Silence });
-        }
-        self.progress = cx.now;
-        match self.stage {
-            Stage::Run if self.queued > 0 => {
-                if self.ring[self.base].copies > self.retries {
-                    let kind = FailureKind::TooManyRetries;
-                    return Err(Failure { blame: Blame::Line, kind });
-                }
-                if self.high > 0 {
-                    self.probing = true;
-                    self.rewind(Again::Timeout);
-                }
-            }
-            Stage::Run => self.reject_due = true,
-            // Our last packet or its answer was lost.
-            Stage::A => self.init_due |= u8::from(self.caller),
-            Stage::B => self.init_due |= if self.caller { 2 } else { 1 },
-            Stage::C => self.init_due |= if self.caller { 4 } else { 2 },
-            Stage::Off => {}
-        }
-        Ok(())
-    }
-
     /// The valid bytes of a data packet's field. `None` if it is invalid.
     pub(super) fn valid(field: &[u8], short: bool) -> Option<core::ops::Range<usize>> {
         if short { packet::valid(field) } else { Some(0..field.len()) }
-    }
-
-    /// The retry limit of a packet is reached.
-    pub(super) fn is_hopeless(&self) -> bool {
-        self.high > 0 && self.ring[self.base].copies > self.retries
     }
 }

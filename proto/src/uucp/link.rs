@@ -3,14 +3,15 @@
 
 use super::command::{self, Features};
 use super::config::Config;
-use super::driver::{Driver, Stage};
+use super::driver::Driver;
 use super::frame::{BadPacket, DLE, Found, PacketReader};
 use super::packet::Kind;
+use super::states::{Greeting, GreetingInput, Stage};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::machine::split;
 use crate::session::{
-    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
-    Words,
+    self, Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers,
+    WaitTrace, Words,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -58,23 +59,6 @@ pub(super) enum Received {
     Bytes(Range<usize>),
     /// The peer closes.
     Close,
-}
-
-/// The phase of the messages before the packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Greeting {
-    /// Called: the caller's name is awaited.
-    Name,
-    /// Called: its choice of a protocol.
-    Choice,
-    /// Caller: `Shere`.
-    Here,
-    /// Caller: `ROK`.
-    Welcome,
-    /// Caller: the protocols.
-    Protocols,
-    /// Packets.
-    Done,
 }
 
 /// The common part of both engines.
@@ -286,6 +270,10 @@ impl Link {
         if before != Stage::Run && self.driver.stage == Stage::Run {
             self.agree(cx);
         }
+        if self.driver.fault {
+            self.fail(cx, Blame::Local, FailureKind::Internal);
+            return None;
+        }
         match kind {
             Kind::Close => Some(Received::Close),
             Kind::Data { short, .. } if in_order => self.data(cx, mem, short, len),
@@ -376,7 +364,7 @@ impl Link {
             (Greeting::Name | Greeting::Choice, Some(b'S')) => {
                 let Some((_, features)) = command::caller(message) else { return };
                 self.theirs = features.unwrap_or_default();
-                self.hello = Greeting::Choice;
+                self.greet(cx, GreetingInput::Named);
                 self.say_welcome();
             }
             (Greeting::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
@@ -386,13 +374,13 @@ impl Link {
                 self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
             }
             (Greeting::Here | Greeting::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
-                self.hello = Greeting::Welcome;
+                self.greet(cx, GreetingInput::Called);
                 self.say_name();
             }
             (Greeting::Welcome, Some(b'R')) => {
                 if let Ok(features) = command::welcome(message) {
                     self.theirs = features.unwrap_or_default();
-                    self.hello = Greeting::Protocols;
+                    self.greet(cx, GreetingInput::Accepted);
                 } else {
                     self.message_len = message.len();
                     self.notes.push(QueuedEvent::Message);
@@ -415,8 +403,15 @@ impl Link {
         self.said = cx.now;
     }
 
+    fn greet(&mut self, cx: &mut Cx<'_>, input: GreetingInput) {
+        if !session::enter(cx, &mut self.hello, input) {
+            self.fail(cx, Blame::Local, FailureKind::Internal);
+        }
+    }
+
     fn start(&mut self, cx: &mut Cx<'_>) {
-        (self.hello, self.in_text, self.text_len) = (Greeting::Done, false, 0);
+        self.greet(cx, GreetingInput::Agreed);
+        (self.in_text, self.text_len) = (false, 0);
         let _ = self.reader.abandon();
         self.driver.start(cx);
     }
@@ -464,7 +459,7 @@ impl Link {
             self.driver.give_up_queue();
             self.commands.clear();
         }
-        if self.driver.stage > Stage::Off {
+        if self.driver.stage != Stage::Off {
             // One may be lost.
             self.driver.closes_due = 2;
         }

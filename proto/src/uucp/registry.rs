@@ -1,7 +1,7 @@
 //! UUCP with the protocol `g` in the registry of protocols.
 
 use super::frame::sum;
-use super::states::State;
+use super::states::{Greeting, Stage, State};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{
@@ -48,7 +48,11 @@ impl Registered for Config {
         // Its check is too weak to be advised.
         advised: Advised::Never,
     }];
-    const STATES: &'static [(&'static str, Diagram)] = &[("either end", State::DIAGRAM)];
+    const STATES: &'static [(&'static str, Diagram)] = &[
+        ("either end", State::DIAGRAM),
+        ("greeting", Greeting::DIAGRAM),
+        ("packet driver", Stage::DIAGRAM),
+    ];
     const TRIALS: Option<&'static [Trial]> = Some(&[
         trial!("uucp.window": "1", "3", "7"),
         trial!("uucp.packet": "64", "256", "1024", "4096"),

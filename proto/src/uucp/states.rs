@@ -1,5 +1,6 @@
-//! The state table of a session (\[TUUCP\] 6.5). Both ends have one table, since the roles may change:
-//! one that sends starts as the master, with `next`, the other one as the slave.
+//! The state tables of a session (\[TUUCP\] 6.5), of the greeting before it, and of the packet driver below it. Both
+//! ends have one table for a session, since the roles may change: one that sends starts as the master, with `next`, the
+//! other one as the slave.
 
 use crate::session::states;
 
@@ -68,5 +69,78 @@ states! {
         Take => { EndOfFile => Keep, }
         Keep => { Stored => Slave, }
         _ => { Over => End, }
+    }
+}
+
+states! {
+    /// The messages before the packets: what is awaited.
+    pub(crate) enum Greeting {
+        /// Called: the caller's name.
+        Name = "name",
+        /// Called: its choice of a protocol.
+        Choice = "choice",
+        /// Caller: `Shere`.
+        Here = "here",
+        /// Caller: `ROK`.
+        Welcome = "welcome",
+        /// Caller: the protocols.
+        Protocols = "protocols",
+        /// Packets.
+        Done = "done",
+    }
+    /// What moves the greeting.
+    enum GreetingInput {
+        /// `Shere`.
+        Called,
+        /// The caller's name, or the same again: our answer was lost.
+        Named,
+        /// `ROK`.
+        Accepted,
+        /// The protocol is chosen, or the caller's first packet shows that it was.
+        Agreed,
+    }
+    table {
+        Here | Welcome => { Called => Welcome, }
+        Name | Choice => { Named => Choice, }
+        Welcome => { Accepted => Protocols, }
+        Choice | Welcome | Protocols => { Agreed => Done, }
+    }
+}
+
+states! {
+    /// The phase of the packet driver's start.
+    pub(crate) enum Stage {
+        /// Messages without packets are exchanged.
+        Off = "off",
+        /// INITA is awaited.
+        A = "inita",
+        /// INITB is awaited.
+        B = "initb",
+        /// INITC is awaited.
+        C = "initc",
+        /// Packets are exchanged.
+        Run = "run",
+    }
+    /// What moves the packet driver's start.
+    enum StageInput {
+        /// The protocol is agreed on.
+        Started,
+        /// The INIT that is awaited.
+        Init,
+        /// Data: the last INIT was lost, but the peer has received ours.
+        Data,
+    }
+    table {
+        Off => { Started => A, }
+        A => { Init => B, }
+        B => { Init => C, }
+        C => { Init => Run, Data => Run, }
+    }
+}
+
+impl Stage {
+    /// Whether what `awaited` waits for has come already.
+    pub(crate) const fn is_past(self, awaited: Self) -> bool {
+        self as u8 > awaited as u8
     }
 }

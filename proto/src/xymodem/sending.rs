@@ -1,42 +1,33 @@
 //! The state machine of the sender (\[XY88\] chapters 7 and 8).
 
 use super::config::Config;
-use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_CRC, WANT_STREAM, finish};
+use super::frame::{Check, EOT, HEADER, LONG, SHORT, WANT_CRC, WANT_STREAM, finish};
 use super::length::LengthPolicy;
-use super::link::{Link, letter, trace_got, trace_sent};
+use super::link::{Link, trace_sent};
 use super::source::Source;
-use super::states::{SenderInput, SenderStep, Sending, on_word};
+use super::states::{SenderInput, Sending};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, StoreError};
 use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent, Wait};
+use crate::trace::{Again, Load, Wait};
 
+mod answers;
 mod files;
 mod queue;
 mod sender;
+mod timeouts;
 
 use queue::Queue;
 use sender::Mem;
 pub use sender::Sender;
 
-/// A start character that comes sooner than this after the block it would request was already in
-/// flight: receivers send them seconds apart.
-const STALE: Duration = Duration::from_millis(500);
-/// An answer that was read before the port had reported that the last byte left.
-const AT_ONCE: Duration = Duration::from_millis(20);
 /// Least silence after which no answer to a retransmitted block is expected any longer.
 const UNSURE: Duration = Duration::from_millis(500);
 /// The longest silence before EOT: as long as a receiver waits for a block.
 const LONGEST_QUIET: Duration = Duration::from_secs(10);
 /// Least silence after which no second copy of a character is expected any longer.
 const ALONE: Duration = Duration::from_millis(30);
-/// A receiver of a stream may never acknowledge the end of the batch. One that does is awaited,
-/// so that its answer does not reach the next user of the line.
-const BEHIND_STREAM: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
-/// The message about a receiver that cancels at the second EOT of an empty file.
-const CANCELLED_EMPTY: &[u8] =
-    b"(it cancelled at the end of an empty file, of which it has all there is)";
 /// The file that is being sent. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
@@ -431,296 +422,6 @@ impl Core {
             (Blame::Line, FailureKind::TooManyRetries)
         };
         self.fail(cx, blame, kind, true);
-    }
-
-    /// XMODEM: an empty file is out, which is an EOT and its repetition. Some receivers close the
-    /// file at the first and cancel at the second, and nothing is missing there. One that cancels later
-    /// has only repeated its start character, and gives up.
-    fn is_all_said(&self) -> bool {
-        let second = self.flight.is_some_and(|flight| flight.copies == 2);
-        !self.is_batch() && self.file.sent == 0 && second
-    }
-
-    fn input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
-        if self.link.is_cancelled(byte) {
-            return match self.state {
-                Sending::Goodbye => self.done(cx),
-                Sending::Eof if self.is_all_said() => {
-                    self.link.message = CANCELLED_EMPTY;
-                    self.link.notes.push(QueuedEvent::Message);
-                    self.close(cx);
-                }
-                _ => self.fail(cx, Blame::Peer, FailureKind::Aborted, false),
-            };
-        }
-        if byte == CAN {
-            return;
-        }
-        if self.link.timers.is_running(Timer::Settle) {
-            self.link.stats.noise_bytes += 1;
-            let until = (cx.now + self.quiet).min(self.settle_latest);
-            self.link.timers.set(Timer::Settle, until);
-            return;
-        }
-        if self.streaming && self.state == Sending::Data && self.flight.is_none() {
-            if byte == NAK {
-                self.link.stats.naks_in += 1;
-                self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
-            }
-            return;
-        }
-        // While something is being sent no input can be its answer.
-        if self.queue.pending() > 0 {
-            if byte == ACK
-                && self.queue.untouched()
-                && let Some(flight @ Flight { copies: 2.., .. }) = &mut self.flight
-            {
-                // The answer to the previous copy; this one need not be sent.
-                flight.copies -= 1;
-                self.queue.restart();
-                return self.word(cx, mem, byte);
-            }
-            if self.lent {
-                self.early = Some((byte, cx.now));
-            }
-            return;
-        }
-        self.word(cx, mem, byte);
-    }
-
-    /// A character from the receiver.
-    fn word(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
-        // C and G differ in one bit. YMODEM sends it twice, XMODEM does not. A receiver that has taken data by C does
-        // not request a stream later in the batch.
-        let doubtful = byte == WANT_STREAM
-            && if self.is_batch() {
-                !self.streaming && (self.file.taken || self.link.stats.files_done > 0)
-            } else {
-                self.link.config.line.reliable == Some(false)
-            };
-        let Some(step) = on_word(self.state, byte).filter(|_| !doubtful) else {
-            self.link.stats.noise_bytes += 1;
-            return;
-        };
-        let age = match self.flight {
-            Some(Flight { left: Some(left), .. }) => cx.now - left,
-            Some(_) => return,
-            None => Duration::ZERO,
-        };
-        if let (Some(flight), ACK | NAK) = (&mut self.flight, byte) {
-            flight.answers += 1;
-            flight.silent = 0;
-        }
-        let at = self.link.stats.wire_in_bytes;
-        trace_got(cx, letter(byte), u64::from(self.number), 1, at);
-        match step {
-            SenderStep::Begin => {
-                self.agree(byte);
-                if self.state == Sending::Go {
-                    self.start_data(cx);
-                } else {
-                    self.invited = true;
-                }
-            }
-            SenderStep::Advance => self.advance(cx, byte, age),
-            SenderStep::Repeat => {
-                self.link.stats.naks_in += 1;
-                if self.state == Sending::Confirm {
-                    self.enter(cx, SenderInput::Refused);
-                }
-                self.unheard(age);
-                self.repeat(cx, Again::Nak);
-            }
-            SenderStep::Remind => self.remind(cx, mem, byte, age),
-            SenderStep::Stream => {
-                self.agree(byte);
-                self.flight = None;
-                self.start_data(cx);
-            }
-        }
-    }
-
-    /// A NAK for a block long after it left, or on a line of unknown rate: the receiver may
-    /// have discarded it (docs/decisions/020).
-    fn unheard(&mut self, age: Duration) {
-        let late = age >= Duration::from_millis(2500);
-        if self.state == Sending::Data && (late || self.link.config.line.rate_bps == 0) {
-            self.link.lost_block();
-        }
-    }
-
-    /// A start character while something is in flight.
-    fn remind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8, age: Duration) {
-        match self.state {
-            Sending::Eof if self.is_batch() && self.wants_next(byte, age) => {
-                // The receiver wants the next file, so it has this one.
-                self.enter(cx, SenderInput::Acknowledged);
-                self.advance(cx, byte, age);
-            }
-            Sending::Data if self.file.taken => self.link.stats.noise_bytes += 1,
-            _ if age < STALE => self.link.stats.noise_bytes += 1,
-            state => {
-                self.link.pace.lost_start();
-                let check = self.check;
-                self.agree(byte);
-                if state == Sending::Data && self.check != check {
-                    // The same data, with the check that the receiver wants.
-                    let long = self.flight.is_some_and(|flight| flight.long);
-                    let len = if long { LONG } else { SHORT };
-                    self.queue.restart();
-                    let wire = finish(mem.out, self.number, len, self.check);
-                    self.queue.push(wire);
-                }
-                self.repeat(cx, Again::Nak);
-            }
-        }
-    }
-
-    /// A start character while EOT is in flight means the next file, so the receiver has this one. In streaming mode
-    /// a late one may have requested the header or the data, on a long line even when all is sent: there EOT is
-    /// retransmitted first; a receiver that has the file acknowledges it, and only one that then requests a stream
-    /// again has accepted it. For an empty file it may still request the header, since no block revealed its loss.
-    fn wants_next(&self, byte: u8, age: Duration) -> bool {
-        let is_repeated = self.flight.is_some_and(|flight| flight.copies > 1);
-        if self.streaming {
-            byte == WANT_STREAM && self.file.sent > 0 && is_repeated && age >= STALE
-        } else {
-            // One that comes sooner than any answer ever did asked for something else.
-            self.file.taken && self.fastest.is_none_or(|fastest| age >= fastest / 4 * 3)
-        }
-    }
-
-    /// Applies the receiver's request.
-    fn agree(&mut self, byte: u8) {
-        match byte {
-            // After block 0 it only says to continue.
-            NAK if self.state == Sending::Go => {}
-            NAK => self.check = Check::Sum,
-            _ => self.check = Check::Crc,
-        }
-        self.streaming = byte == WANT_STREAM;
-    }
-
-    /// The receiver has what is out.
-    fn advance(&mut self, cx: &mut Cx<'_>, byte: u8, age: Duration) {
-        if let Some(flight) = self.flight {
-            if byte == ACK {
-                self.slowest = self.slowest.max(age);
-                if flight.copies == 1 {
-                    self.fastest = Some(self.fastest.map_or(age, |fastest| fastest.min(age)));
-                }
-            }
-            if self.is_start() && flight.copies == 1 {
-                let first = self.link.config.start_pause.get();
-                self.link.pace.start_heard(first);
-            }
-            if flight.answers < flight.copies {
-                // Several answers may be in flight.
-                match self.state {
-                    Sending::Data | Sending::Confirm => self.settle(cx, UNSURE),
-                    // Only EOT follows the header of an empty file, and an answer to an earlier copy of block 0 would
-                    // be taken for its acknowledgement.
-                    Sending::Header => self.unsure |= self.file.info.size == Some(0),
-                    _ => {}
-                }
-            }
-        }
-        match self.state {
-            Sending::Header => {
-                self.flight = None;
-                self.enter(cx, SenderInput::Acknowledged);
-                self.base = Some(cx.now);
-            }
-            Sending::Data => {
-                if let Some(flight) = self.flight.take() {
-                    let cost = cx.now - flight.began;
-                    self.lengths.taken(flight.long, flight.copies, cost);
-                    self.counted(flight.data);
-                    self.link.stats.current_acked_bytes = Some(self.link.stats.current_file_bytes);
-                }
-                self.file.taken = true;
-                self.number = self.number.wrapping_add(1);
-            }
-            Sending::Eof if self.is_batch() => {
-                self.enter(cx, SenderInput::Acknowledged);
-                self.base = Some(cx.now);
-            }
-            Sending::Eof => self.close(cx),
-            Sending::Confirm => {
-                self.agree(byte);
-                self.invited = true;
-                self.close(cx);
-            }
-            Sending::Goodbye => self.done(cx),
-            _ => {}
-        }
-    }
-
-    fn answer_timeout(&self) -> Duration {
-        let long = self.link.config.answer_timeout.get();
-        match self.state {
-            Sending::Goodbye if self.streaming => {
-                let (least, most) = BEHIND_STREAM;
-                (self.slowest * 2).clamp(least, most)
-            }
-            Sending::Eof | Sending::Goodbye if !self.streaming => {
-                // Receivers do not linger for long after the end; lrzsz takes a second to answer.
-                let usual = self.slowest * 2 + Duration::from_millis(1500);
-                usual.clamp(Duration::from_secs(3), long.max(Duration::from_secs(3)))
-            }
-            Sending::Confirm => long.min(Duration::from_secs(15)),
-            _ => long,
-        }
-    }
-
-    fn patience(&self) -> Duration {
-        self.link.config.patience.get()
-    }
-
-    fn due(&self) -> Option<Instant> {
-        match (self.state, self.flight) {
-            _ if self.link.timers.is_running(Timer::Settle) => self.link.timers.get(Timer::Settle),
-            (Sending::Invite | Sending::Go, _) if !self.invited => {
-                self.base.map(|base| base + self.patience())
-            }
-            (Sending::Confirm, _) => self.base.map(|base| base + self.answer_timeout()),
-            (_, Some(Flight { left: Some(left), .. })) if self.queue.pending() == 0 => {
-                Some(left + self.answer_timeout())
-            }
-            _ => None,
-        }
-    }
-
-    fn run_timers(&mut self, cx: &mut Cx<'_>) {
-        if self.due().is_none_or(|due| due > cx.now) {
-            return;
-        }
-        if self.link.timers.expire(Timer::Settle, cx.now) {
-            return;
-        }
-        self.link.stats.timeouts += 1;
-        let number = u64::from(self.number);
-        let waiting_for = self.state.name();
-        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        match self.state {
-            Sending::Invite if self.exhausted => self.done(cx),
-            Sending::Invite | Sending::Go => {
-                self.fail(cx, Blame::Peer, FailureKind::Silence, true);
-            }
-            // It was acknowledged, and the peer sends no more.
-            Sending::Confirm => self.close(cx),
-            // It need not be acknowledged, and a shell may read the line by now.
-            Sending::Goodbye if self.streaming => self.done(cx),
-            _ => {
-                let few = matches!(self.state, Sending::Data | Sending::Goodbye);
-                let Some(flight) = &mut self.flight else { return };
-                flight.silent += 1;
-                if few && flight.silent > 2 {
-                    return self.give_up(cx);
-                }
-                self.repeat(cx, Again::Timeout);
-            }
-        }
     }
 }
 

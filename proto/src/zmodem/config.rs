@@ -16,7 +16,7 @@ crate::choice! {
         Refuse = "refuse",
         /// Shows it to the user and reports success.
         Announce = "announce",
-        /// Shows it, and asks the store to run it ([`Request::Run`](crate::file::Request::Run)); reports
+        /// Shows it, and asks the store to run it ([`Remote::Run`](crate::file::Remote::Run)); reports
         /// its status. The sender then controls this machine.
         Run = "run",
     }

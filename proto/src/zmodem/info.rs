@@ -7,7 +7,7 @@
 
 use super::packet::Header;
 use crate::crc::crc32;
-use crate::file::{FileInfo, FileKind, Left, Wish};
+use crate::file::{Extras, FileInfo, FileKind, Left, Wish, ZmodemExtras};
 
 /// ZF0: conversion of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -147,11 +147,14 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
             Conversion::Newlines => FileKind::Text,
             _ => FileKind::Binary,
         },
-        verbatim: options.conversion == Conversion::Binary,
         resume: options.conversion == Conversion::Resume,
         left,
         wish: options.wish,
-        only_if_present: options.skip_if_absent,
+        extras: Extras::Zmodem(ZmodemExtras {
+            verbatim: options.conversion == Conversion::Binary,
+            only_if_present: options.skip_if_absent,
+            check: None,
+        }),
         ..FileInfo::default()
     })
 }

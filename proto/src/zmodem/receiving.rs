@@ -1,45 +1,33 @@
 //! The state machine of the receiver (xyzmodem.md §5, §6). Files and the store are in `files`.
 
 use super::config::{Attention, Config};
-use super::escape::Dropping;
 use super::frame::{BadFrame, Found};
 use super::info::FileOptions;
 use super::link::Link;
-use super::packet::{Form, Header, TESC8, TESCCTL, end, kind, letter};
+use super::packet::{Form, Header, end, kind};
 use super::sink::Sink;
-use super::states::{ReceiverInput, ReceiverStep, Receiving, at_receiver};
+use super::states::{ReceiverInput, Receiving};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, QueuedEvent};
+use crate::session::{self, Ask, Ending};
 use crate::time::{Duration, Instant};
 
 mod command;
 mod empty;
+mod ending;
 mod files;
+mod headers;
 mod receiver;
 
 pub use receiver::Receiver;
 
-/// Time in which a failed transfer's last frames drain.
-const DRAIN: Duration = Duration::from_millis(400);
 /// The shortest silence within data that counts as a loss.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Echoes of our own frames after which there is no peer.
-const MOST_ECHOES: u32 = 3;
 /// The longest pause that a peer may ask for with its attention string.
 const LONGEST_PAUSE: u32 = 5;
-/// A retransmitted ZFIN, as far as it is the same from every sender.
-const FINISH: &[u8; 18] = b"**\x18B0800000000022d";
 /// The length of a ZFILE and its information.
 const OFFER: usize = 150;
-/// How often it is answered.
-const MOST_FINISH: u32 = 5;
-/// The message about a sender that ends when it is asked for a CRC.
-const NO_CHECK: &[u8] =
-    b"(it may not know ZCRC, which resuming asks for; zmodem.resume-check=off resumes without)";
-/// Most headers without file data or a new file.
-const MOST_HEADERS: u32 = 2000;
 
 /// The file that is being received. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -357,137 +345,9 @@ impl Core {
         self.say_garbled(cx, mem);
     }
 
-    fn on_header(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
-        self.link.heard(cx, letter(header.kind), u64::from(header.number()), 0, 0);
-        self.expecting = Expecting::Nothing;
-        self.offered = header.kind == kind::ZFILE;
-        self.headers += 1;
-        if self.headers > MOST_HEADERS {
-            return self.too_often(cx, mem);
-        }
-        self.past_skip(cx, header.kind);
-        match at_receiver(self.state, header.kind) {
-            None => {}
-            Some(ReceiverStep::Announce | ReceiverStep::Repeat) if self.link.asked_enough() => {
-                self.too_often(cx, mem);
-            }
-            Some(ReceiverStep::Announce) => self.say_ready(cx, mem, true),
-            Some(ReceiverStep::Attention) => self.begin_attention(cx, mem, header),
-            Some(ReceiverStep::Challenged) => self.challenged(cx, mem, header.number()),
-            Some(ReceiverStep::File | ReceiverStep::Command) if !self.proved => {
-                self.say_ready(cx, mem, true);
-            }
-            Some(ReceiverStep::File) => self.expect(Expecting::File(FileOptions::parse(header))),
-            Some(ReceiverStep::Data) => self.begin_data(cx, mem, header),
-            Some(ReceiverStep::Eof) => self.on_eof(cx, mem, header),
-            Some(ReceiverStep::Again) => self.eof_again(cx, mem, u64::from(header.number())),
-            Some(ReceiverStep::Compare) => self.compare(cx, mem, header.number()),
-            // Much of the file may still be in flight after a ZSKIP, and a second one would skip the
-            // next file.
-            Some(ReceiverStep::Repeat)
-                if self.link.too_soon(cx.now)
-                    || (self.state == Receiving::Skip && self.link.said_lately(cx.now)) => {}
-            Some(ReceiverStep::Repeat) => self.repeat(cx, mem),
-            Some(ReceiverStep::Finish) => self.finish(cx, mem),
-            Some(ReceiverStep::Failed) => self.peer_failed(cx, mem, header),
-            Some(ReceiverStep::Command) => self.expect(command::expected(header)),
-            Some(ReceiverStep::Skipped | ReceiverStep::Restarted) => {
-                self.left_by_peer(cx, mem, AfterClose::Ready { complete: false });
-            }
-            Some(ReceiverStep::Left) => self.left_by_peer(cx, mem, AfterClose::Left),
-            Some(ReceiverStep::Free) => {
-                let free = Header::hex(kind::ZACK, self.link.config.free_bytes);
-                self.link.say(cx, mem.out, &free);
-                if self.state == Receiving::Init && self.link.question.is_none() {
-                    self.link.expect_answer(cx.now, false);
-                }
-            }
-            Some(ReceiverStep::Message) => self.expect(Expecting::Message),
-            Some(ReceiverStep::Echo) => {
-                self.echoes += 1;
-                if self.echoes >= MOST_ECHOES {
-                    self.fail(cx, mem, Blame::Line, FailureKind::Violation);
-                }
-            }
-        }
-    }
-
-    /// A sender that continues has received our ZSKIP: another one would skip another file.
-    fn past_skip(&mut self, cx: &mut Cx<'_>, kind: u8) {
-        let is_new = matches!(
-            kind,
-            kind::ZRQINIT | kind::ZSINIT | kind::ZCOMMAND | kind::ZFREECNT | kind::ZSKIP
-        );
-        if self.state == Receiving::Skip && is_new {
-            self.link.answered(cx.now);
-            self.enter(cx, ReceiverInput::SkipHeard);
-        }
-    }
-
-    fn challenged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u32) {
-        if !self.proved && number == self.link.config.challenge {
-            self.proved = true;
-            self.say_ready(cx, mem, false);
-        }
-    }
-
-    /// ZEOF of a file that is closed: our ZRINIT was lost.
-    fn eof_again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) {
-        if self.closed_at == Some(number) {
-            self.link.stats.duplicates += 1;
-            self.say_ready(cx, mem, true);
-        }
-    }
-
     fn expect(&mut self, what: Expecting) {
         self.expecting = what;
         self.link.reader.expect_data();
-    }
-
-    fn begin_attention(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
-        let flags = header.flag(0);
-        if flags & TESC8 != 0 {
-            return self.fail(cx, mem, Blame::Peer, FailureKind::Unsupported);
-        }
-        if flags & TESCCTL != 0 {
-            self.link.reader.set_dropping(Dropping::Controls);
-        }
-        self.expect(Expecting::Attention);
-    }
-
-    fn begin_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
-        let runs = header.form == Form::Rle;
-        if runs && !self.link.config.rle {
-            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
-        }
-        if u64::from(header.number()) != self.position {
-            // What was in flight when we requested a position is no reason to request again.
-            if !self.link.too_soon(cx.now) && self.fault(cx, mem) {
-                self.ask_position(cx, mem);
-            }
-            return;
-        }
-        self.link.answered(cx.now);
-        self.expect(if runs { Expecting::Runs } else { Expecting::Data });
-        self.doubt_data();
-    }
-
-    fn on_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
-        let number = u64::from(header.number());
-        let short = self.file.info.size.is_some_and(|size| number < size);
-        if number == self.position && short && self.doubted != Some(number) {
-            // Shorter than announced: worth a second request.
-            self.doubted = Some(number);
-            self.ask_position(cx, mem);
-        } else if number == self.position && short && self.is_exact() {
-            self.fail(cx, mem, Blame::Peer, FailureKind::LengthDiffers);
-        } else if number == self.position {
-            self.link.answered(cx.now);
-            self.close(cx, mem);
-        } else if number > self.position && !self.link.too_soon(cx.now) && self.fault(cx, mem) {
-            // Data is missing, and has not been requested.
-            self.ask_position(cx, mem);
-        }
     }
 
     fn on_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, len: usize) {
@@ -550,75 +410,6 @@ impl Core {
         }
     }
 
-    fn finish(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.question = None;
-        self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
-        self.enter(cx, ReceiverInput::Done);
-        self.link.end(cx, Outcome::Done);
-    }
-
-    fn peer_failed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
-        let words: &[u8] = match header.kind {
-            kind::ZFERR => b"the sender cannot read the file",
-            kind::ZABORT => b"aborted by the sender",
-            _ => b"the sender ended the session in the middle of a file",
-        };
-        self.peer_ended(words);
-        self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
-        self.give_up(cx, Blame::Peer, FailureKind::PeerError);
-    }
-
-    /// The sender ended the session with this text. If it did so at our ZCRC, that is the message.
-    fn peer_ended(&mut self, words: &[u8]) {
-        let at_check = self.state == Receiving::Check || self.unchecked > 0;
-        let words = if at_check { NO_CHECK } else { words };
-        if !words.is_empty() {
-            self.link.take_message(words);
-        }
-    }
-
-    /// After our ZFIN: `OO`, or the ZFIN again. Anything else belongs to the prompt, and is
-    /// not taken, nor what may turn out to be.
-    fn linger_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        let tail = self.link.reader.take_tail(bytes);
-        let rest = &bytes[tail..];
-        let begins = |pattern: &[u8]| {
-            let len = rest.len().min(pattern.len());
-            rest[..len] == pattern[..len]
-        };
-        let (Ending::Linger { outcome, .. } | Ending::Words(outcome)) = self.link.ending else {
-            return tail;
-        };
-        if rest.is_empty() {
-            return tail;
-        }
-        if begins(b"OO") {
-            if rest.len() < 2 {
-                return tail;
-            }
-            if self.link.output.pending() == 0 {
-                self.link.ending = Ending::Over(outcome);
-            }
-            return tail + 2;
-        }
-        if begins(FINISH) && self.finishes < MOST_FINISH {
-            if rest.len() < FINISH.len() {
-                return tail;
-            }
-            self.finishes += 1;
-            self.link.stats.duplicates += 1;
-            let (count, _) = self.link.reader.next(&mut [], &rest[..FINISH.len()]);
-            self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
-            self.link.ending = Ending::Words(outcome);
-            self.link.port.moved = cx.now;
-            return tail + count;
-        }
-        if let Ending::Linger { .. } = self.link.ending {
-            self.link.ending = Ending::Over(outcome);
-        }
-        tail
-    }
-
     /// Retransmits the last packet.
     fn repeat(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.link.output.pending() > 0 {
@@ -666,27 +457,5 @@ impl Core {
         let wait = self.link.config.timeout.get() * 2u32.pow(often);
         let line = line_time(self.link.config.line.rate_bps, OFFER);
         Some(question.left?.max(question.through) + line + wait)
-    }
-
-    /// The sender has cancelled the current file.
-    fn left_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, after: AfterClose) {
-        self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
-        self.link.reader.hunt();
-        self.held = None;
-        self.after = after;
-        if self.file.open {
-            self.begin_close(cx, after);
-        } else {
-            self.closed(cx, mem, ReceiverInput::LeftUnopened, false);
-        }
-    }
-
-    /// The local user cancels the current file.
-    fn skip_open(&mut self, cx: &mut Cx<'_>) {
-        self.link.notes.push(QueuedEvent::Cancelled { by_peer: false });
-        self.link.reader.hunt();
-        self.expecting = Expecting::Nothing;
-        self.held = None;
-        self.begin_close(cx, AfterClose::Skip);
     }
 }

@@ -5,7 +5,8 @@ use crate::common::{Dice, File, Sink, Source};
 use wetstring_proto::kermit::command::ServerCommand;
 use wetstring_proto::kermit::{Client, Config, Sender, Server};
 use wetstring_proto::{
-    Cx, Engine, Event, Instant, NoTrace, Outcome, Reply, Request, Status, Store, Wants,
+    Cx, Engine, Event, Instant, NoTrace, Outcome, Remote, RemoteReply, Reply, Request, Status,
+    Store, Wants,
 };
 
 /// The store behind a server, in memory: what it is told to answer, and what it was asked.
@@ -28,27 +29,33 @@ impl Shelf {
             text.len()
         };
         match command {
-            ServerCommand::Get(get) if get.names == b"none" => Reply::Denied(say(b"No files")),
+            ServerCommand::Get(get) if get.names == b"none" => {
+                Reply::Remote(RemoteReply::Denied(say(b"No files")))
+            }
             ServerCommand::Get(get) => {
                 let mut files = self.files.clone();
                 for file in &mut files {
                     file.resume = get.recover;
                 }
                 self.source = Source::new(files);
-                Reply::Follow { screen: false }
+                Reply::Remote(RemoteReply::Follow { screen: false })
             }
             ServerCommand::Directory(_) => {
                 let listing = File { text: true, ..File::new("DIRECTORY", &self.screen) };
                 self.source = Source::new(vec![listing]);
-                Reply::Follow { screen: true }
+                Reply::Remote(RemoteReply::Follow { screen: true })
             }
-            ServerCommand::WorkingDirectory => Reply::Said(say(b"/srv/kermit/")),
-            ServerCommand::Status => Reply::Said(say(b"one line\nanother line\n")),
+            ServerCommand::WorkingDirectory => {
+                Reply::Remote(RemoteReply::Said(say(b"/srv/kermit/")))
+            }
+            ServerCommand::Status => {
+                Reply::Remote(RemoteReply::Said(say(b"one line\nanother line\n")))
+            }
             ServerCommand::Help(_) => {
                 let long: Vec<u8> = (0..room).map(|at| b'!' + (at % 90) as u8).collect();
-                Reply::Said(say(&long))
+                Reply::Remote(RemoteReply::Said(say(&long)))
             }
-            ServerCommand::Host(_) => Reply::Denied(say(&[b'#'; 200])),
+            ServerCommand::Host(_) => Reply::Remote(RemoteReply::Denied(say(&[b'#'; 200]))),
             _ => Reply::Done,
         }
     }
@@ -57,7 +64,7 @@ impl Shelf {
 impl Store for Shelf {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
-            Request::Serve { kind, words, answer, .. } => {
+            Request::Remote(Remote::Serve { kind, words, answer, .. }) => {
                 let command = ServerCommand::parse(kind, words).expect("the engine has read it");
                 let mut written = [0; 5000];
                 let len = command.emit(&mut written).expect("it fits");

@@ -156,7 +156,7 @@ impl<'a> Confirming<'a> {
 
     /// Whether to accept the file.
     fn may(&mut self, info: &FileInfo<'_>) -> bool {
-        if info.screen {
+        if info.extras.kermit().screen {
             return true;
         }
         if self.asked.as_mut().is_some_and(|asked| asked.takes(info.name)) {

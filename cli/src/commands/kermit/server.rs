@@ -8,7 +8,7 @@ use wetstring_drive::charset::Sets;
 use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Users, users};
 use wetstring_proto::kermit::Server;
 use wetstring_proto::kermit::command::ServerCommand;
-use wetstring_proto::{Engine, Outcome, Reply, Request, Store};
+use wetstring_proto::{Engine, Outcome, Remote, RemoteReply, Reply, Request, Store};
 use wetstring_script::World;
 use wetstring_script::world::{Done, Fault, Kept, Scope};
 
@@ -28,7 +28,7 @@ struct OutcomeStore {
 
 impl Store for OutcomeStore {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        if let Request::Serve { kind, words, .. } = &request {
+        if let Request::Remote(Remote::Serve { kind, words, .. }) = &request {
             self.ended_by = match ServerCommand::parse(*kind, words) {
                 Ok(ServerCommand::Bye) => Some(Action::Bye),
                 Ok(ServerCommand::Exit) => Some(Action::Exit),
@@ -37,13 +37,13 @@ impl Store for OutcomeStore {
         }
         let text = self.text;
         match self.session.answer(request) {
-            Reply::File(mut info) if text && !info.screen => {
+            Reply::File(mut info) if text && !info.extras.kermit().screen => {
                 info.kind = wetstring_proto::FileKind::Text;
                 Reply::File(info)
             }
-            Reply::Denied(len) => {
+            Reply::Remote(RemoteReply::Denied(len)) => {
                 self.refused = true;
-                Reply::Denied(len)
+                Reply::Remote(RemoteReply::Denied(len))
             }
             reply => reply,
         }

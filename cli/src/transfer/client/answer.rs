@@ -25,7 +25,7 @@ impl<'a> Screen<'a> {
 impl Store for Screen<'_> {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         if let Request::Offer { info } = &request {
-            self.on = info.screen;
+            self.on = info.extras.kermit().screen;
             self.came = 0;
             if self.on {
                 return Reply::Accept { offset: 0 };
@@ -96,12 +96,13 @@ pub(crate) fn quoted(name: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wetstring_proto::FileInfo;
+    use wetstring_proto::{Extras, FileInfo, KermitExtras};
 
     #[test]
     fn an_answer_out_of_order_is_an_error_and_never_shown() {
         let mut screen = Screen::new(None);
-        let info = FileInfo { screen: true, ..FileInfo::default() };
+        let extras = Extras::Kermit(KermitExtras { screen: true, ..KermitExtras::default() });
+        let info = FileInfo { extras, ..FileInfo::default() };
         assert_eq!(screen.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
         assert_eq!(screen.answer(Request::Write { offset: 0, bytes: b"one" }), Reply::Done);
         for offset in [0, 2, 4, 9000] {

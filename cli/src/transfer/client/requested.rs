@@ -162,7 +162,7 @@ impl<'a> RequestedOnly<'a> {
     }
 
     fn may(&mut self, info: &FileInfo<'_>) -> bool {
-        if info.screen {
+        if info.extras.kermit().screen {
             return true;
         }
         if self.list.takes(info.name) {

@@ -219,6 +219,8 @@ pub(crate) struct Incoming {
     queue: Queue,
     /// Octets that are stored.
     pub(crate) offset: u64,
+    /// Octets that the store is to store next.
+    storing: usize,
     /// The length that was announced.
     pub(crate) size: Option<u64>,
     /// The end of the file was marked.
@@ -236,7 +238,18 @@ impl Incoming {
             Mode::Block => Next::Header,
         };
         let (queue, cr) = (Queue::EMPTY, false);
-        Self { form, next, cr, queue, offset: 0, size, ended: false, closed: false, broken: false }
+        Self {
+            form,
+            next,
+            cr,
+            queue,
+            offset: 0,
+            storing: 0,
+            size,
+            ended: false,
+            closed: false,
+            broken: false,
+        }
     }
 
     /// Whether its end was marked, where the mode marks it.
@@ -380,8 +393,14 @@ impl Incoming {
         }
     }
 
+    /// Whether there are octets to store, which stay the same until they are [`stored`](Self::stored).
+    pub(crate) fn ready(&mut self, memory: &mut [u8]) -> bool {
+        self.storing = self.whole(memory);
+        self.storing > 0
+    }
+
     /// Octets that may be stored now: those that may be the filling of the last byte wait for the end.
-    pub(crate) fn ready(&mut self, memory: &mut [u8]) -> usize {
+    fn whole(&mut self, memory: &mut [u8]) -> usize {
         if self.closed && core::mem::take(&mut self.cr) {
             self.queue.push(memory, b"\r", 0, 8);
         }
@@ -403,18 +422,20 @@ impl Incoming {
         if last[..extra].iter().all(|octet| *octet == 0) { len - extra } else { len }
     }
 
-    /// The octets that may be stored, in one piece.
-    pub(crate) fn lend<'a>(&self, memory: &'a [u8], len: usize) -> &'a [u8] {
-        self.queue.front(memory, len)
+    /// The octets that are to be stored, in one piece.
+    pub(crate) fn lend<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
+        self.queue.front(memory, self.storing)
     }
 
-    /// This many have been stored.
-    pub(crate) fn stored(&mut self, len: usize) {
+    /// They have been stored: how many they were.
+    pub(crate) fn stored(&mut self) -> usize {
+        let len = core::mem::take(&mut self.storing);
         self.queue.drop(len * 8);
         self.offset += len as u64;
+        len
     }
 
-    /// All that will come has come, and is stored once `ready` says 0.
+    /// All that will come has come, and is stored once `ready` says no.
     pub(crate) fn is_over(&self) -> bool {
         self.closed
     }

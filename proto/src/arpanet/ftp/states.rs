@@ -1,4 +1,4 @@
-//! Where the user's process stands, as data (RFC 354). An NCP connection has no state of its own: it follows from the
+//! Where the two processes stand, as data (RFC 354). An NCP connection has no state of its own: it follows from the
 //! control commands that were seen.
 
 use crate::session::states;
@@ -104,5 +104,57 @@ states! {
         Close => { Ready => Next, Start => Start, NoMoreFiles => Bye, }
         Bye => { Done => End, }
         _ => { Failed => End, }
+    }
+}
+
+states! {
+    /// What the server's process waits for.
+    pub(crate) enum ServerStage {
+        /// The initial connection.
+        Call = "call",
+        /// The next command.
+        Ready = "ready",
+        /// The program's or the store's answer to a command.
+        Asked = "asked",
+        /// The data connection.
+        Opening = "opening",
+        /// The file on its way.
+        Data = "data",
+        /// The store's word at the end of a file.
+        Close = "close",
+        /// The last reply to leave.
+        Bye = "bye",
+        /// Nothing more: the connections are being closed.
+        Over = "over",
+    }
+    /// What moves the server's process.
+    enum ServerInput {
+        /// The pair of connections is there.
+        Connected,
+        /// A command needs an answer of the program or the store.
+        Ask,
+        /// It has one, and the reply is said.
+        Answered,
+        /// The file may go: the data connection is opened.
+        Granted,
+        /// Data flows.
+        Begun,
+        /// The file is over, whole or not, or there is no data connection for it.
+        DataOver,
+        /// The store has closed the file, and the reply is said.
+        Closed,
+        /// BYE is heard.
+        LoggedOut,
+        /// The last reply has left, the user is gone, or is silent for too long.
+        HungUp,
+    }
+    table {
+        Call => { Connected => Ready, }
+        Ready => { Ask => Asked, LoggedOut => Bye, }
+        Asked => { Answered => Ready, Granted => Opening, }
+        Opening => { Begun => Data, DataOver => Close, }
+        Data => { DataOver => Close, }
+        Close => { Closed => Ready, }
+        _ => { HungUp => Over, }
     }
 }

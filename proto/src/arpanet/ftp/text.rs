@@ -99,19 +99,3 @@ impl Say {
         self.len == 0
     }
 }
-
-/// Writes text into octets as `write!` does; what does not fit is lost.
-pub(crate) struct Writer<'a> {
-    pub(crate) octets: &'a mut [u8],
-    pub(crate) len: usize,
-}
-
-impl core::fmt::Write for Writer<'_> {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let room = &mut self.octets[self.len..];
-        let len = text.len().min(room.len());
-        room[..len].copy_from_slice(&text.as_bytes()[..len]);
-        self.len += len;
-        Ok(())
-    }
-}

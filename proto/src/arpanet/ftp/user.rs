@@ -7,37 +7,15 @@ use super::data::{Incoming, Outgoing};
 use super::reply::Replies;
 use super::states::{Input, Stage};
 use super::text::{Lines, Say};
-use super::{Form, Mem, Options};
+use super::{Form, LINE, Mem, Options};
 use crate::arpanet::icp::{self, Icp, Pair};
 use crate::arpanet::leader::Address;
 use crate::arpanet::ncp::{Host, Id, State, Trouble, Wanted};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, Request, StoreError};
-use crate::session;
+use crate::session::{self, Ask, Ending, EventQueue, QueuedEvent, Words};
 use crate::stats::Stats;
 use crate::time::Instant;
-
-/// What the store is asked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Next,
-    Read,
-    Offer,
-    Write(usize),
-    Close { complete: bool },
-}
-
-/// Events for the user, in order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum QueuedEvent {
-    Started,
-    Done { size: u64 },
-    Refused { why: Option<Refusal>, by_peer: bool },
-    Message(usize),
-}
-
-const NOTES: usize = 8;
 
 /// The current file.
 #[derive(Clone, Copy, Debug)]
@@ -78,9 +56,10 @@ pub(crate) struct User {
     file: Current,
     ask: Ask,
     exhausted: bool,
-    notes: [Option<QueuedEvent>; NOTES],
-    outcome: Option<Outcome>,
-    ended: bool,
+    events: EventQueue,
+    /// Octets of the last message for the user.
+    message_len: usize,
+    ending: Ending,
     /// Until when something must happen.
     until: Option<Instant>,
     /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
@@ -115,20 +94,14 @@ impl User {
             file: Current::NONE,
             ask: Ask::Nothing,
             exhausted: false,
-            notes: [None; NOTES],
-            outcome: None,
-            ended: false,
+            events: EventQueue::new(),
+            message_len: 0,
+            ending: Ending::No,
             until: None,
             progress: (0, 0),
             stats: Stats::default(),
             fault: false,
             wanted: 0,
-        }
-    }
-
-    fn note(&mut self, note: QueuedEvent) {
-        if let Some(place) = self.notes.iter_mut().find(|place| place.is_none()) {
-            *place = Some(note);
         }
     }
 
@@ -143,10 +116,9 @@ impl User {
 
     /// The end: what is open is closed.
     fn end(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, outcome: Outcome) {
-        if self.outcome.is_some() {
+        if !self.ending.fix(outcome) {
             return;
         }
-        self.outcome = Some(outcome);
         let open = [self.data.take(), self.pair.map(|p| p.from), self.pair.map(|p| p.to)];
         for id in open.into_iter().flatten() {
             if outcome != Outcome::Done {
@@ -160,7 +132,7 @@ impl User {
         self.pair = None;
         let socket = self.options.socket;
         host.deafen(socket + 2, socket + icp::SOCKETS - 1);
-        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         let done = outcome == Outcome::Done;
         self.enter(cx, if done { Input::Done } else { Input::Failed });
         self.until = None;
@@ -189,10 +161,16 @@ impl User {
 
     /// Reports an event to the user.
     fn message(&mut self, mem: &mut Mem<'_>, what: &dyn core::fmt::Display) {
-        let mut writer = super::text::Writer { octets: mem.message, len: 0 };
-        let _ = core::fmt::Write::write_fmt(&mut writer, format_args!("{what}"));
-        let len = writer.len;
-        self.note(QueuedEvent::Message(len));
+        let mut text = session::Text::<LINE>::new();
+        text.of(what);
+        self.tell(mem, text.as_bytes());
+    }
+
+    /// Text for the user.
+    fn tell(&mut self, mem: &mut Mem<'_>, text: &[u8]) {
+        self.message_len = text.len().min(mem.message.len());
+        mem.message[..self.message_len].copy_from_slice(&text[..self.message_len]);
+        self.events.push(QueuedEvent::Message);
     }
 
     /// Adds the name of a file that is to be retrieved: false if there is no room for it.
@@ -211,7 +189,7 @@ impl User {
 
     /// Makes all possible progress.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
-        if self.stage == Stage::Idle && self.outcome.is_none() {
+        if self.stage == Stage::Idle && self.ending.is_running() {
             self.enter(cx, Input::Opened);
             match Icp::call(host, cx, self.to, self.options.server, self.options.socket) {
                 Ok(icp) => self.icp = Some(icp),
@@ -248,15 +226,24 @@ impl User {
         if core::mem::take(&mut self.fault) {
             self.fail(cx, host, Blame::Local, FailureKind::Internal);
         }
-        self.ended = self.outcome.is_some() && self.ask == Ask::Nothing && host.is_quiet();
+        self.settle(host);
+    }
+
+    /// After the outcome is fixed: the store closes the file, then the host says its last control commands.
+    fn settle(&mut self, host: &Host<'_>) {
+        let (Ending::Words(outcome) | Ending::Linger { outcome }) = self.ending else { return };
+        if self.ask.is_idle() {
+            self.ending =
+                if host.is_quiet() { Ending::Over(outcome) } else { Ending::Linger { outcome } };
+        }
     }
 
     fn talk(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>, pair: Pair) {
-        while self.outcome.is_none() {
+        while self.ending.is_running() {
             let Some(len) = self.lines.next(host, pair.from, mem.line) else { break };
             self.heard(cx, host, mem, len);
         }
-        if self.outcome.is_some() {
+        if !self.ending.is_running() {
             return;
         }
         self.say.flush(host, pair.to, mem.say);
@@ -291,14 +278,13 @@ impl User {
                 Some(self.stats.current_file_bytes.saturating_sub(waiting));
             if self.outgoing.done {
                 host.close(id);
-            } else if self.outgoing.wants() && self.ask == Ask::Nothing {
+            } else if self.outgoing.wants() && self.ask.is_idle() {
                 self.ask = Ask::Read;
             }
         } else {
             self.incoming.pump(host, id, mem.file);
-            let ready = self.incoming.ready(mem.file);
-            if ready > 0 && self.ask == Ask::Nothing {
-                self.ask = Ask::Write(ready);
+            if self.ask.is_idle() && self.incoming.ready(mem.file) {
+                self.ask = Ask::Write;
             }
         }
         self.progress = (self.stats.file_bytes, host.queued(id));
@@ -308,14 +294,14 @@ impl User {
         let over = if self.puts {
             self.outgoing.done && host.state(id) == State::Ended
         } else {
-            self.incoming.is_over() && self.ask == Ask::Nothing
+            self.incoming.is_over() && self.ask.is_idle()
         };
         let failed = match host.state(id) {
             State::Failed(what) => Some(what),
             _ => None,
         };
         // The server says what was wrong, so its reply is awaited.
-        let settled = self.ask == Ask::Nothing || self.puts;
+        let settled = self.ask.is_idle() || self.puts;
         if over || failed.is_some() && settled {
             let whole = over && (self.puts || self.incoming.is_whole());
             self.broken = failed.filter(|_| !over);
@@ -339,18 +325,16 @@ impl User {
         name: &'a [u8],
     ) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
-            Ask::Next => Some(Request::Next),
             Ask::Read => {
                 let offset = self.outgoing.offset;
                 Some(Request::Read { offset, into: self.outgoing.lend(file) })
             }
             Ask::Offer => Some(Request::Offer { info: self.info(name) }),
-            Ask::Write(len) => {
+            Ask::Write => {
                 let offset = self.incoming.offset;
-                Some(Request::Write { offset, bytes: self.incoming.lend(file, len) })
+                Some(Request::Write { offset, bytes: self.incoming.lend(file) })
             }
-            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+            ask => ask.plain(),
         }
     }
 
@@ -373,8 +357,7 @@ impl User {
         mem: &mut Mem<'_>,
         reply: Reply<'_>,
     ) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
-        match (ask, reply) {
+        match (self.ask.take(), reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => self.file_given(cx, host, mem, &info),
             (Ask::Next, Reply::NoMoreFiles) => {
@@ -388,11 +371,11 @@ impl User {
             }
             (Ask::Offer, Reply::Accept { .. }) => {
                 self.file.open = true;
-                self.note(QueuedEvent::Started);
+                self.events.push(QueuedEvent::Started { offset: 0 });
                 self.enter(cx, Input::Begun);
             }
             (Ask::Offer, Reply::Refuse(why)) => {
-                self.note(QueuedEvent::Refused { why: Some(why), by_peer: false });
+                self.events.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
                 self.stats.files_skipped += 1;
                 if let Some(id) = self.data.take() {
                     host.abort(id);
@@ -402,20 +385,20 @@ impl User {
                 self.enter(cx, Input::DataOver);
                 self.file_over(cx, host, mem);
             }
-            (Ask::Write(len), Reply::Done) => {
-                self.incoming.stored(len);
+            (Ask::Write, Reply::Done) => {
+                let len = self.incoming.stored();
                 self.stats.file_bytes += len as u64;
                 self.stats.current_file_bytes += len as u64;
             }
-            (Ask::Close { complete }, Reply::Done) => {
+            (Ask::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
-                if self.outcome.is_some() {
+                if !self.ending.is_running() {
                     return;
                 }
                 if complete {
                     let size = if self.puts { self.outgoing.offset } else { self.incoming.offset };
                     self.stats.files_done += 1;
-                    self.note(QueuedEvent::Done { size });
+                    self.events.push(QueuedEvent::Done { size, verified: false });
                 }
                 self.next(cx, host, mem);
             }
@@ -431,16 +414,9 @@ impl User {
 
     /// The next event for the user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8], message: &'a [u8]) -> Option<Event<'a>> {
-        let note = self.notes[0].take()?;
-        self.notes.rotate_left(1);
-        Some(match note {
-            QueuedEvent::Started => Event::FileStarted { info: self.info(name), offset: 0 },
-            QueuedEvent::Done { size } => Event::FileDone { size, verified: false },
-            QueuedEvent::Refused { why, by_peer } => {
-                Event::FileRefused { name: self.info(name).name, why, by_peer }
-            }
-            QueuedEvent::Message(len) => Event::Message(&message[..len]),
-        })
+        let event = self.events.pop()?;
+        let words = Words { message: &message[..self.message_len], ..Words::default() };
+        Some(event.event(self.info(name), words))
     }
 
     /// A command of the user: there is no way to leave one file, so all ends.
@@ -450,30 +426,26 @@ impl User {
 
     /// Lets time pass.
     pub(crate) fn tick(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
-        if self.until.is_some_and(|until| until <= cx.now) && self.ask == Ask::Nothing {
+        if self.until.is_some_and(|until| until <= cx.now) && self.ask.is_idle() {
             self.stats.timeouts += 1;
             self.fail(cx, host, Blame::Peer, FailureKind::Silence);
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.until.filter(|_| self.ask == Ask::Nothing)
+        self.until.filter(|_| self.ask.is_idle())
     }
 
     pub(crate) fn asks(&self) -> bool {
-        self.ask != Ask::Nothing
+        !self.ask.is_idle()
     }
 
-    pub(crate) fn has_notes(&self) -> bool {
-        self.notes[0].is_some()
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     pub(crate) fn status(&self) -> Status {
-        match self.outcome {
-            Some(outcome) if self.ended => Status::Over(outcome),
-            Some(outcome) if self.ask == Ask::Nothing => Status::Lingering(outcome),
-            _ => Status::Running,
-        }
+        self.ending.status()
     }
 
     pub(crate) fn stats_mut(&mut self) -> &mut Stats {

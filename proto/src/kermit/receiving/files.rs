@@ -98,8 +98,9 @@ impl Core {
         let (kind, resume) = (info.kind, info.resume);
         let agreed = self.link.agreed;
         // Line ends of a set in which they are not two bytes are the store's affair.
-        let text =
-            kind == FileKind::Text && !info.encoding.is_wide() && !self.link.config.crlf_files;
+        let text = kind == FileKind::Text
+            && !info.extras.kermit().encoding.is_wide()
+            && !self.link.config.crlf_files;
         let qctl = self.link.theirs.qctl;
         let decoder = Decoder::new(qctl, agreed.qbin, agreed.rept, agreed.shift, text);
         self.sink.begin(decoder, offset);

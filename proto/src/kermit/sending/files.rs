@@ -1,6 +1,7 @@
 //! The sender's files: agreement, names, decisions and the end, between packets and store.
 
 use super::{Cancel, Core, Current, Mem};
+use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes::{self, AttributeReply};
@@ -95,8 +96,9 @@ impl Core {
         self.enter(cx, SenderInput::Decided);
         let info = &self.file.info;
         // The store has seen to the line ends of a set in which they are not two bytes.
-        let text =
-            info.kind == FileKind::Text && !info.encoding.is_wide() && !self.link.config.crlf_files;
+        let text = info.kind == FileKind::Text
+            && !info.extras.kermit().encoding.is_wide()
+            && !self.link.config.crlf_files;
         let coding = self.link.data_coding(text);
         self.source.begin(&coding, offset, self.file.info.size);
         self.link.stats.current_file_bytes = offset;
@@ -162,7 +164,7 @@ impl Core {
         if self.link.config.alike_as_is
             && alike
             && !self.screen
-            && info.encoding == FileInfo::default().encoding
+            && info.extras.kermit().encoding == Encoding::Unsaid
         {
             self.file.info.kind = FileKind::Binary;
         }

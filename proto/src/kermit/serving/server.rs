@@ -2,7 +2,7 @@
 
 use super::{Active, Core};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status, Wants};
-use crate::file::{FileInfo, Reply, Request};
+use crate::file::{FileInfo, Remote, Reply, Request};
 use crate::kermit::check::Check;
 use crate::kermit::command_memory::{self, Lengths, Mem};
 use crate::kermit::config::Config;
@@ -16,7 +16,7 @@ use crate::time::Instant;
 use crate::trace::Wait;
 
 /// Serves a Kermit client until it sends FINISH or BYE. See [`Engine`](crate::Engine) for how to
-/// run it, and [`Request::Serve`] for its store requests.
+/// run it, and [`Remote::Serve`] for its store requests.
 #[derive(Debug)]
 pub struct Server<M>(WithMemory<Core, M>);
 
@@ -258,7 +258,7 @@ impl Machine for Core {
                     let len = if kind == kind::SEND_INIT { 0 } else { self.words_len };
                     let files = self.link.theirs.manual_kind();
                     let words = &mem.words[..len];
-                    Some(Request::Serve { kind, words, files, answer: mem.answer })
+                    Some(Request::Remote(Remote::Serve { kind, words, files, answer: mem.answer }))
                 }
                 _ => None,
             },

@@ -1,15 +1,18 @@
 //! The file sender: its doors and its memory.
 
-use super::{AT_ONCE, Core, is_kmd, is_prose};
+use super::{Core, is_kmd, is_prose};
 use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::xymodem::config::Config;
 use crate::xymodem::states::Sending;
+
+/// An answer that was read before the port had reported that the last byte left.
+const AT_ONCE: Duration = Duration::from_millis(20);
 
 /// Sends files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
 ///

@@ -3,7 +3,9 @@
 use super::{AfterClose, Core, Current, Expecting, Held};
 use super::{Mem, command::NOT_RUN};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply, Wish};
+use crate::file::{
+    DigestKind, Extras, FileInfo, FileKind, Refusal, RemoteReply, Reply, Wish, ZmodemExtras,
+};
 use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::MAX_NAME;
@@ -151,7 +153,7 @@ impl Core {
 
     /// The store requests the sender's CRC of the whole file.
     fn fetch_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.file.info.check.is_some() {
+        if self.file.info.extras.zmodem().check.is_some() {
             // It is known already.
             self.file.info.wish = Wish::Unsaid;
             return self.offer(cx);
@@ -188,7 +190,9 @@ impl Core {
             Some(ours) if ours == crc => self.start_data(cx, mem),
             Some(_) => self.offer_again(cx),
             None => {
-                self.file.info.check = Some(crc);
+                let extras = self.file.info.extras.zmodem();
+                let extras = ZmodemExtras { check: Some(crc), ..extras };
+                self.file.info.extras = Extras::Zmodem(extras);
                 self.offer(cx);
             }
         }
@@ -301,7 +305,9 @@ impl Core {
             (Ask::Offer, Reply::Accept { offset }) => self.accepted(cx, mem, offset),
             (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem, why),
             (Ask::Offer, Reply::TellCheck) => self.fetch_check(cx, mem),
-            (Ask::Run { .. }, Reply::Ran(status)) => self.command_ended(cx, mem, status),
+            (Ask::Run { .. }, Reply::Remote(RemoteReply::Ran(status))) => {
+                self.command_ended(cx, mem, status)
+            }
             (Ask::Run { .. }, Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
             (Ask::Digest { .. }, Reply::Digest(digest)) => {

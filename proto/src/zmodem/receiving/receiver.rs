@@ -1,17 +1,20 @@
 //! The file receiver: its doors and its memory.
 
 use super::empty::Empty;
-use super::{Core, DRAIN, Expecting, Mem};
+use super::{Core, Expecting, Mem};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{Reply, Request};
+use crate::file::{Remote, Reply, Request};
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
 use crate::zmodem::config::Config;
 use crate::zmodem::states::Receiving;
+
+/// Time in which a failed transfer's last frames drain.
+const DRAIN: Duration = Duration::from_millis(400);
 
 /// Receives files by ZMODEM. See [`Engine`](crate::Engine) for how to turn it.
 #[derive(Debug)]
@@ -178,7 +181,7 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Run { len } => Some(Request::Run { command: &mem.name[..len] }),
+            Ask::Run { len } => Some(Request::Remote(Remote::Run { command: &mem.name[..len] })),
             ask => ask.plain(),
         }
     }

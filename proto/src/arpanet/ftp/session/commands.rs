@@ -1,14 +1,14 @@
 //! What the server's process makes of each command.
 
 use super::super::command::{Command, WORDS};
-use super::{Ask, Cx, Form, Host, Mem, Session, Stage, Verdict};
+use super::{Ask, Cx, Form, Host, Input, Mem, Question, Session, Stage, Verdict};
 use core::fmt;
 
 impl Session {
     /// A line of the user.
     pub(super) fn obey(
         &mut self,
-        _: &mut Cx<'_>,
+        cx: &mut Cx<'_>,
         host: &mut Host<'_>,
         mem: &mut Mem<'_>,
         len: usize,
@@ -23,13 +23,8 @@ impl Session {
         };
         let busy = matches!(self.stage, Stage::Opening | Stage::Data);
         match command {
-            Command::Abor if busy => {
-                let open = self.open;
-                self.stop(host, Verdict::Aborted);
-                if !open {
-                    self.reply_line(mem, 201, &"aborted");
-                }
-            }
+            // The reply follows when the store has closed the file.
+            Command::Abor if busy => self.stop(cx, host, Verdict::Aborted),
             Command::Abor => self.reply_line(mem, 202, &"nothing to abort"),
             Command::Stat => self.status(mem),
             Command::Noop => self.reply_line(mem, 200, &"nothing done"),
@@ -43,15 +38,15 @@ impl Session {
                 ],
             ),
             _ if busy => self.reply_line(mem, 504, &"a file is on its way"),
-            Command::User(name) => self.login(mem, line, name, Ask::User),
+            Command::User(name) => self.login(cx, mem, line, name, Question::User),
             Command::Pass(_) if self.user.as_bytes().is_empty() => {
                 self.reply_line(mem, 504, &"expected USER before PASS");
             }
-            Command::Pass(password) => self.login(mem, line, password, Ask::Password),
+            Command::Pass(password) => self.login(cx, mem, line, password, Question::Password),
             Command::Acct(_) => self.reply_line(mem, 200, &"no account is needed"),
             Command::Bye => {
                 self.reply_line(mem, 231, &"logged out");
-                self.stage = Stage::Bye;
+                self.enter(cx, Input::LoggedOut);
             }
             Command::Rein => {
                 (self.logged_in, self.form, self.data_socket) = (false, Form::default(), None);
@@ -64,12 +59,12 @@ impl Session {
             Command::Mode(mode) => self.parameter(mem, Form { mode, ..self.form }),
             Command::Structure(structure) => self.parameter(mem, Form { structure, ..self.form }),
             _ if !self.logged_in => self.reply_line(mem, 332, &"login first, please"),
-            command => self.serve(mem, line, command),
+            command => self.serve(cx, mem, line, command),
         }
     }
 
     /// A command of a user who is logged in.
-    fn serve(&mut self, mem: &mut Mem<'_>, line: &[u8], command: Command<'_>) {
+    fn serve(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, line: &[u8], command: Command<'_>) {
         match command {
             Command::Sock(host_number, socket) => self.socket(mem, host_number, socket),
             Command::Allo(octets) => {
@@ -80,37 +75,44 @@ impl Session {
                 self.rest = offset;
                 self.reply_line(mem, 200, &format_args!("the next RETR begins at octet {offset}"));
             }
-            Command::Retr(name) => self.file(mem, line, name, Ask::Retrieve),
-            Command::List(name) => self.file(mem, line, name, Ask::List { short: false }),
-            Command::Nlst(name) => self.file(mem, line, name, Ask::List { short: true }),
+            Command::Retr(name) => self.file(cx, mem, line, name, Question::Retrieve),
+            Command::List(name) => self.file(cx, mem, line, name, Question::List { short: false }),
+            Command::Nlst(name) => self.file(cx, mem, line, name, Question::List { short: true }),
             Command::Stor(_) | Command::Appe(_) if self.rest > 0 => {
                 self.rest = 0;
                 self.reply_line(mem, 504, &"REST is done for RETR only");
             }
-            Command::Stor(name) => self.store(mem, line, name, false),
-            Command::Appe(name) => self.store(mem, line, name, true),
+            Command::Stor(name) => self.store(cx, mem, name, false),
+            Command::Appe(name) => self.store(cx, mem, name, true),
             _ => self.reply_line(mem, 500, &"expected another command"),
         }
     }
 
-    /// Remembers where in the line the argument stands, and asks about it.
-    fn about(&mut self, line: &[u8], argument: &[u8], ask: Ask) {
+    /// Asks the program, and remembers where in the line the argument stands.
+    fn inquire(&mut self, cx: &mut Cx<'_>, line: &[u8], argument: &[u8], question: Question) {
         let from = line.trim_ascii_end().len() - argument.len();
         let from = if argument.is_empty() { 0 } else { from };
         self.argument = (from, from + argument.len());
-        self.ask = ask;
-        self.stage = Stage::Asked;
+        self.question = Some(question);
+        self.enter(cx, Input::Ask);
     }
 
-    fn login(&mut self, mem: &mut Mem<'_>, line: &[u8], argument: &[u8], ask: Ask) {
-        if ask == Ask::User {
+    fn login(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        line: &[u8],
+        argument: &[u8],
+        question: Question,
+    ) {
+        if question == Question::User {
             self.logged_in = false;
             match super::super::Text::new(argument) {
                 Some(user) => self.user = user,
                 None => return self.reply_line(mem, 501, &"expected a shorter name"),
             }
         }
-        self.about(line, argument, ask);
+        self.inquire(cx, line, argument, question);
     }
 
     fn parameter(&mut self, mem: &mut Mem<'_>, form: Form) {
@@ -141,17 +143,25 @@ impl Session {
         true
     }
 
-    fn file(&mut self, mem: &mut Mem<'_>, line: &[u8], name: &[u8], ask: Ask) {
+    fn file(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        line: &[u8],
+        name: &[u8],
+        question: Question,
+    ) {
         if self.is_possible(mem, true) && self.keep(mem, name) {
             self.sends = true;
-            self.about(line, name, ask);
+            self.inquire(cx, line, name, question);
         }
     }
 
-    fn store(&mut self, mem: &mut Mem<'_>, line: &[u8], name: &[u8], append: bool) {
+    fn store(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, name: &[u8], append: bool) {
         if self.is_possible(mem, false) && self.keep(mem, name) {
             (self.append, self.sends) = (append, false);
-            self.about(line, name, Ask::Offer);
+            self.ask = Ask::Offer;
+            self.enter(cx, Input::Ask);
         }
     }
 

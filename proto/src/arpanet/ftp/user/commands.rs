@@ -5,11 +5,10 @@ use super::{
     Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Outcome, Outgoing,
     QueuedEvent, Refusal, Stage, Structure, Type, User, Wanted,
 };
-use crate::arpanet::ftp::text::Writer;
 use crate::arpanet::ncp::Id;
 use crate::engine::Blame;
+use crate::session::Text;
 use crate::trace::TraceEvent;
-use core::fmt::Write as _;
 
 impl User {
     /// Sends a command.
@@ -30,11 +29,9 @@ impl User {
     }
 
     fn number(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, word: &[u8], number: u64) {
-        let mut digits = [0; 20];
-        let mut writer = Writer { octets: &mut digits, len: 0 };
-        let _ = write!(writer, "{number}");
-        let len = writer.len;
-        self.command_line(cx, mem, &[word, &digits[..len]]);
+        let mut digits = Text::<20>::new();
+        digits.of(&number);
+        self.command_line(cx, mem, &[word, digits.as_bytes()]);
     }
 
     /// A line of the server.
@@ -57,9 +54,9 @@ impl User {
         let said = &mem.line[..len];
         let bad = matches!(number / 100, 4 | 5);
         if bad {
-            let len = said.len().min(mem.message.len());
-            mem.message[..len].copy_from_slice(&said[..len]);
-            self.note(QueuedEvent::Message(len));
+            self.message_len = said.len().min(mem.message.len());
+            mem.message[..self.message_len].copy_from_slice(&said[..self.message_len]);
+            self.events.push(QueuedEvent::Message);
         }
         match number {
             0..100 | 100..200 | 251 | 301 => {}
@@ -140,10 +137,10 @@ impl User {
             host.release(id);
         }
         let why = (number == 453).then_some(Refusal::NoSpace);
-        self.note(QueuedEvent::Refused { why, by_peer: true });
+        self.events.push(QueuedEvent::Refused { why, by_peer: true });
         self.stats.files_skipped += 1;
         if self.puts {
-            self.ask = Ask::Close { complete: false };
+            self.ask = Ask::close(false);
             self.enter(cx, Input::Refused);
         } else {
             self.next(cx, host, mem);
@@ -194,9 +191,9 @@ impl User {
         let name = info.name;
         let good = !name.is_empty() && name.iter().all(|o| !matches!(o, b'\r' | b'\n' | 0 | 128..));
         let Some(room) = mem.name.get_mut(..name.len()).filter(|_| good) else {
-            self.note(QueuedEvent::Refused { why: Some(Refusal::Name), by_peer: false });
+            self.events.push(QueuedEvent::Refused { why: Some(Refusal::Name), by_peer: false });
             self.stats.files_skipped += 1;
-            self.ask = Ask::Close { complete: false };
+            self.ask = Ask::close(false);
             self.enter(cx, Input::Refused);
             return;
         };
@@ -256,7 +253,7 @@ impl User {
         self.stats.current_acked_bytes = self.puts.then_some(0);
         if self.puts {
             self.outgoing = Outgoing::new(self.form(), 0);
-            self.note(QueuedEvent::Started);
+            self.events.push(QueuedEvent::Started { offset: 0 });
             self.enter(cx, Input::Begun);
         } else {
             self.file.size = size;
@@ -287,7 +284,7 @@ impl User {
                     host.abort(id);
                     host.release(id);
                 }
-                if matches!(self.ask, Ask::Read | Ask::Write(_)) {
+                if matches!(self.ask, Ask::Read | Ask::Write) {
                     self.ask = Ask::Nothing;
                 }
                 self.enter(cx, Input::DataOver);
@@ -305,7 +302,7 @@ impl User {
         if let (true, Some(what)) = (whole, self.broken) {
             self.trouble(cx, host, mem, what);
         } else if whole && !differs {
-            self.ask = Ask::Close { complete: true };
+            self.ask = Ask::close(true);
             self.enter(cx, Input::Whole);
         } else {
             let kind = if differs { FailureKind::LengthDiffers } else { FailureKind::PeerError };

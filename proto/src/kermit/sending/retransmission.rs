@@ -1,0 +1,119 @@
+//! When a packet is sent again, and when that has been done often enough.
+
+use super::congestion::QUIET;
+use super::{Core, Mem, slot_of};
+use crate::engine::{Blame, Cx, FailureKind, Outcome};
+use crate::kermit::flight::Slot;
+use crate::kermit::packet::{LONG_HEADER, kind};
+use crate::kermit::probe::ProbeState;
+use crate::kermit::states::SenderInput;
+use crate::line::line_time;
+use crate::time::{Duration, Instant};
+use crate::trace::Again;
+
+const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
+
+/// Most bytes in the buffers between two streaming ends, and how slowly they may drain.
+const MOST_UNDER_WAY: u64 = 8 << 20;
+
+/// Most bytes that a serial port's driver may buffer.
+const PORT_BUFFER: usize = 4096;
+
+impl Core {
+    /// The A packet is retransmitted: perhaps the line did not pass the codes that it probes.
+    pub(super) fn without_try(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
+        if self.link.bare == ProbeState::Asked {
+            self.link.bare = ProbeState::Failed;
+            let room = self.room(kind::ATTRIBUTES);
+            let memory = slot_of(mem.slots, &self.link, &self.flight, number);
+            let len = self.attributes(&mut memory[LONG_HEADER..LONG_HEADER + room]);
+            let (start, end) = self.finish(mem, kind::ATTRIBUTES, number, len);
+            self.flight.rewritten(number, start, end);
+        }
+        *self.flight.slot(number)
+    }
+
+    /// A packet failed too often.
+    pub(super) fn failed_too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
+        if kind == kind::BREAK {
+            // Every file has been acknowledged as closed; only the B or its answer was lost.
+            self.enter(cx, SenderInput::Done);
+            return self.link.end(cx, Outcome::Done);
+        }
+        let (blame, kind) = if self.silent > 1 {
+            (Blame::Peer, FailureKind::Silence)
+        } else {
+            (Blame::Line, FailureKind::TooManyRetries)
+        };
+        self.fail(cx, mem, blame, kind, Some("Too many retries"));
+    }
+
+    /// A NAK for a packet in flight. Where the receiver repeats them, or has refused this one often,
+    /// the next copy has to wait for some quiet.
+    pub(super) fn asked_for(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let before = self.flight.refused(number);
+        let slot = self.flight.slot(number);
+        let often = slot.copies > u32::from(self.link.config.retries / 2);
+        let fresh = slot.left.is_none_or(|left| cx.now - left < QUIET);
+        let waits = fresh && (often || self.congestion.repeats());
+        let (acked, window) = (slot.acked, self.link.agreed.window);
+        if waits {
+            self.flight.want(number);
+        } else if self.resend(cx, number, Again::Nak) {
+            return;
+        }
+        // The first one may have crossed with a copy that left because later packets were answered.
+        if window > 1 && !acked && before > 0 {
+            self.congestion.asked_again(window, self.flight.len());
+        }
+    }
+
+    /// Sends a packet again, unless the peer cannot have seen its last copy yet.
+    pub(super) fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) -> bool {
+        let again = self.flight.again(number, cx.now, self.timing.soonest(), why);
+        if again {
+            self.count_loss(number);
+        }
+        again
+    }
+
+    /// When to send the copy that a NAK requested too early.
+    pub(super) fn wanted_at(&self) -> Option<Instant> {
+        let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
+        let waits = low.wanted && !low.acked && !low.queue;
+        Some(low.left.filter(|_| waits)? + QUIET.max(self.timing.soonest()))
+    }
+
+    pub(super) fn count_loss(&mut self, number: u64) {
+        let slot = self.flight.slot(number);
+        if slot.kind == kind::DATA {
+            self.lengths.lost(slot.len());
+        } else {
+            self.lengths.stumbled();
+        }
+    }
+
+    /// When the answer to the oldest packet is overdue.
+    pub(super) fn overdue(&self) -> Option<Instant> {
+        let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
+        if low.acked || low.queue {
+            return None;
+        }
+        if low.kind == kind::EOF && self.link.agreed.streaming {
+            // This line loses nothing, but streamed data may still be in flight: in the
+            // peer's buffers, and in those of any relay. A Z again would only come after it.
+            let under_way = self.link.stats.encoded_bytes.min(MOST_UNDER_WAY);
+            let run_out = Duration::from_secs(under_way / SLOWEST_BYTES_PER_S);
+            return Some(low.left? + self.link.patience() + run_out);
+        }
+        // A packet that has not left yet is the port's business, which has a limit of its own.
+        // Until the first data is acknowledged, the fill of the port's own buffer is unknown:
+        // on a line of known rate it may be a page of bytes that have "left" but not gone.
+        let unknown = if self.lengths.is_untried() {
+            line_time(self.link.config.line.rate_bps, low.len().max(PORT_BUFFER))
+        } else {
+            Duration::ZERO
+        };
+        Some(low.left? + self.timing.wait(low.under_way) + unknown)
+    }
+}
