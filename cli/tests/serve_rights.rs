@@ -58,7 +58,7 @@ fn sent(
     });
     assert!(matches!(
         session.answer(request),
-        Reply::Remote(RemoteReply::Said(0)) | Reply::Remote(RemoteReply::Follow { .. })
+        Reply::Remote(RemoteReply::Said(0) | RemoteReply::Follow { .. })
     ));
     put(&mut session, name, at, bytes)
 }

@@ -33,7 +33,7 @@ fn ask(session: &mut Session, command: &C<'_>) -> Result<(), String> {
         files: None,
         answer: &mut answer,
     })) {
-        Reply::Remote(RemoteReply::Said(_)) | Reply::Remote(RemoteReply::Follow { .. }) => Ok(()),
+        Reply::Remote(RemoteReply::Said(_) | RemoteReply::Follow { .. }) => Ok(()),
         Reply::Remote(RemoteReply::Denied(len)) => {
             Err(String::from_utf8_lossy(&answer[..len]).into_owned())
         }

@@ -351,9 +351,7 @@ impl Core {
         self.ask = Ask::Nothing;
         let limit = mem.answer.len();
         match reply {
-            Reply::Remote(RemoteReply::Said(_))
-            | Reply::Done
-            | Reply::Remote(RemoteReply::Follow { .. })
+            Reply::Remote(RemoteReply::Said(_) | RemoteReply::Follow { .. }) | Reply::Done
                 if kind == kind::SEND_INIT =>
             {
                 self.receive_files(cx, mem);

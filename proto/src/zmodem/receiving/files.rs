@@ -306,7 +306,7 @@ impl Core {
             (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem, why),
             (Ask::Offer, Reply::TellCheck) => self.fetch_check(cx, mem),
             (Ask::Run { .. }, Reply::Remote(RemoteReply::Ran(status))) => {
-                self.command_ended(cx, mem, status)
+                self.command_ended(cx, mem, status);
             }
             (Ask::Run { .. }, Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
