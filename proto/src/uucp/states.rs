@@ -113,11 +113,11 @@ states! {
         /// Messages without packets are exchanged.
         Off = "off",
         /// INITA is awaited.
-        A = "inita",
+        A = "a",
         /// INITB is awaited.
-        B = "initb",
+        B = "b",
         /// INITC is awaited.
-        C = "initc",
+        C = "c",
         /// Packets are exchanged.
         Run = "run",
     }
