@@ -178,19 +178,15 @@ impl fmt::Display for Case {
 }
 
 /// Numbers of a seed (SplitMix64).
-pub(crate) struct Dice(u64);
+pub(crate) struct Dice(wetstring_testkit::Dice);
 
 impl Dice {
     pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(wetstring_testkit::Dice(seed))
     }
 
     pub(crate) const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     /// From `low` to below `high`; `low` if there is nothing between them.
