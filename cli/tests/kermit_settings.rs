@@ -141,17 +141,15 @@ fn every_row_of_the_table_is_set_and_shown_by_its_name() {
         .flat_map(Family::table)
         .collect();
     assert!(acts.len() > 100 && others.len() > 50, "{} {}", acts.len(), others.len());
-    let mut script = String::new();
-    for (row, value) in &acts {
+    let own = acts.iter().map(|(row, value)| {
         let name = row.name;
-        script +=
-            &format!("set {name} {value}\nif fail echo {name} {value} refused\nshow {name}\n");
-    }
-    for row in &others {
+        format!("set {name} {value}\nif fail echo {name} {value} refused\nshow {name}\n")
+    });
+    let foreign = others.iter().map(|row| {
         let name = row.name;
-        script +=
-            &format!("set {name} {}\nif success echo {name} taken\nshow {name}\n", row.default);
-    }
+        format!("set {name} {}\nif success echo {name} taken\nshow {name}\n", row.default)
+    });
+    let script = own.chain(foreign).collect::<Vec<_>>().concat();
     let (said, _) = kermit(&scene, &script);
     let mut shown = said.lines().filter(|line| !line.contains(": not supported: "));
     for (row, value) in &acts {
