@@ -1,7 +1,6 @@
 //! Every setting of `wst kermit` acts, or a value without effect is refused with the reason; every command has help.
 
 use crate::peers;
-use std::fmt::Write as _;
 
 use std::process::{Command, Stdio};
 
@@ -142,17 +141,15 @@ fn every_row_of_the_table_is_set_and_shown_by_its_name() {
         .flat_map(Family::table)
         .collect();
     assert!(acts.len() > 100 && others.len() > 50, "{} {}", acts.len(), others.len());
-    let mut script = String::new();
-    for (row, value) in &acts {
+    let own = acts.iter().map(|(row, value)| {
         let name = row.name;
-        writeln!(script, "set {name} {value}\nif fail echo {name} {value} refused\nshow {name}")
-            .unwrap();
-    }
-    for row in &others {
+        format!("set {name} {value}\nif fail echo {name} {value} refused\nshow {name}\n")
+    });
+    let foreign = others.iter().map(|row| {
         let name = row.name;
-        writeln!(script, "set {name} {}\nif success echo {name} taken\nshow {name}", row.default)
-            .unwrap();
-    }
+        format!("set {name} {}\nif success echo {name} taken\nshow {name}\n", row.default)
+    });
+    let script = own.chain(foreign).collect::<Vec<_>>().concat();
     let (said, _) = kermit(&scene, &script);
     let mut shown = said.lines().filter(|line| !line.contains(": not supported: "));
     for (row, value) in &acts {

@@ -81,7 +81,7 @@ pub enum Event {
     FileStarted {
         /// Its name, with control characters escaped.
         name: String,
-        /// Bytes, if the sender said so.
+        /// Bytes, if the sender announced them.
         size: Option<u64>,
         /// Modification time, in seconds since 1970, UTC.
         modified: Option<i64>,

@@ -37,7 +37,7 @@ pub fn leader(bytes: &[u8]) {
 ///
 /// # Panics
 ///
-/// If a host panics, says what is no message, does not stop talking, or wants time when nothing is left.
+/// If a host panics, sends what is no message, does not stop sending, or wants time when nothing is left.
 pub fn ncp(bytes: &[u8]) -> u64 {
     let mut script = Script::new(bytes);
     let config = Config { window: 1 + script.byte() % 8, ..Config::default() };
@@ -143,7 +143,7 @@ fn process(ncp: &mut Ncp<Vec<u8>>, ids: &[Id], script: &mut Script<'_>) {
     }
 }
 
-/// Takes what the host says.
+/// Takes the output of the host.
 fn drain(ncp: &mut Ncp<Vec<u8>>, now: Instant) {
     for count in 0.. {
         assert!(count < AT_ONCE, "it does not stop talking");
@@ -169,7 +169,7 @@ fn drain(ncp: &mut Ncp<Vec<u8>>, now: Instant) {
 ///
 /// # Panics
 ///
-/// If a reply has a number that is none, or what it says is not in its line.
+/// If a reply has a number that is none, or its text is not in its line.
 pub fn reply(bytes: &[u8]) {
     let mut replies = Replies::default();
     for line in bytes.split(|octet| *octet == b'\n') {

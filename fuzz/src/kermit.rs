@@ -70,7 +70,7 @@ pub fn server(bytes: &[u8]) -> u64 {
     }
     let cx = &mut Cx { now, trace: &mut NoTrace };
     server.command(cx, Command::Abort);
-    // What it says last leaves, and what the store must know of it is told. A B whose answer is lost is
+    // Its last output leaves, and the store gets its last requests. A B whose answer is lost is
     // retransmitted until no peer can be left.
     for _ in 0..64 {
         asked += answer(&mut server, cx, &mut script);

@@ -24,7 +24,7 @@
 //! | [`kermit::server`] | a script: packets to a server, time, answers of a store | no panic, no endless requests, an abort ends it |
 //! | [`pair::kermit`], [`pair::xymodem`], [`pair::zmodem`], [`pair::uucp`] | a script: what a wire does to a sender and a receiver, and packets put between | no panic, the order of requests, no endless talk, nothing whole that is not, both end |
 //! | [`names::names`] | names and lists of names of a peer | what is taken stays below the directory, and stays as it is; patterns end |
-//! | [`telnet::talk`] | a script: what a peer says, data, requests | no reply without a request, owed replies are bounded |
+//! | [`telnet::talk`] | a script: bytes of a peer, data, requests | no reply without a request, owed replies are bounded |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true peer's, changed | no amplification, bounded memory, no access without the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 //! | [`session::gate_by_code`], [`session::dialler_by_code`] | the same, where the ends have a code phrase | the same, and no more guesses than are allowed |
@@ -86,7 +86,7 @@ impl<'a> Script<'a> {
         of[usize::from(self.byte()) % of.len()]
     }
 
-    /// As many as the next byte says.
+    /// As many as the value of the next byte.
     pub fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.rest.len());
         let (taken, rest) = self.rest.split_at(len);

@@ -57,7 +57,7 @@ const PACKET: u16 = 100;
 const PACKETS: u32 = 4;
 /// Packets that an engine may send at one moment: no buffer of the configurations here has more.
 const AT_ONCE: usize = 70_000;
-/// Steps that an engine may take to end once it was told to.
+/// Steps that an engine may take to end after an abort.
 const TO_END: usize = 2000;
 
 /// An engine at work.
@@ -325,7 +325,7 @@ impl Play {
         &list[..len]
     }
 
-    /// What the engine says of its connection.
+    /// The state of its connection, as the engine reports it.
     fn learn(&mut self, packet: &Packet<'_>) {
         self.ports = packet.ports;
         match packet.body {

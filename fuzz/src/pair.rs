@@ -1,6 +1,6 @@
 //! Kermit, X/Y/ZMODEM and UUCP: a sender and a receiver over a wire that the script rules.
 //!
-//! The script says how long the wire is left alone, which of its bytes are lost, damaged or doubled, what
+//! The script decides how long the wire is left alone, which of its bytes are lost, damaged or doubled, what
 //! is put between them, when a user gives up and when a store fails. What it puts there are packets with
 //! right checks, so that they reach the states that noise does not. Then it stops, and both must end.
 
@@ -34,7 +34,7 @@ type Forge = fn(&mut Script<'_>, &mut Vec<u8>);
 struct Ends {
     engines: [Box<dyn Engine>; 2],
     forge: Forge,
-    /// A receiver that cancels at the end of an empty file has all there is of it: XMODEM says nothing else
+    /// A receiver that cancels at the end of an empty file has all there is of it: XMODEM sends nothing else
     /// (docs/decisions/020).
     empty_is_said: bool,
 }
@@ -451,7 +451,7 @@ impl Play {
         }
         for came in self.sink.complete() {
             let same = |file: &MemoryFile| file.bytes[..] == *came.bytes;
-            // XMODEM says nothing of the length: its last block stays full.
+            // XMODEM does not send the length: its last block stays full.
             let padded = |file: &MemoryFile| {
                 let pad = file.bytes.len() / 128 * 128..came.bytes.len();
                 came.size.is_none() && came.bytes.starts_with(&file.bytes) && pad.len() <= 1024

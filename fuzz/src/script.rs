@@ -133,7 +133,7 @@ pub fn lines(bytes: &[u8]) {
     }
 }
 
-/// Runs a script, first of pieces, then of the bytes as they are; gives how many bytes it said.
+/// Runs a script, first of pieces, then of the bytes as they are; returns the length of its output.
 pub fn run(bytes: &[u8]) -> usize {
     let mut said = 0;
     for source in [text(bytes), bytes.to_vec()] {

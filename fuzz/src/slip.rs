@@ -33,7 +33,7 @@ fn end(script: &mut Script<'_>) -> Link<Vec<u8>> {
     Link::new(config, config.parts(|len| vec![0xEE; len])).expect("settings that may be")
 }
 
-/// A packet: TCP that continues from what the script said before, or any bytes.
+/// A packet: TCP that continues from what the script sent before, or any bytes.
 fn packet(script: &mut Script<'_>, numbers: &mut [u32; 2], id: &mut u16) -> Vec<u8> {
     if script.one_in(8) {
         return script.bytes().to_vec();
@@ -64,11 +64,11 @@ fn packet(script: &mut Script<'_>, numbers: &mut [u32; 2], id: &mut u16) -> Vec<
     ip
 }
 
-/// Both ends, packets of one, and a line that does what the script says.
+/// Both ends, packets of one, and a line that the script controls.
 pub fn link(bytes: &[u8]) -> Seen {
     let mut script = Script::new(bytes);
     let (mut from, mut to) = (end(&mut script), end(&mut script));
-    // Ends that were told different things may not understand each other.
+    // Ends with different settings may not understand each other.
     let mut damaged = script.one_in(4);
     if !damaged {
         to = from.clone();

@@ -1,6 +1,6 @@
 //! NETBLT: both engines in a session over a path that the script rules.
 //!
-//! Either end opens (WRITE or READ). The script says how long the path is left alone, which datagram is
+//! Either end opens (WRITE or READ). The script decides how long the path is left alone, which datagram is
 //! lost, doubled, held back, damaged, or retransmitted much later, when a user gives up and when a disk
 //! fails; with the right ports and a right checksum it may also forge. Then it stops, and both must end.
 

@@ -7,11 +7,11 @@ use wetstring_proto::telnet::{Plan, Telnet, TelnetOption};
 /// More than an end may have to say by itself.
 const MOST_OWED: usize = 512;
 
-/// A script: bytes that come, in pieces, data that goes, requests, and how much of what is said leaves.
+/// A script: bytes that come, in pieces, data that goes, requests, and how much of the output leaves.
 ///
 /// # Panics
 ///
-/// If more comes out than went in, data is not taken where there is room, or what is to be said grows
+/// If more comes out than went in, data is not taken where there is room, or the pending output grows
 /// without bound.
 pub fn talk(bytes: &[u8]) -> u64 {
     let mut script = Script::new(bytes);

@@ -31,7 +31,7 @@ pub(super) struct Receiving {
     directory: Path,
     options: ReceiveOptions,
     current: Option<Incoming>,
-    /// A write of the current file was refused or failed: it is not whole, whatever is said later.
+    /// A write of the current file was refused or failed: it is not whole, whatever follows.
     broken: bool,
 }
 

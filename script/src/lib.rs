@@ -17,7 +17,7 @@
 //! that say so.
 //!
 //! Not supported: FTP, HTTP, SSH, DIAL and modem commands, the terminal emulator, S-expressions beyond
-//! arithmetic. Such a command says so, and fails.
+//! arithmetic. Such a command prints that, and fails.
 
 #![forbid(unsafe_code)]
 #![allow(

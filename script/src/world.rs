@@ -133,7 +133,7 @@ pub trait Channel {
 pub trait Files {
     /// Opens a file.
     fn open(&mut self, name: &[u8], mode: Mode) -> Result<Box<dyn Channel>, Fault>;
-    /// Attributes of a name; `follow` says whether links are followed.
+    /// Attributes of a name; with `follow`, of what a link leads to.
     fn facts(&mut self, name: &[u8], follow: bool) -> Option<Facts>;
     /// The names in a directory, without `.` and `..`, unsorted.
     fn list(&mut self, directory: &[u8]) -> Result<Vec<Vec<u8>>, Fault>;
@@ -269,7 +269,7 @@ pub enum Pathnames {
 pub struct Receiving {
     /// The name for a single file.
     pub as_name: Option<Vec<u8>>,
-    /// Whether to ask before files are stored, where the command says so.
+    /// Whether to ask before files are stored, if the command has it.
     pub confirm: Option<Confirm>,
     /// Received data is counted and dropped.
     pub calibrate: bool,
@@ -290,7 +290,7 @@ pub struct Getting {
     pub delete: bool,
     /// With subdirectories.
     pub recursive: bool,
-    /// Whether to ask before files are stored, where the command says so.
+    /// Whether to ask before files are stored, if the command has it.
     pub confirm: Option<Confirm>,
     /// Received data is counted and dropped.
     pub calibrate: bool,
@@ -321,7 +321,7 @@ pub enum Task {
     },
     /// REMOTE and FINISH, BYE, LOGOUT of a server.
     Remote(Remote),
-    /// Be a server until told to end.
+    /// Be a server until a client ends it.
     Serve,
     /// CONNECT: the user talks to the peer.
     Terminal,

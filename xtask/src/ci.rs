@@ -101,7 +101,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
     names.iter().map(find).collect()
 }
 
-/// Runs one command of a step; what it says is shown, and its results are kept.
+/// Runs one command of a step; its output is shown, and its results are kept.
 fn cargo(root: &Path, step: &Step, command: &str, tests: &mut Vec<String>) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("{}: {e}", step.name);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -139,7 +139,7 @@ fn cargo(root: &Path, step: &Step, command: &str, tests: &mut Vec<String>) -> Re
     Ok(())
 }
 
-/// A line of `cargo test` that says what is tested, or what came of it.
+/// A line of `cargo test` that names a test program, or its result.
 fn of_a_result(line: &str) -> Option<String> {
     let begins = ["     Running ", "   Doc-tests ", "test result: "];
     begins.iter().any(|begin| line.starts_with(begin)).then(|| line.to_owned())
@@ -156,7 +156,7 @@ fn passed(lines: &[String]) -> u64 {
 }
 
 impl Report {
-    /// What is said at the end: where the time of the tests went, and that of the steps.
+    /// The report at the end: where the time of the tests went, and that of the steps.
     fn text(&self, all: Duration) -> String {
         let mut text = String::new();
         if !self.tests.is_empty() {

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz [BODY...] [--seconds N]`: each body under libFuzzer, a minute each unless told.
+//! `cargo xtask fuzz [BODY...] [--seconds N]`: each body under libFuzzer, a minute each by default.
 //!
 //! What it finds stands in `fuzz/corpus/BODY`, and the ordinary tests run it from then on. Needs the nightly
 //! compiler and a C++ compiler.

@@ -14,7 +14,7 @@
 //!   its start to its end;
 //! * SLIP: what `iperf3` gets through, and the processor time of both ends meanwhile;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
-//!   the row says so.
+//!   the row notes it.
 
 #[path = "../../cli/tests/peers/joined.rs"]
 #[allow(dead_code, unreachable_pub)]

@@ -92,7 +92,7 @@ fn row<S: std::fmt::Debug, T: std::fmt::Debug>(
     [format!("{state:?}"), packets.join(" "), format!("{step:?}")]
 }
 
-/// What packets do in the states of this engine, where a table says so.
+/// What packets do in the states of this engine, where a table has it.
 fn packets(page: &mut String, protocol: &str, engine: &str) {
     let letter = |kind: u8| char::from(kind).to_string();
     let header = |kind: u8| zmodem::packet::kind::NAMES[usize::from(kind)].to_owned();

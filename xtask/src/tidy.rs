@@ -1,6 +1,6 @@
 //! The rules of the house, as data and a few small functions.
 //!
-//! A rule that is not checked rots. Each one here says why it stands, and has a test below which
+//! A rule that is not checked rots. Each one here has its reason, and has a test below which
 //! shows that it can fail.
 
 mod book;
@@ -24,7 +24,7 @@ struct Ban {
     ends: &'static [&'static str],
     /// Test code is let off.
     not_tests: bool,
-    /// Files that are let off, each for a reason that its own module says.
+    /// Files that are let off, each for a reason that its own module gives.
     except: &'static [&'static str],
     /// What may not stand there. `concat!` keeps this file from breaking its own rules.
     words: &'static [&'static str],

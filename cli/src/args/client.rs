@@ -67,7 +67,7 @@ pub(crate) struct FileOptions {
 }
 
 impl FileOptions {
-    /// Text or binary, if a flag says so.
+    /// Text or binary, if a flag chooses.
     pub(crate) fn kind(&self) -> Option<FileKind> {
         if self.text { Some(FileKind::Text) } else { self.binary.then_some(FileKind::Binary) }
     }

@@ -16,7 +16,7 @@ use crate::ui::output::Output;
 /// Longest trace that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Reads a trace and says where the time went.
+/// Reads a trace and reports where the time went.
 pub(crate) fn run(ui: &Output, verb: &Explain) -> Result<Ending, Ending> {
     let name = verb.trace.display();
     let text = read(&verb.trace).map_err(|error| {

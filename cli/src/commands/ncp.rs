@@ -176,7 +176,7 @@ fn echo(ui: &Output, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<
     Ok(Ending::early(exit, summary(&times, lost, why)))
 }
 
-/// Summary of all echoes: how many were answered and their RTT, or what the IMP said.
+/// Summary of all echoes: how many were answered and their RTT, or the reply of the IMP.
 fn summary(times: &[u64], lost: u32, why: Option<Dead>) -> String {
     let ms = |ns: Option<&u64>| ns.map_or(0.0, |ns| *ns as f64 / 1e6);
     let mean = times.iter().sum::<u64>() as f64 / 1e6 / times.len().max(1) as f64;

@@ -14,7 +14,7 @@ use crate::ui::format::{count, escaped};
 use crate::ui::output::{Level, Output};
 
 /// A file, or with their directories all files below a directory. An unreadable one is reported
-/// before the line is opened. `keeps`: the receiver is told to keep directories.
+/// before the line is opened. `keeps`: the receiver is asked to keep directories.
 pub(crate) fn sources(ui: &Output, path: &Path, keeps: bool) -> Result<Vec<Source>, Ending> {
     if !path.is_dir() {
         readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
@@ -76,7 +76,7 @@ pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) ->
     store
 }
 
-/// Whether a file can be read, as far as can be said without reading it.
+/// Whether a file can be read, as far as is known without reading it.
 pub(crate) fn readable(path: &Path) -> Result<(), String> {
     let name = escaped(path.as_os_str().as_bytes());
     let metadata =

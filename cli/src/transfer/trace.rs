@@ -73,7 +73,7 @@ impl<'a> Recorder<'a> {
         if let Some(file) = &mut self.file
             && let Err(error) = writeln!(file, "{line}")
         {
-            // A full disk must not stop the transfer; the user is told at the end.
+            // A full disk must not stop the transfer; it is reported at the end.
             self.file = None;
             self.failed = Some(error);
         }

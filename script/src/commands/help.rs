@@ -286,7 +286,7 @@ impl Interp<'_> {
 /// The rows of the program's table.
 type Rows<'r> = &'r [&'static Setting];
 
-/// What HELP SET says at its end.
+/// The end of HELP SET.
 const OF_ROWS: &str = "SET name value\n  Every setting of the program by its name, such as kermit.window; SHOW kermit. and \
                        HELP SET kermit. list those of Kermit.\n";
 

@@ -70,7 +70,7 @@ pub(super) struct Came {
     /// Bytes of the sender.
     pub(super) passed: u64,
     pub(super) elapsed: Duration,
-    /// What the programs said.
+    /// Output of the programs.
     pub(super) words: String,
 }
 
@@ -171,7 +171,7 @@ impl Bench<'_> {
         wait(LIMIT, MS, || !self.desk.is_busy());
     }
 
-    /// Sends the signals, at once if there are two; says who died of one.
+    /// Sends the signals, at once if there are two; returns who died of one.
     fn kill(&mut self, aimed: [bool; 2], ends: &mut [Program; 2]) -> [bool; 2] {
         let first = self.dice.within(0, 2) as usize;
         for index in [first, 1 - first] {
@@ -189,7 +189,7 @@ impl Bench<'_> {
         let one_ended = |ends: &mut [Program; 2]| ends.iter_mut().any(|end| !end.runs());
         match aim {
             Aim::Passed(0) => {
-                // A client of a server says nothing before the server has; it has connected.
+                // A client of a server sends nothing before the server has; it has connected.
                 // Datagrams have no line that is opened.
                 if self.server_at().is_none() && !matches!(self.medium, Medium::Udp(_)) {
                     ends.iter_mut().try_for_each(Program::is_open)?;
@@ -435,7 +435,7 @@ impl Bench<'_> {
 }
 
 impl Came {
-    /// Takes from what a program said which files it calls verified, and where they went on.
+    /// Takes from a program's output which files it calls verified, and where they went on.
     fn learn(&mut self, program: &Program) {
         for event in program.events("file-done") {
             if event["verified"] == true {

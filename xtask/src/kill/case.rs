@@ -136,7 +136,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Looks at what stands there, and at what those said who were not killed.
+    /// Checks the files, and the output of the programs that were not killed.
     fn look(&self, came: &Came, report: &mut Report) {
         report.lost.extend(self.desk.judge());
         for (end, code) in &came.codes {
@@ -174,7 +174,7 @@ impl Bench<'_> {
             self.look(&came, report);
             let good = came.codes.iter().all(|(_, code)| *code == Ok(0));
             if !good && resume {
-                // A client that was told to resume a different file refuses.
+                // A client that is to resume a different file refuses.
                 let refused = self.case.way.has_server() && self.desk.has_old();
                 if !refused || came.codes.iter().any(|(_, code)| !matches!(code, Ok(0 | 6))) {
                     report.wrong.push(format!("resumed: {:?}\n{}", came.codes, came.words));

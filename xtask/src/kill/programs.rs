@@ -101,7 +101,7 @@ impl Program {
         status.code().ok_or_else(|| format!("{status}"))
     }
 
-    /// What it has said.
+    /// Its output so far.
     pub(super) fn words(&self) -> String {
         let bytes = fs::read(&self.said).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

@@ -1,4 +1,4 @@
-//! The line between the two ends: it counts what the sender's end gives, stops there where it is told, and can
+//! The line between the two ends: it counts what the sender's end gives, stops at a given count, and can
 //! be slow.
 //!
 //! One thread moves the bytes, so that nothing passes behind the back of whoever has stopped the line.
@@ -126,7 +126,7 @@ impl Side {
             Ok(0) => self.over = true,
             Ok(len) => into.extend_from_slice(&chunk[..len]),
             Err(error) if is_later(&error) => {}
-            // A PTY whose other side is closed says EIO.
+            // A PTY whose other side is closed returns EIO.
             Err(_) => self.over = true,
         }
     }

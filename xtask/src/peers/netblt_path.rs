@@ -1,7 +1,7 @@
 //! NETBLT over a long and lossy path, live: two network namespaces that `wst line` joins, and in them
 //! one after the other `wst` (encrypted, on UDP and on IP protocol 30), TCP of the kernel and `uftp`.
 //!
-//! `uftp` is told the path's rate, as its operators do; the others find it. TCP gets a smaller file: it
+//! `uftp` is given the path's rate, as its operators do; the others find it. TCP gets a smaller file: it
 //! takes a hundred times as long for each byte.
 
 use std::fs;
@@ -18,7 +18,7 @@ use super::tables::{Contender, group, material};
 
 /// 200 Mb/s, a round trip of 100 ms, 1 % lost in each direction, a queue of half a round trip.
 const PATH: &str = "path:rate=200M,delay=50ms,loss=1%,queue=2500000";
-/// Kilobits per second that `uftp` is told, headers not counted: 95 % of the path.
+/// Kilobits per second that `uftp` is given, headers not counted: 95 % of the path.
 const UFTP_RATE: &str = "184000";
 const TCP_PORT: u16 = 15_202;
 

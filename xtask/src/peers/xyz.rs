@@ -24,7 +24,7 @@ enum Whose {
 struct Pair {
     send: (&'static str, &'static [&'static str]),
     receive: (&'static str, &'static [&'static str]),
-    /// The receiver must be told the name of the file.
+    /// The receiver needs the name of the file as an argument.
     named: bool,
 }
 

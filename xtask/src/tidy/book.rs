@@ -140,7 +140,7 @@ fn is_shown(path: &str, line: &str) -> bool {
     }
 }
 
-/// What is wrong with a page by itself, as (line, sentence): a decision is short, and users are told titles, not numbers.
+/// What is wrong with a page by itself, as (line, sentence): a decision is short, and users get titles, not numbers.
 pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let lines = text.lines().count();

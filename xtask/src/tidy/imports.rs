@@ -58,7 +58,7 @@ fn too_high(house: &Crate<'_>, import: &Import) -> Option<Broken> {
     Some(("floors", path, import.line, format!("expected imports of {allowed} here, got {got}")))
 }
 
-/// The circles of a crate, each told once.
+/// The circles of a crate, each reported once.
 fn circles(house: &Crate<'_>, imports: &[Import]) -> Vec<Broken> {
     let kin = |a: usize, b: usize| {
         let [a, b] = [a, b].map(|file| &house.files[file].module);

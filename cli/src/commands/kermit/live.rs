@@ -116,7 +116,7 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// LOG SESSION: what the peer says.
+    /// LOG SESSION: output of the peer.
     pub(super) fn log_session(&mut self, bytes: &[u8]) {
         if let Some(log) = &mut self.session {
             // A full disk must not end the session.

@@ -35,7 +35,7 @@ impl TransferInfo {
             Event::Message(text) => self.message = Some(crate::ui::format::escaped(text)),
             Event::Replied(text) => self.replies.push(text.to_vec()),
             Event::FileStarted { .. } => self.begun = true,
-            // A refusal by our own store, as SET FILE COLLISION says, is not a failure.
+            // A refusal by our own store, by SET FILE COLLISION, is not a failure.
             Event::FileRefused { by_peer: false, .. } => self.begun = true,
             Event::FileRefused { .. } | Event::FileCancelled { .. } => {
                 self.begun = true;

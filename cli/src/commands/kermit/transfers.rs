@@ -79,7 +79,7 @@ pub(super) fn is_text(kept: &Kept) -> bool {
     kept.get("file type").is_some_and(|value| value == b"text")
 }
 
-/// Whether text and binary files are told apart by content: TRANSFER MODE AUTOMATIC.
+/// Whether text and binary files are distinguished by content: TRANSFER MODE AUTOMATIC.
 pub(super) fn detects(kept: &Kept) -> bool {
     let scans = kept.get("file scan").is_none_or(|value| value != b"off");
     scans && kept.get("transfer mode").is_some_and(|value| value == b"automatic")

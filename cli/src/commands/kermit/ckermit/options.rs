@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// What `kermit -h` says.
+/// The output of `kermit -h`.
 pub(super) const HELP: &str = "\
 Usage: kermit [FILE] [-x ARG [-x ARG]... [-yyy]...] [= ARG...]
 
