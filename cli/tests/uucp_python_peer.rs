@@ -528,6 +528,8 @@ fn what_cannot_be_stored_stays_with_the_peer() {
         ("", Some(request("X.peer", 60_000)), 1),
         ("", Some(request("D.peer", 60_000)), 1),
         ("", Some(request("C.peer", 60_000)), 1),
+        // Damage has made one word of two.
+        ("", Some(request("~/first", 60_000).replacen("S ", "S0", 1)), 1),
     ];
     all(&cases, THREADS, |(shell, request, code)| {
         let scene = Scene::new();

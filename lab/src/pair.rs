@@ -122,7 +122,7 @@ pub struct SideReport {
     pub files_done: u64,
     /// Number of complete files reported whose digests were compared.
     pub files_verified: u64,
-    /// Number of files reported refused, declined or cancelled.
+    /// Number of files reported refused or cancelled.
     pub files_skipped: u64,
     /// Line statistics of its direction.
     pub usage: Usage,
@@ -498,10 +498,7 @@ impl<'a> Side<'a> {
                     self.report.files_done += 1;
                     self.report.files_verified += u64::from(verified);
                 }
-                // A command that an end declines may have been about a file: its user has been told.
-                Event::FileRefused { .. }
-                | Event::FileCancelled { .. }
-                | Event::Declined { .. } => {
+                Event::FileRefused { .. } | Event::FileCancelled { .. } => {
                     self.report.files_skipped += 1;
                 }
                 _ => {}

@@ -14,7 +14,7 @@ const SEEDS: u64 = 100;
 /// Edges that a run without a user and with a willing store does not take: a state and an input. Of a row for any
 /// state (`_`) one edge is enough. Tests of `proto` take those of Kermit, X/YMODEM, ZMODEM, UUCP and the ARPANET, as was
 /// measured once, but for some that wait for a test: ZMODEM's command after ZSINIT, and a file that is left while its CRC is asked for and it is not open;
-/// UUCP's `CN`, and its data in place of an INITC; of the ARPANET's accounts all, a name that cannot be said, and a file that is not wanted here.
+/// UUCP's `CN`; of the ARPANET's accounts all, a name that cannot be said, and a file that is not wanted here.
 const ELSEWHERE: &[(&str, &str, &[&str])] = &[
     ("Kermit", "sender", &["Close NoMoreFiles", "_ Failed"]),
     ("Kermit", "receiver", &["_ Failed"]),

@@ -214,6 +214,18 @@ fn sender_only_leaves_the_peers_queue_alone() {
     }
 }
 
+/// The caller's INITC is lost, and its first packet tells that it has ours.
+#[test]
+fn data_may_come_in_place_of_the_last_init() {
+    let set = config(&[]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    let init = [Kind::InitA(3), Kind::InitB(1)].map(|kind| control(kind.byte())).concat();
+    bench.give(&[b"\x10Sus -N041\0\x10Ug\0".to_vec(), init].concat());
+    let said = bench.give(&says(1, 0, b"S a ~/a us - D.0 644\0"));
+    assert!(contains(&said, b"SY\0"), "{}", said.escape_ascii());
+}
+
 /// A refusal for good deletes the job at the peer, be it Taylor UUCP, BSD or HDB; 4 keeps it with all
 /// of them.
 #[test]
@@ -229,7 +241,11 @@ fn job_refused_by_the_store_stays_in_the_queue() {
         // Only what can never be is refused for good.
         let said = bench.give(&says(2, 1, b"S a ~/b\\0 us -q D.0 644\0"));
         assert!(contains(&said, b"SN2\0"), "{}", said.escape_ascii());
-        assert_eq!(r.stats().files_skipped, 2);
+        // Nor is a command that was damaged on its way.
+        let said = bench.give(&says(3, 2, b"S0a ~/c us - D.0 644\0"));
+        assert!(contains(&said, b"SN4\0"), "{}", said.escape_ascii());
+        assert_eq!(bench.declined, []);
+        assert_eq!(r.stats().files_skipped, 3);
     }
 }
 

@@ -19,7 +19,7 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// Bytes in which no two places are alike by accident.
+/// Noise: the same bytes of every length.
 pub fn pattern(len: usize) -> Vec<u8> {
     noise(1, len)
 }

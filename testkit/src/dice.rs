@@ -25,6 +25,20 @@ impl Dice {
         self.next() % sides
     }
 
+    /// From `low` to below `high`; `low` if there is nothing between them.
+    pub const fn between(&mut self, low: u64, high: u64) -> u64 {
+        if high > low { low + self.below(high - low) } else { low }
+    }
+
+    /// One of these.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.roll(of.len())]
+    }
+
     /// One time in `n`.
     pub const fn one_in(&mut self, n: usize) -> bool {
         self.roll(n) == 0

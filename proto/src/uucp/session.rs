@@ -312,6 +312,12 @@ impl Core {
                 let what = if send.is_spooled() { b'E' } else { b'S' };
                 self.decline(cx, say, b'S', what);
             }
+            // The check is weak: damage has made one word of two, and the file is still offered.
+            (State::Slave, Command::Other(b'S')) if self.duty.takes => {
+                let info = FileInfo::default();
+                self.file = Current { info, name_len: 0, open: false };
+                self.refuse(cx, say, Refusal::Later);
+            }
             (State::Slave, Command::Other(first)) => self.decline(cx, say, first, first),
             _ => self.fail(cx, Blame::Peer, FailureKind::Violation),
         }

@@ -14,9 +14,10 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::desk::{Desk, Found, is_marked};
-use super::plan::{Case, Dice, End, Way};
+use super::plan::{Case, End, Way};
 use super::programs::{LIMIT, Program, wst};
 use super::wire::{Manner, Wire, wait};
+use wetstring_testkit::Dice;
 
 const MS: Duration = Duration::from_millis(1);
 const LOCAL: &str = "127.0.0.1:0";
@@ -173,7 +174,7 @@ impl Bench<'_> {
 
     /// Sends the signals, at once if there are two; returns who died of one.
     fn kill(&mut self, aimed: [bool; 2], ends: &mut [Program; 2]) -> [bool; 2] {
-        let first = self.dice.within(0, 2) as usize;
+        let first = self.dice.between(0, 2) as usize;
         for index in [first, 1 - first] {
             if aimed[index] {
                 ends[index].strike();
@@ -194,12 +195,12 @@ impl Bench<'_> {
                 if self.server_at().is_none() && !matches!(self.medium, Medium::Udp(_)) {
                     ends.iter_mut().try_for_each(Program::is_open)?;
                 }
-                thread::sleep(Duration::from_micros(self.dice.within(0, 30_000)));
+                thread::sleep(Duration::from_micros(self.dice.between(0, 30_000)));
             }
             Aim::Passed(bytes) => {
                 wait(LIMIT, MS / 10, || wire.passed() >= bytes || one_ended(ends));
                 // What has passed is worked on, more or less.
-                thread::sleep(Duration::from_micros(self.dice.within(0, 5000)));
+                thread::sleep(Duration::from_micros(self.dice.between(0, 5000)));
             }
             Aim::Between => {
                 wait(LIMIT, MS / 20, || self.desk.first_is_named() || one_ended(ends));
@@ -228,7 +229,7 @@ impl Bench<'_> {
                 return true;
             }
             receiver.go_on();
-            let slice = Duration::from_micros(self.dice.within(0, 10));
+            let slice = Duration::from_micros(self.dice.between(0, 10));
             wait(slice, Duration::ZERO, || false);
             false
         });

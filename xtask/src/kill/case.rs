@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::attempt::{Aim, Attempt, Bench, Came, Medium};
 use super::desk::{Desk, Found, Left};
-use super::plan::{Case, Dice, State, Way};
+use super::plan::{Case, State, Way};
+use wetstring_testkit::Dice;
 
 /// A slow line takes about so long.
 const SLOW_MS: u64 = 120;
@@ -73,7 +74,7 @@ pub(super) fn run(program: &Path, case: Case, dir: &Path) -> Report {
 
 fn killed(program: &Path, dir: &Path, report: &mut Report) -> Result<(), String> {
     let case = report.case;
-    let mut dice = Dice::new(case.seed);
+    let mut dice = Dice(case.seed);
     let medium = match case.way {
         Way::Netblt => Medium::Udp(dice.one_in(2)),
         Way::Put | Way::Get => Medium::Tcp,
@@ -119,20 +120,20 @@ impl Bench<'_> {
     }
 
     fn aim(&mut self, bytes: u64, number: usize) -> Aim {
-        let mut share = |low, high| Aim::Passed(bytes * self.dice.within(low, high) / 1000);
+        let mut share = |low, high| Aim::Passed(bytes * self.dice.between(low, high) / 1000);
         match self.case.state {
             State::Start => Aim::Passed(0),
-            State::Offer => Aim::Passed(self.dice.within(1, 200)),
+            State::Offer => Aim::Passed(self.dice.between(1, 200)),
             State::Early => share(20, 200),
             State::Middle => share(350, 650),
             State::Again if number == 1 => share(350, 650),
             // Of what is left, if it resumes.
             State::Again => share(50, 300),
             State::Late => share(800, 970),
-            State::Close => Aim::Passed(bytes.saturating_sub(self.dice.within(1, 160)).max(1)),
+            State::Close => Aim::Passed(bytes.saturating_sub(self.dice.between(1, 160)).max(1)),
             State::Rename => Aim::Rename(bytes / 2),
             State::Between => Aim::Between,
-            State::Any => Aim::Time(Duration::from_micros(self.dice.within(0, SLOW_MS * 1100))),
+            State::Any => Aim::Time(Duration::from_micros(self.dice.between(0, SLOW_MS * 1100))),
         }
     }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::plan::{Case, Dice, State, Way};
+use super::plan::{Case, State, Way};
+use wetstring_testkit::Dice;
 
 /// The attribute by which the store knows its own parts.
 const MARK: &str = "user.wetstring.part";
@@ -80,22 +81,22 @@ impl Desk {
             State::Between => 3,
             State::Rename => 1,
             _ if case.way == Way::Xmodem => 1,
-            _ => dice.within(1, 3),
+            _ => dice.between(1, 3),
         };
         let mut files = Vec::new();
         let sub = |name: &str| fs::create_dir_all(dir.join(name));
         sub("src").and_then(|()| sub("in")).and_then(|()| sub("dry"))?;
         for number in 0..count {
             let name = format!("f{number}.bin");
-            let len = dice.within(100, 600) as usize * 1024;
+            let len = dice.between(100, 600) as usize * 1024;
             // XMODEM has no length but whole blocks.
             let len =
-                if case.way == Way::Xmodem { len } else { len + dice.within(0, 1024) as usize };
+                if case.way == Way::Xmodem { len } else { len + dice.between(0, 1024) as usize };
             let bytes = content(dice, len);
             fs::write(dir.join("src").join(&name), &bytes)?;
             let mut old = None;
             if dice.one_in(2) {
-                let len = dice.within(1, 300_000) as usize;
+                let len = dice.between(1, 300_000) as usize;
                 let bytes = content(dice, len);
                 let path = dir.join("in").join(&name);
                 fs::write(&path, &bytes)?;
@@ -279,7 +280,7 @@ fn content(dice: &mut Dice, len: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(len + 64);
     while bytes.len() < len {
         if dice.one_in(8) {
-            let run = dice.within(1, 64) as usize;
+            let run = dice.between(1, 64) as usize;
             bytes.extend(std::iter::repeat_n(dice.next() as u8, run));
         } else {
             bytes.extend_from_slice(&dice.next().to_be_bytes());
@@ -333,7 +334,7 @@ mod tests {
             let _ = fs::remove_dir_all(dir);
             let case =
                 Case { number: 0, way: Way::Put, end: End::Both, state: State::Rename, seed };
-            let desk = Desk::new(dir.to_owned(), &case, &mut Dice::new(seed)).unwrap();
+            let desk = Desk::new(dir.to_owned(), &case, &mut Dice(seed)).unwrap();
             if desk.has_old() && desk.policy == "backup" && !desk.deletes {
                 return desk;
             }

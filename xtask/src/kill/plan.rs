@@ -1,6 +1,7 @@
 //! What is killed where: the list by which the kills are shared out.
 
 use std::fmt;
+use wetstring_testkit::Dice;
 
 /// A protocol in one of its ways, with the lines that it runs over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -161,7 +162,7 @@ impl Case {
             state => state,
         };
         let end = End::ALL[number % End::ALL.len()];
-        Self { number, way, end, state, seed: Dice::new(seed ^ (number as u64) << 20).next() }
+        Self { number, way, end, state, seed: Dice(seed ^ (number as u64) << 20).next() }
     }
 
     /// Kills in it.
@@ -174,33 +175,5 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (way, end, state) = (self.way.name(), self.way.end(self.end), self.state.name());
         write!(f, "case {}: {way}, {end} killed, {state}", self.number)
-    }
-}
-
-/// Numbers of a seed (SplitMix64).
-pub(crate) struct Dice(wetstring_testkit::Dice);
-
-impl Dice {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(wetstring_testkit::Dice(seed))
-    }
-
-    pub(crate) const fn next(&mut self) -> u64 {
-        self.0.next()
-    }
-
-    /// From `low` to below `high`; `low` if there is nothing between them.
-    pub(crate) const fn within(&mut self, low: u64, high: u64) -> u64 {
-        if high > low { low + self.next() % (high - low) } else { low }
-    }
-
-    /// One in N.
-    pub(crate) const fn one_in(&mut self, count: u64) -> bool {
-        self.next().is_multiple_of(count)
-    }
-
-    /// One of these.
-    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.within(0, of.len() as u64) as usize]
     }
 }

@@ -17,7 +17,7 @@ pub enum Asked<'a> {
         /// The password.
         password: &'a [u8],
     },
-    /// A file is to be retrieved: [`Granted::File`], read with [`Request::Read`] from then on, or no.
+    /// A file is to be retrieved: [`Granted::File`], read with [`Request::Read`](crate::file::Request::Read) from then on, or no.
     Retrieve(&'a [u8]),
     /// The files of a directory, or what one is: the same, with the text as the file.
     List {
