@@ -174,6 +174,8 @@ class G:
         if self.closed:
             raise Ended("the peer closed the protocol")
         self.wait(lambda: len(self.flying) < self.window)
+        if self.closed:  # CLOSE came right behind the acknowledgement that opened the window
+            raise Ended("the peer closed the protocol")
         size, kind, field = self.size, 2, data
         if len(data) < size or short:
             while self.cfg["small_packets"] and size > 32 and len(data) < size // 2:
