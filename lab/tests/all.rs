@@ -12,6 +12,7 @@ mod chain;
 mod corpus;
 mod digests;
 mod explain;
+mod explain_cases;
 mod explain_lines;
 mod imp;
 mod interference;
