@@ -13,6 +13,7 @@ mod corpus;
 mod digests;
 mod explain;
 mod explain_cases;
+mod explain_failed;
 mod explain_lines;
 mod imp;
 mod interference;

@@ -169,4 +169,4 @@ fn the_right_cause_is_named_first() {
 }
 
 /// How many are right, at least: of the cases shown, of those held out, and of second causes.
-const LEAST: [usize; 3] = [10, 6, 0];
+const LEAST: [usize; 3] = [27, 18, 4];

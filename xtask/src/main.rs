@@ -9,12 +9,14 @@
 //! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
+//! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
 
 mod ci;
 mod deny;
+mod explain;
 mod fuzz;
 mod kill;
 mod peers;
@@ -77,8 +79,9 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
         Some("peers") => peers::run(rest),
+        Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], peers), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], peers, explain), got {}",
             other.unwrap_or("nothing")
         )),
     };

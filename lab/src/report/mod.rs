@@ -4,12 +4,14 @@
 //! date and no machine name, so the same tables give the same bytes. Each table, sweep and budget is followed
 //! by the command that reproduces its numbers.
 
+mod account;
 mod budgets;
 mod plot;
 mod sweeps;
 mod tables;
 mod trials;
 
+pub use account::account_page;
 pub use budgets::{BudgetJob, TimeBudget};
 
 use crate::sweep::{Row, Sweep};
