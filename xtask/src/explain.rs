@@ -266,7 +266,7 @@ fn transfer(
     let io = |e: std::io::Error| e.to_string();
     std::fs::create_dir_all(dir).map_err(io)?;
     let path = |name: &str| dir.join(name).display().to_string();
-    std::fs::write(path("data.bin"), noise(len, seed)).map_err(io)?;
+    std::fs::write(path("data.bin"), noise(seed, len)).map_err(io)?;
     let ends = ["a", "b"].map(|name| format!("pty:{}", path(name)));
     let wst = |args: &[&str]| {
         let mut command = Command::new(program);

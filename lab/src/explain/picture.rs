@@ -39,7 +39,7 @@ impl Account {
     pub(crate) fn picture(&self) -> Picture {
         let log = &self.log;
         let mut picture = match (&log.sender, &log.receiver) {
-            (Some(sender), receiver) => of_sender(sender, receiver.as_ref(), self.is_by_position()),
+            (Some(sender), receiver) => of_sender(sender, receiver.as_ref(), self.numbers()),
             (None, Some(receiver)) => of_receiver(receiver),
             (None, None) => Picture::default(),
         };
@@ -54,13 +54,27 @@ impl Account {
         picture
     }
 
-    /// Packets are numbered by their position in the file.
-    fn is_by_position(&self) -> bool {
-        self.protocol.as_deref() == Some("zmodem")
+    /// How packets and the answers to them are numbered.
+    fn numbers(&self) -> Numbers {
+        match self.protocol.as_deref() {
+            Some("zmodem") => Numbers::Position,
+            Some("kermit") => Numbers::Modulo(64),
+            Some("uucp-g") => Numbers::Modulo(8),
+            _ => Numbers::Modulo(256),
+        }
     }
 }
 
-fn of_sender(sender: &Side, receiver: Option<&Side>, by_position: bool) -> Picture {
+/// The numbers of packets and of the answers to them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// The position in the file.
+    Position,
+    /// A count, in answers modulo this.
+    Modulo(u64),
+}
+
+fn of_sender(sender: &Side, receiver: Option<&Side>, numbers: Numbers) -> Picture {
     let mut packets: Vec<Packet> = Vec::new();
     // Where each number was sent first, the last time that it was used.
     let mut places: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -73,7 +87,7 @@ fn of_sender(sender: &Side, receiver: Option<&Side>, by_position: bool) -> Pictu
         }
         let is_new = sent.old < sent.file;
         let at = match places.get(&sent.number) {
-            _ if by_position => base + sent.number,
+            _ if numbers == Numbers::Position => base + sent.number,
             Some((at, _)) if !is_new => *at,
             _ => fresh,
         };
@@ -85,22 +99,28 @@ fn of_sender(sender: &Side, receiver: Option<&Side>, by_position: bool) -> Pictu
         let again = (!is_new).then(|| why(sender, receiver, sent));
         packets.push(Packet { ns: sent.time, bytes: (at, at + sent.file), again });
     }
-    Picture { known: acknowledged(sender, &ends, by_position), packets, ..Picture::default() }
+    Picture { known: acknowledged(sender, &ends, numbers), packets, ..Picture::default() }
 }
 
 /// What the answers acknowledge: all up to the end of the packet with their number.
-fn acknowledged(sender: &Side, ends: &[(u64, u64, u64)], by_position: bool) -> Vec<(u64, u64)> {
+fn acknowledged(sender: &Side, ends: &[(u64, u64, u64)], numbers: Numbers) -> Vec<(u64, u64)> {
+    let key = |number: u64| match numbers {
+        Numbers::Position => number,
+        Numbers::Modulo(all) => number % all,
+    };
     let mut known = Vec::new();
     let (mut sent, mut most, mut limit) = (0, 0, 0);
     let mut places: BTreeMap<u64, u64> = BTreeMap::new();
     for got in sender.got.iter().filter(|got| got.kind != 'N') {
         while let Some((_, number, end)) = ends.get(sent).filter(|end| end.0 <= got.time) {
-            places.insert(*number, *end);
+            places.insert(key(*number), *end);
             limit = limit.max(*end);
             sent += 1;
         }
-        // An answer of ZMODEM names the position itself.
-        let end = if by_position { Some(got.number) } else { places.get(&got.number).copied() };
+        let end = match numbers {
+            Numbers::Position => Some(got.number),
+            Numbers::Modulo(_) => places.get(&key(got.number)).copied(),
+        };
         if let Some(end) = end.filter(|end| *end > most && *end <= limit) {
             most = end;
             known.push((got.time, end));

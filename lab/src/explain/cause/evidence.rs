@@ -109,7 +109,7 @@ fn peer_length(log: &Log) -> Option<u64> {
     };
     let set = log.texts.iter().filter(|(known, _)| known == "set");
     let set = set.filter_map(|(_, text)| std::str::from_utf8(text).ok()?.split_once('='));
-    let ours = set.filter(|(known, _)| *known == name).last();
+    let ours = set.rev().find(|(known, _)| *known == name);
     let ours = ours.map_or(default, |(_, value)| value.parse().unwrap_or(default));
     (agreed < ours && agreed < 500).then_some(agreed)
 }

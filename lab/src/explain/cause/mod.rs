@@ -117,13 +117,15 @@ impl Account {
                 None if self.log.marks.packets > 0 && evidence.slow_answers => Cause::SegmentLoss,
                 None => Cause::Window,
             },
+            // Packets are short because of it, where an engine fits them to the errors.
+            Part::Framing if evidence.is_damaged && evidence.peer_length.is_none() => Cause::Noise,
             Part::Framing => evidence.peer_length.map_or(Cause::Part(part), Cause::ShortOfPeer),
             Part::Encoding if evidence.eighth_bit => Cause::EighthBit,
             Part::Encoding if self.protocol.as_deref() == Some("kermit") => Cause::ControlPrefixes,
             Part::Store if evidence.has_disk => Cause::Disk,
             Part::Network => self.network(evidence),
             Part::Damage | Part::Asked | Part::Loss | Part::Timeout | Part::GoBack => {
-                self.repair(part, evidence)
+                Self::repair(part, evidence)
             }
             _ => Cause::Part(part),
         }
@@ -140,7 +142,7 @@ impl Account {
     }
 
     /// Why something had to be sent again.
-    fn repair(&self, part: Part, evidence: &Evidence) -> Cause {
+    fn repair(part: Part, evidence: &Evidence) -> Cause {
         if evidence.is_overrun {
             return Cause::Overrun;
         }

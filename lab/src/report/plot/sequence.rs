@@ -115,15 +115,12 @@ fn thinned(marks: &[Mark], end: f64, kinds: usize) -> Vec<Mark> {
     let mut last: Vec<Option<usize>> = vec![None; kinds];
     for mark in marks {
         let near = last[mark.kind].filter(|index| mark.at - thin[*index].at < width);
-        match near {
-            Some(index) => {
-                let of = &mut thin[index].bytes;
-                *of = (of.0.min(mark.bytes.0), of.1.max(mark.bytes.1));
-            }
-            None => {
-                last[mark.kind] = Some(thin.len());
-                thin.push(*mark);
-            }
+        if let Some(index) = near {
+            let of = &mut thin[index].bytes;
+            *of = (of.0.min(mark.bytes.0), of.1.max(mark.bytes.1));
+        } else {
+            last[mark.kind] = Some(thin.len());
+            thin.push(*mark);
         }
     }
     thin
