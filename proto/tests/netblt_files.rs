@@ -89,7 +89,7 @@ pub(crate) fn cancelled_files_are_incomplete() {
     }
 }
 
-/// The receiver is not there yet: its end hears nothing of the file.
+/// No connection for the file has begun: the receiver hears nothing of it.
 #[test]
 pub(crate) fn file_cancelled_before_its_connection_is_skipped() {
     for sender_opens in [true, false] {

@@ -512,8 +512,8 @@ mod tests {
         assert_eq!(broken("cli/src/x.rs", "fn main() {}\n"), ["module-doc"]);
         assert_eq!(broken("cli/src/utils.rs", &rust("")), ["names-that-say"]);
         assert!(broken("cli/tests/common/mod.rs", &rust("")).is_empty());
-        assert_eq!(broken("cli/src/x.rs", &rust(&"\n".repeat(799))), ["short-files"]);
-        assert!(broken("cli/src/x.rs", &rust(&"\n".repeat(797))).is_empty());
+        assert_eq!(broken("cli/src/x.rs", &rust(&"\n".repeat(599))), ["short-files"]);
+        assert!(broken("cli/src/x.rs", &rust(&"\n".repeat(597))).is_empty());
     }
 
     #[test]

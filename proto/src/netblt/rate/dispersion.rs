@@ -224,7 +224,7 @@ mod tests {
         pairs(&times)
     }
 
-    /// How many of a thousand seeds fulfil this after so many sets.
+    /// How many of a thousand seeds fulfil this after a number of sets.
     fn of_a_thousand(sets: usize, holds: impl Fn(u64, u64, &Dispersion) -> bool) -> usize {
         let all = (0..1000).map(|seed| jittered(seed, sets));
         all.filter(|found| holds(found.sure().expect("known"), found.most().expect("known"), found))
