@@ -8,13 +8,13 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+use wetstring_drive::Signals;
 use wetstring_drive::disk::{
     Collision, DiskStore, FileOutcome, FileRecord, Incomplete, NameRule, PathRule, ReceiveOptions,
-    Resume, SendOptions, Source,
+    Resume,
 };
-use wetstring_drive::{Signals, SinkStore};
 use wetstring_proto::file::{
-    DigestKind, Extras, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError, Wish,
+    DigestKind, Extras, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError, Wish,
     ZmodemExtras,
 };
 

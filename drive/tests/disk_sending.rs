@@ -4,9 +4,10 @@ use crate::common;
 
 use common::pattern;
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use wetstring_drive::SinkStore;
 use wetstring_drive::disk::{DiskStore, FileOutcome, ReceiveOptions, SendOptions, Source};
-use wetstring_proto::file::{DigestKind, FileInfo, Reply, Request, Store, StoreError};
+use wetstring_proto::file::{DigestKind, FileInfo, Left, Reply, Request, Store, StoreError};
 
 const TAKEN: Reply<'static> = Reply::Accept { offset: 0 };
 
