@@ -238,11 +238,13 @@ fn transfers_are_by_the_protocol_that_is_set() {
         let (wst, to) = (env!("CARGO_BIN_EXE_wst"), into.display());
         // XMODEM sends no names, and pads the last block.
         let nameless = protocol.starts_with("xmodem");
-        let name = if nameless { "got" } else { "" };
+        let name = if nameless { "--as got" } else { "" };
         let script = format!(
-            "set protocol {protocol}\nset host /pipe {wst} receive -P {protocol} -o {to} {name} -\n\
+            "set receive confirm off\nset protocol {protocol}\n\
+             set host /pipe {wst} receive -P {protocol} -o {to} {name} stdio:\n\
              send sent\nif fail exit 1\nset host\n\
-             set host /pipe {wst} send -P {protocol} sent -\nreceive again-{protocol}\nexit \\v(status)\n"
+             set host /pipe {wst} send -P {protocol} sent stdio:\n\
+             receive again-{protocol}\nexit \\v(status)\n"
         );
         let (said, code) = kermit(&scene, &script);
         assert_eq!(code, 0, "{protocol}: {said}");
