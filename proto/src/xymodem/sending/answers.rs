@@ -129,7 +129,7 @@ impl Core {
     /// A start character while something is in flight.
     pub(super) fn remind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8, age: Duration) {
         match self.state {
-            Sending::Eof if self.is_batch() && self.wants_next(age) => {
+            Sending::Eof if self.is_batch() && self.wants_next(byte, age) => {
                 // The receiver wants the next file, so it has this one.
                 self.enter(cx, SenderInput::Acknowledged);
                 self.advance(cx, byte, age);
@@ -154,13 +154,18 @@ impl Core {
     }
 
     /// A start character while EOT is in flight means the next file, so the receiver has this one. In streaming mode
-    /// it may have requested the header or the data, however late it comes: no acknowledgement is lost on the lines
-    /// that mode is for, so EOT is retransmitted until there is one. For an empty file it may still request the
-    /// header, since no block revealed its loss.
-    fn wants_next(&self, age: Duration) -> bool {
-        // One that comes sooner than any answer ever did asked for something else.
-        let is_answer = self.fastest.is_none_or(|fastest| age >= fastest / 4 * 3);
-        !self.streaming && self.file.taken && is_answer
+    /// a late one may have requested the header or the data, on a long line even when all is sent: it brings EOT
+    /// again, which a receiver that has the file acknowledges, and only one that then requests a stream once more
+    /// has accepted it. One behind an EOT repeated for silence may be late, too. For an empty file it may still
+    /// request the header, since no block revealed its loss.
+    fn wants_next(&self, byte: u8, age: Duration) -> bool {
+        if self.streaming {
+            let is_second = self.flight.is_some_and(|flight| flight.why == Some(Again::Nak));
+            byte == WANT_STREAM && self.file.sent > 0 && is_second && age >= STALE
+        } else {
+            // One that comes sooner than any answer ever did asked for something else.
+            self.file.taken && self.fastest.is_none_or(|fastest| age >= fastest / 4 * 3)
+        }
     }
 
     /// Applies the receiver's request.
