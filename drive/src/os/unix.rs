@@ -32,19 +32,19 @@ pub(crate) fn wait(interests: &mut [Interest<'_>], timeout: Option<Duration>) ->
         return polled(interests, &mut [], timeout);
     };
     if interests.len() > FEW {
-        let mut fds: Vec<_> = interests.iter().map(poll_fd).collect();
+        let mut fds: Vec<_> = interests.iter().copied().map(poll_fd).collect();
         return polled(interests, &mut fds, timeout);
     }
-    let stand_in = poll_fd(first);
+    let stand_in = poll_fd(*first);
     let mut fds: [PollFd<'_>; FEW] = std::array::from_fn(|_| stand_in.clone());
     for (fd, interest) in fds.iter_mut().zip(&*interests) {
-        *fd = poll_fd(interest);
+        *fd = poll_fd(*interest);
     }
     let used = interests.len();
     polled(interests, &mut fds[..used], timeout)
 }
 
-fn poll_fd<'a>(interest: &Interest<'a>) -> PollFd<'a> {
+fn poll_fd(interest: Interest<'_>) -> PollFd<'_> {
     let mut flags = PollFlags::empty();
     flags.set(PollFlags::IN, interest.reads);
     flags.set(PollFlags::OUT, interest.writes);
