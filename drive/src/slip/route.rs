@@ -10,11 +10,11 @@
 //! The kernel answers with NLMSG_ERROR, which holds 0 or a negative errno behind its header. A crate for all of
 //! rtnetlink would be 4 % of the program, for this one message.
 
-use super::tun::Net;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 use std::io;
+use std::net::Ipv4Addr;
 
 const RTM_NEWROUTE: u16 = 24;
 const NLMSG_ERROR: u16 = 2;
@@ -32,16 +32,16 @@ const AF_INET: u8 = 2;
 /// Length of nlmsghdr.
 const HEADER: usize = 16;
 
-/// Sends what is addressed to `net` through the interface with this index.
+/// Sends what is addressed to this network through the interface with this index.
 ///
 /// # Errors
 ///
 /// The kernel's: without CAP_NET_ADMIN, if there is such a route, or if the interface is down.
-pub(super) fn add(net: Net, interface: u32) -> io::Result<()> {
+pub(super) fn add(address: Ipv4Addr, prefix: u8, interface: u32) -> io::Result<()> {
     let flags = SocketFlags::CLOEXEC;
     // Without a protocol it is NETLINK_ROUTE.
     let kernel = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
-    send(&kernel, &message(net, interface), SendFlags::empty())?;
+    send(&kernel, &message(address, prefix, interface), SendFlags::empty())?;
     let mut reply = [0; 512];
     let (len, _) = recv(&kernel, &mut reply, RecvFlags::empty())?;
     match errno(&reply[..len]) {
@@ -53,9 +53,9 @@ pub(super) fn add(net: Net, interface: u32) -> io::Result<()> {
     }
 }
 
-fn message(net: Net, interface: u32) -> Vec<u8> {
+fn message(address: Ipv4Addr, prefix: u8, interface: u32) -> Vec<u8> {
     let mut message = vec![0; HEADER];
-    let route = [AF_INET, net.prefix, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, RT_SCOPE_LINK, RTN_UNICAST];
+    let route = [AF_INET, prefix, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, RT_SCOPE_LINK, RTN_UNICAST];
     message.extend(route);
     message.extend([0; 4]);
     let mut attribute = |kind: u16, value: [u8; 4]| {
@@ -63,8 +63,8 @@ fn message(net: Net, interface: u32) -> Vec<u8> {
         message.extend(kind.to_ne_bytes());
         message.extend(value);
     };
-    if net.prefix > 0 {
-        attribute(RTA_DST, net.address.octets());
+    if prefix > 0 {
+        attribute(RTA_DST, address.octets());
     }
     attribute(RTA_OIF, interface.to_ne_bytes());
     let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
@@ -88,18 +88,18 @@ mod tests {
 
     #[test]
     fn a_route_of_the_main_table() {
-        let message = message("192.168.7.0/24".parse().unwrap(), 5);
+        let message = message([192, 168, 7, 0].into(), 24, 5);
         assert_eq!(message.len(), 16 + 12 + 8 + 8);
         assert_eq!(message[16..24], [2, 24, 0, 0, 254, 3, 253, 1]);
         assert_eq!(message[32..36], [192, 168, 7, 0]);
         // The default route has no destination.
-        assert_eq!(super::message("default".parse().unwrap(), 5).len(), 16 + 12 + 8);
+        assert_eq!(super::message(Ipv4Addr::UNSPECIFIED, 0, 5).len(), 16 + 12 + 8);
     }
 
     #[test]
     fn what_the_kernel_refuses_is_its_error() {
         // No interface has this index: ENODEV, or EPERM without the privilege.
-        let refused = add("192.0.2.0/24".parse().unwrap(), 0x7fff_0000).unwrap_err();
+        let refused = add([192, 0, 2, 0].into(), 24, 0x7fff_0000).unwrap_err();
         assert!(matches!(refused.raw_os_error(), Some(1 | 19)), "{refused}");
     }
 }

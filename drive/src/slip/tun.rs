@@ -103,7 +103,7 @@ impl Tun {
             let index = device.if_index().map_err(failed)?;
             for net in &config.routes {
                 let what = |error| OpenError::io(format!("send {net} through {name}"), error);
-                super::route::add(*net, index).map_err(what)?;
+                super::route::add(net.address, net.prefix, index).map_err(what)?;
             }
         }
         Ok(Self { device, name })
