@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wetstring_drive::charset::SharedSets;
+use wetstring_drive::event::{self, Interest};
 use wetstring_drive::serve::Action;
 use wetstring_drive::{LineSpec, Port, Signals, in_words, open};
 use wetstring_proto::settings::BadSetting;
@@ -183,14 +183,10 @@ impl<'a> Live<'a> {
             if left.is_zero() {
                 return Ok(Heard::Silence);
             }
-            let left: Option<Timespec> = left.min(LONGEST_POLL).try_into().ok();
-            let fd = port.read_fd();
-            let mut fds = [
-                PollFd::from_borrowed_fd(fd, PollFlags::IN),
-                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
-            ];
+            let line = Interest::read(port.read_source());
+            let mut interests = [line, Interest::read(self.signals.source())];
             // An interrupted wait is handled above.
-            let _ = poll(&mut fds, left.as_ref());
+            let _ = event::wait(&mut interests, Some(left.min(LONGEST_POLL)));
         }
     }
 }

@@ -393,8 +393,8 @@ impl TransferWorld for Live<'_> {
     fn asker(&self, scope: Scope) -> Option<Asker> {
         let end = if self.opened_connection() { Scope::Local } else { Scope::Remote };
         let asks = self.port.is_some() && (scope == Scope::Both || scope == end);
-        let signals = self.signals.fd().try_clone_to_owned().ok();
-        asks.then(|| Box::new(move |name: &str| ask_whether(name, signals.as_ref())) as Asker)
+        let signals = self.signals.clone();
+        asks.then(|| Box::new(move |name: &str| ask_whether(name, &signals)) as Asker)
     }
 
     /// Bytes that the engine did not consume are kept. Without a connection the line is this program's own stdin

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
+use wetstring_drive::event::{Interest, wait};
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::terminal::Restore;
 use wetstring_proto::registry::Carrier;
@@ -21,6 +21,11 @@ use super::server_rights::allowed_at_first;
 use super::transfers::TransferWorld;
 use crate::config::Settings;
 
+/// Waits for a key, at most this long.
+fn key_within(time: Option<Duration>) -> bool {
+    matches!(wait(&mut [Interest::read(stdin().into())], time), Ok(true))
+}
+
 impl World for Live<'_> {
     fn say(&mut self, to: Screen, text: &[u8]) {
         self.local.say(to, text);
@@ -30,13 +35,8 @@ impl World for Live<'_> {
         self.say(Screen::Output, &question.prompt);
         // A password is not echoed; its line end is printed afterwards.
         let hidden = (!question.echo && isatty(stdin())).then(|| Restore::keys(stdin()).ok());
-        if let Some(wait) = question.wait {
-            let wait: Option<Timespec> = wait.try_into().ok();
-            let keyboard = stdin();
-            let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
-            if !matches!(poll(&mut fds, wait.as_ref()), Ok(1..)) {
-                return None;
-            }
+        if question.wait.is_some() && !key_within(question.wait) {
+            return None;
         }
         let silent = Question { prompt: Vec::new(), ..question.clone() };
         let answer = self.local.ask(&silent);
@@ -48,14 +48,11 @@ impl World for Live<'_> {
 
     fn key(&mut self, wait: Option<Duration>) -> Option<u8> {
         let _restore = isatty(stdin()).then(|| Restore::keys(stdin()).ok());
-        let keyboard = stdin();
-        let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
-        let wait: Option<Timespec> = wait.and_then(|wait| wait.try_into().ok());
-        if !matches!(poll(&mut fds, wait.as_ref()), Ok(1..)) {
+        if !key_within(wait) {
             return None;
         }
         let mut key = [0];
-        matches!(rustix::io::read(keyboard, &mut key), Ok(1)).then_some(key[0])
+        matches!(rustix::io::read(stdin(), &mut key), Ok(1)).then_some(key[0])
     }
 
     fn now(&mut self) -> Moment {
@@ -71,18 +68,14 @@ impl World for Live<'_> {
         let terminal = keys && isatty(stdin());
         let _restore = terminal.then(|| Restore::keys(stdin()).ok());
         while let Some(left) = until.checked_duration_since(Instant::now()) {
-            let left: Option<Timespec> = left.try_into().ok();
-            let keyboard = stdin();
-            let mut fds = [
-                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(keyboard, PollFlags::IN),
-            ];
+            let mut interests =
+                [Interest::read(self.signals.source()), Interest::read(stdin().into())];
             let used = if terminal { 2 } else { 1 };
-            if matches!(poll(&mut fds[..used], left.as_ref()), Ok(1..)) {
-                let pressed = terminal && !fds[1].revents().is_empty();
+            if matches!(wait(&mut interests[..used], Some(left)), Ok(true)) {
+                let pressed = interests[1].is_ready();
                 if pressed {
                     let mut keys = [0; 64];
-                    let _ = rustix::io::read(keyboard, &mut keys);
+                    let _ = rustix::io::read(stdin(), &mut keys);
                 }
                 return pressed || self.signals.count() > 0;
             }
@@ -163,9 +156,7 @@ impl World for Live<'_> {
             if self.signals.count() > 0 || Instant::now() > until {
                 return Err(Fault::new("the connection is stalled"));
             }
-            let wait: Option<Timespec> = LONGEST_POLL.try_into().ok();
-            let mut fds = [PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT)];
-            let _ = poll(&mut fds, wait.as_ref());
+            let _ = wait(&mut [Interest::write(port.write_source())], Some(LONGEST_POLL));
             std::thread::sleep(port.rest().min(LONGEST_POLL));
         }
         Ok(())
