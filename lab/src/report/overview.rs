@@ -76,11 +76,12 @@ fn scores(board: &Scoreboard) -> Markup {
 }
 
 fn ratio_row(name: &str, word: &str, tally: &Tally) -> Markup {
-    let share = |count: usize| format!("{} %", (count * 200 + tally.ratios) / (2 * tally.ratios));
+    let share =
+        |count: usize| format!("{}\u{a0}%", (count * 200 + tally.ratios) / (2 * tally.ratios));
     html! {
         tr {
             td { (name) } td { (word) } td.n { (tally.ratios) }
-            td.n { (format!("{:.1} %", tally.median * 100.0)) }
+            td.n { (format!("{:.1}\u{a0}%", tally.median * 100.0)) }
             @for count in tally.within { td.n { (share(count)) } }
             td.n { (tally.sides[0]) } td.n { (tally.sides[1]) @if tally.is_biased() { " (biased)" } }
         }

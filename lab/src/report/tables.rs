@@ -21,7 +21,7 @@ pub(super) fn summary(report: &Report) -> Markup {
             td.n { (report.count(Verdict::Open)) @if bad > 0 { " and " (bad) " wrong" } }
             td.n { (report.cells.iter().filter(|cell| cell.fitted).count()) }
             td.n { (tally.ratios) }
-            td.n { @if tally.ratios > 0 { (format!("{:.1} %", tally.median * 100.0)) } }
+            td.n { @if tally.ratios > 0 { (format!("{:.1}\u{a0}%", tally.median * 100.0)) } }
         }
     }
 }

@@ -391,7 +391,9 @@ impl TableFile {
         }
         parts.extend(self.trial.iter().flat_map(super::trial::TrialFile::parts));
         let mut found = BTreeSet::new();
-        parts.iter().for_each(|part| parameters::tokens(part, &mut found));
+        for part in parts {
+            parameters::tokens(part, &mut found);
+        }
         found
     }
 }

@@ -223,14 +223,7 @@ impl Table {
                     seeds: column.seeds.unwrap_or(self.file.seeds),
                     load,
                 };
-                let is_run = cell.scenario.is_none() && cell.corpora.is_empty();
-                let is_run = is_run && column.scenario.is_none() && column.era.is_none();
-                let setting =
-                    if is_run { &row.name } else { &format!("{}, {}", row.name, column.name) };
-                let same = |of: &&Transfer| is_run && of.setting == *setting && of.row == row.name;
-                let known = self.transfers.iter().find(same);
-                let known = known.map(|of| (of.ours.clone(), of.defaults.clone()));
-                let setting = setting.clone();
+                let (setting, known) = self.setting(&row.name, &column, &cell);
                 let ours = match &known {
                     Some((ours, _)) => ours.clone(),
                     None => self.add(&as_published, runs)?,
@@ -239,15 +232,7 @@ impl Table {
                     [] => 0..0,
                     layers => self.add(&layers.concat(), runs)?,
                 };
-                let on_shown = layer(&cell.shown_by);
-                // Its seeds are the first ones, so that none is picked.
-                let from_one = Layer::assignment("seed=1")?;
-                let shown = as_published.iter().copied().chain([&on_shown, &from_one]);
-                let shown: Vec<&Layer> = shown.collect();
-                let shown = match cell.shown_by {
-                    Some(_) => self.add(&shown, Runs { seeds: SHOWN, ..runs })?,
-                    None => 0..0,
-                };
+                let shown = self.shown(&cell, &as_published, source, runs)?;
                 let compared = !self.file.own && cell.without.is_none();
                 let defaults = match known {
                     Some((_, defaults)) if compared && !defaults.is_empty() => defaults,
@@ -275,6 +260,36 @@ impl Table {
             self.curves.push(planned);
         }
         Ok(())
+    }
+
+    /// The name of a cell's setting, and the runs that it has already: of the source, and with our defaults.
+    fn setting(
+        &self,
+        row: &str,
+        column: &file::ColumnFile,
+        cell: &CellFile,
+    ) -> (String, Option<(Range<usize>, Range<usize>)>) {
+        let is_run = cell.scenario.is_none() && cell.corpora.is_empty();
+        if !is_run || column.scenario.is_some() || column.era.is_some() {
+            return (format!("{row}, {}", column.name), None);
+        }
+        let known = self.transfers.iter().find(|of| of.row == row && of.setting == row);
+        (row.to_owned(), known.map(|of| (of.ours.clone(), of.defaults.clone())))
+    }
+
+    /// Adds the runs that show the reason of a cell, if it names any.
+    fn shown(
+        &mut self,
+        cell: &CellFile,
+        layers: &[&Layer],
+        source: (&str, &str),
+        runs: Runs<'_>,
+    ) -> Result<Range<usize>, BadScenario> {
+        let Some(shown) = cell.shown_by.clone() else { return Ok(0..0) };
+        // Its seeds are the first ones, so that none is picked.
+        let on_top = [&Layer::of(source, shown), &Layer::assignment("seed=1")?];
+        let layers: Vec<&Layer> = layers.iter().copied().chain(on_top).collect();
+        self.add(&layers, Runs { seeds: SHOWN, ..runs })
     }
 
     /// The column that a cell names.

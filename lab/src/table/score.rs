@@ -12,6 +12,7 @@
 
 use super::cell::{Cell, Kind, Report, Verdict};
 use super::statistics::{mean_and_deviation, median, sign_test};
+use std::fmt::Write as _;
 
 /// What came of one quantity of one setting.
 #[derive(Clone, PartialEq, Debug)]
@@ -122,8 +123,8 @@ fn score(group: &[&Cell]) -> Score {
     let first = group.iter().min_by_key(|cell| rank(cell.unit)).unwrap_or(&group[0]);
     let counts: Vec<&&Cell> = group.iter().filter(|cell| cell.unit == first.unit).collect();
     let is_count = first.kind == Kind::Count && first.of.is_none();
-    let good = |cell: &&&Cell| matches!(cell.verdict, Verdict::Reproduced | Verdict::Chance);
-    let held = if is_count { holds(group) } else { counts.iter().all(|cell| good(&cell)) };
+    let good = |cell: &&Cell| matches!(cell.verdict, Verdict::Reproduced | Verdict::Chance);
+    let held = if is_count { holds(group) } else { counts.iter().all(|cell| good(cell)) };
     let published: Vec<f64> = counts.iter().flat_map(|cell| cell.numbers.iter().copied()).collect();
     let ratio = match (median(&first.values), median(&published)) {
         (Some(ours), Some(published))
@@ -205,10 +206,10 @@ impl Scoreboard {
     pub fn text(&self) -> String {
         let mut page = String::new();
         for (name, fitted, predicted) in self.rows() {
-            page.push_str(&format!("  {name}\n"));
+            let _ = writeln!(page, "  {name}");
             for (word, tally) in [("predicted", predicted), ("fitted", fitted)] {
                 if tally.count > 0 {
-                    page.push_str(&format!("    {word:<9}  {}\n", tally.words()));
+                    let _ = writeln!(page, "    {word:<9}  {}", tally.words());
                 }
             }
         }
