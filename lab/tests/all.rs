@@ -10,6 +10,7 @@ mod toy;
 
 mod chain;
 mod corpus;
+mod declarations;
 mod digests;
 mod explain;
 mod explain_cases;
@@ -43,6 +44,7 @@ mod pair;
 mod quic;
 mod report;
 mod scenario;
+mod scoreboard;
 mod serial;
 mod share;
 mod shrinking;
