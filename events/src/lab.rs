@@ -227,7 +227,7 @@ pub struct Cell {
     pub published: Option<Printed>,
     /// Our result.
     pub ours: Option<Printed>,
-    /// From where to where our runs go, where they are random.
+    /// The range that agrees.
     pub range: Option<Printed>,
     /// The unit.
     pub unit: &'static str,
@@ -243,44 +243,6 @@ pub struct Cell {
     pub defaults_reason: String,
     /// Efficiency: the share of the line's capacity.
     pub efficiency: Option<f64>,
-    /// What kind of value it is: `rate`, `count`, `correlation`, ...
-    pub kind: &'static str,
-    /// A fit decided it, so it is no prediction.
-    pub fitted: bool,
-    /// What was transferred by which settings: runs of one setting have one name.
-    pub setting: String,
-    /// What of it: times, rates and efficiencies are one quantity.
-    pub quantity: String,
-    /// The published numbers: one, or several counts that belong together.
-    pub numbers: Vec<f64>,
-    /// Ours, not rounded: one for each seed, or several counts that belong together.
-    pub values: Vec<f64>,
-    /// Of how many transfers, if it is a statistic of many.
-    pub of: Option<u64>,
-    /// Of how many seeds a value of the run that shows the reason is as published, and how many seeds there are.
-    pub passes: Option<[u64; 2]>,
-}
-
-/// A line of the scoreboard: a kind of value, of all tables together.
-#[derive(Serialize, Debug)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Score {
-    /// The kind.
-    pub what: String,
-    /// Values that a fit decided; otherwise predictions.
-    pub fitted: bool,
-    /// How many there are: one for each quantity of each setting.
-    pub count: u64,
-    /// How many hold.
-    pub held: u64,
-    /// How many have a ratio, ours by published.
-    pub ratios: u64,
-    /// The median of `|ln(ours / published)|`.
-    pub median: f64,
-    /// How many are within 5, 10 and 25 %.
-    pub within: [u64; 3],
-    /// How many are higher than published, and lower.
-    pub sides: [u64; 2],
 }
 
 /// A value as it was printed.
@@ -348,4 +310,90 @@ pub struct Sides {
     pub a: String,
     /// In B.
     pub b: String,
+}
+
+/// Many runs of a scenario that differ in their seeds.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Repeats {
+    /// The protocol.
+    pub protocol: String,
+    /// The elements of the line.
+    pub line: Vec<String>,
+    /// The first seed.
+    pub seed: u64,
+    /// Number of runs.
+    pub runs: u64,
+    /// Runs that did not arrive.
+    pub failed: u64,
+    /// Time of those that arrived, in seconds.
+    pub seconds: Option<Interval>,
+    /// Their throughput in characters per second.
+    pub cps: Option<Interval>,
+    /// Times within which a share of all runs had arrived.
+    pub within: Vec<Within>,
+    /// The distribution of the times.
+    pub distribution: Vec<Arrived>,
+}
+
+/// A mean with its interval of confidence.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation of the runs.
+    pub deviation: f64,
+    /// Low end of the interval that holds the true mean with 95 % confidence (Student's t).
+    pub low: f64,
+    /// High end of it.
+    pub high: f64,
+}
+
+/// A share of the runs.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Within {
+    /// Percent of all runs.
+    pub percent: u64,
+    /// Had arrived within these seconds.
+    pub seconds: f64,
+}
+
+/// A step of a distribution.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Arrived {
+    /// Seconds.
+    pub seconds: f64,
+    /// The share of all runs that had arrived by then.
+    pub share: f64,
+}
+
+/// A network measured with packets of one length, as RFC 2544 has it.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BenchRow {
+    /// The network.
+    pub network: String,
+    /// Bytes of a packet.
+    pub bytes: u64,
+    /// The highest rate without loss.
+    pub packets_per_s: f64,
+    /// Latency at that rate.
+    pub latency: Option<Latency>,
+}
+
+/// The latency of packets.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Latency {
+    /// The shortest, in seconds.
+    pub least_s: f64,
+    /// The mean.
+    pub mean_s: f64,
+    /// What 99 of 100 packets have at most.
+    pub p99_s: f64,
+    /// The longest.
+    pub most_s: f64,
 }
