@@ -19,7 +19,7 @@ mod transfer;
 pub use lab::{Account, Advice, Explained, Failure, Part, Step, Trial};
 pub use lab::{
     Arrived, BenchRow, Cell, Echoes, FailedSeed, Interval, Latency, Ledger, Ledgers, Printed,
-    Repeats, ScenarioResult, Sides, SwarmSum, Within,
+    Repeats, ScenarioResult, Score, Sides, SwarmSum, Within,
 };
 pub use slip::{Class, Compression, Fragments, LinkCounts, Received, Sent, StackCounts};
 pub use summary::{
@@ -381,6 +381,8 @@ pub enum Event {
     },
     /// A cell of a table (`wst lab table`).
     Cell(Box<Cell>),
+    /// A line of the scoreboard (`wst lab table`, after all cells).
+    Score(Box<Score>),
     /// An available sweep (`wst lab sweep --list`).
     Sweep {
         /// Its name.

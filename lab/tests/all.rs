@@ -10,6 +10,7 @@ mod toy;
 
 mod chain;
 mod corpus;
+mod declarations;
 mod digests;
 mod explain;
 mod explain_cases;
@@ -44,6 +45,7 @@ mod quic;
 mod report;
 mod sack;
 mod scenario;
+mod scoreboard;
 mod serial;
 mod share;
 mod shrinking;

@@ -9,11 +9,13 @@
 //! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
+//! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod ci;
 mod deny;
 mod explain;
@@ -78,10 +80,11 @@ fn main() -> ExitCode {
         Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
+        Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], peers, explain), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], audit, peers, explain), got {}",
             other.unwrap_or("nothing")
         )),
     };

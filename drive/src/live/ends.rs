@@ -13,21 +13,26 @@ use std::time::Duration;
 /// Opens one end of a live line.
 ///
 /// A PTY stays while programs open and close it, and a TCP port accepts the next connection when one is lost;
-/// everything else is as with [`crate::port::open`]. `notes` gets what a user needs to know to connect.
+/// everything else is as with [`crate::port::open`]. A PTY says that the line has the rate `claims_bps`, if that
+/// is not 0. `notes` gets what a user needs to know to connect.
 pub fn open(
     spec: &LineSpec,
+    claims_bps: u32,
     signals: Option<&Signals>,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Box<dyn Port>, OpenError> {
-    match spec {
-        LineSpec::TcpListen(at) => {
-            let failed = |error| OpenError::Io { what: format!("listen on {at}"), error };
-            let listening = Listening::open(at).map_err(failed)?;
-            notes(&format!("listening on {}", listening.facts.name));
-            Ok(Box::new(listening))
-        }
-        _ => crate::port::open(spec, signals, notes),
+    if let LineSpec::TcpListen(at) = spec {
+        let failed = |error| OpenError::Io { what: format!("listen on {at}"), error };
+        let listening = Listening::open(at).map_err(failed)?;
+        notes(&format!("listening on {}", listening.facts.name));
+        return Ok(Box::new(listening));
     }
+    let mut port = crate::port::open(spec, signals, notes)?;
+    if claims_bps > 0 {
+        let what = format!("set the speed of {spec}");
+        port.claim(claims_bps).map_err(|error| OpenError::Io { what, error })?;
+    }
+    Ok(port)
 }
 
 /// An end inside this process: what is written to one is read from the other.
