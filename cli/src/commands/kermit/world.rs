@@ -7,14 +7,16 @@ use rustix::termios::isatty;
 use wetstring_drive::event::{Interest, wait};
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::terminal::Restore;
+use wetstring_proto::registry::Carrier;
 use wetstring_proto::settings::Setting;
+use wetstring_protocols::Protocol;
 use wetstring_script::World;
 use wetstring_script::world::{
     Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Signal,
     Task,
 };
 
-use super::live::{LONGEST_POLL, Live, no_connection, set_row};
+use super::live::{LONGEST_POLL, Live, families, no_connection, set_row};
 use super::server_rights::allowed_at_first;
 use super::transfers::TransferWorld;
 use crate::config::Settings;
@@ -184,6 +186,12 @@ impl World for Live<'_> {
     }
 
     fn perform(&mut self, task: &Task, kept: &Kept) -> Result<Done, Fault> {
+        let of_servers = matches!(task, Task::Get(_) | Task::Remote(_) | Task::Serve);
+        if of_servers && self.protocol != Protocol::default() {
+            let got = self.protocol.name.to_uppercase();
+            let say = format!("expected SET TRANSFER PROTOCOL KERMIT for a server, got {got}");
+            return Err(Fault::new(say));
+        }
         match task {
             Task::Send(sending) => {
                 self.delay(kept)?;
@@ -211,6 +219,10 @@ impl World for Live<'_> {
             "speed" | "flow-control" | "stop-bits" => {
                 self.serial.set(name, &text)?;
                 self.set_up_again()?;
+            }
+            "transfer protocol" => {
+                let expected = |names| Fault::new(format!("expected one of {names}, got {text}"));
+                self.protocol = Protocol::of_bytes_by(&text).map_err(expected)?;
             }
             "file display" => {
                 self.display_none = matches!(text.as_str(), "none" | "off" | "quiet");
@@ -257,12 +269,16 @@ impl World for Live<'_> {
         Settings::rows().collect()
     }
 
+    fn families(&self) -> Vec<(&'static str, &'static str)> {
+        families()
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         // An explicit type counts, regardless of the systems.
         if name == "kermit.receive-kind" && !self.settings.kermit().alike_as_is {
             self.settings.kermit_mut().manual_mode = true;
         }
-        set_row(&mut self.settings, name, value)
+        set_row(&mut self.settings, name, value, |other| other.carrier == Carrier::Bytes)
     }
 
     fn shown(&mut self, name: &str) -> Option<String> {
