@@ -196,7 +196,7 @@ pub struct Cell {
     pub published: Option<Printed>,
     /// Our result.
     pub ours: Option<Printed>,
-    /// The range that agrees.
+    /// From where to where our runs go, where they are random.
     pub range: Option<Printed>,
     /// The unit.
     pub unit: &'static str,
@@ -212,6 +212,44 @@ pub struct Cell {
     pub defaults_reason: String,
     /// Efficiency: the share of the line's capacity.
     pub efficiency: Option<f64>,
+    /// What kind of value it is: `rate`, `count`, `correlation`, ...
+    pub kind: &'static str,
+    /// A fit decided it, so it is no prediction.
+    pub fitted: bool,
+    /// What was transferred by which settings: runs of one setting have one name.
+    pub setting: String,
+    /// What of it: times, rates and efficiencies are one quantity.
+    pub quantity: String,
+    /// The published numbers: one, or several counts that belong together.
+    pub numbers: Vec<f64>,
+    /// Ours, not rounded: one for each seed, or several counts that belong together.
+    pub values: Vec<f64>,
+    /// Of how many transfers, if it is a statistic of many.
+    pub of: Option<u64>,
+    /// Of how many seeds a value of the run that shows the reason is as published, and how many seeds there are.
+    pub passes: Option<[u64; 2]>,
+}
+
+/// A line of the scoreboard: a kind of value, of all tables together.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Score {
+    /// The kind.
+    pub what: String,
+    /// Values that a fit decided; otherwise predictions.
+    pub fitted: bool,
+    /// How many there are: one for each quantity of each setting.
+    pub count: u64,
+    /// How many hold.
+    pub held: u64,
+    /// How many have a ratio, ours by published.
+    pub ratios: u64,
+    /// The median of `|ln(ours / published)|`.
+    pub median: f64,
+    /// How many are within 5, 10 and 25 %.
+    pub within: [u64; 3],
+    /// How many are higher than published, and lower.
+    pub sides: [u64; 2],
 }
 
 /// A value as it was printed.

@@ -18,7 +18,7 @@ mod transfer;
 
 pub use lab::{Account, Advice, Explained, Part, Trial};
 pub use lab::{
-    Cell, Echoes, FailedSeed, Ledger, Ledgers, Printed, ScenarioResult, Sides, SwarmSum,
+    Cell, Echoes, FailedSeed, Ledger, Ledgers, Printed, ScenarioResult, Score, Sides, SwarmSum,
 };
 pub use slip::{Class, Compression, Fragments, LinkCounts, Received, Sent, StackCounts};
 pub use summary::{
@@ -376,6 +376,8 @@ pub enum Event {
     },
     /// A cell of a table (`wst lab table`).
     Cell(Box<Cell>),
+    /// A line of the scoreboard (`wst lab table`, after all cells).
+    Score(Box<Score>),
     /// An available sweep (`wst lab sweep --list`).
     Sweep {
         /// Its name.

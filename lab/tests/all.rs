@@ -10,6 +10,7 @@ mod toy;
 
 mod chain;
 mod corpus;
+mod declarations;
 mod digests;
 mod explain;
 mod explain_lines;
@@ -41,6 +42,7 @@ mod pair;
 mod quic;
 mod report;
 mod scenario;
+mod scoreboard;
 mod serial;
 mod share;
 mod shrinking;

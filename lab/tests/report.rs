@@ -15,10 +15,9 @@ const TABLE: &str = "title = 'Files & <b>lines</b>'\n\
     class = 'physics'\n\
     assumed = ['nothing is \"certain\"']\n\
     inconsistent = ['1 < 2 & 2 > 3']\n\
-    [[calibrated]]\n\
-    condition = 'the line'\n\
-    parameter = 'line = 9600'\n\
-    cell = 'R, X, secs'\n\
+    [[parameter]]\n\
+    of = ['serial: 9600']\n\
+    fitted = [{ row = 'R', column = 'X' }]\n\
     why = 'it is slow'\n\
     [common]\n\
     line = '9600'\n\
@@ -178,7 +177,7 @@ fn every_value_reason_and_command_is_there() {
     for wanted in ["they were <slow>", "nothing is \"certain\"", "1 < 2 & 2 > 3"] {
         assert!(items.iter().any(|item| item == wanted), "{wanted}: {items:?}");
     }
-    assert!(items.iter().any(|item| item == "line = 9600 for the line, on R, X, secs: it is slow"));
+    assert!(items.iter().any(|item| item == "serial: 9600, to R, X: it is slow"));
     for wanted in [
         "$ wst lab report DIR",
         "$ wst lab table mine.toml",

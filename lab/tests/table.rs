@@ -61,19 +61,6 @@ fn the_assumptions_of_rfc_662_hold() {
     assert!(report.text().contains(&curve.title));
 }
 
-#[test]
-fn every_table_can_be_read_and_fits_at_most_one_parameter_to_a_condition() {
-    for name in Table::names() {
-        let table = named(name);
-        assert!(!table.jobs().is_empty(), "{name}");
-        let mut conditions: Vec<&str> =
-            table.calibrated().iter().map(|fitted| fitted.condition.as_str()).collect();
-        conditions.sort_unstable();
-        assert!(conditions.windows(2).all(|pair| pair[0] != pair[1]), "{name}: {conditions:?}");
-    }
-    assert!(Table::named("kermit-news-0").is_none());
-}
-
 /// A small table around this cell.
 fn table(cell: &str) -> Result<Table, String> {
     let text = format!(

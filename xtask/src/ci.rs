@@ -56,7 +56,7 @@ const STEPS: &[Step] = &[
         ],
     },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
-    Step { name: "tables", env: &[], commands: &["run --release --locked -- lab table --all"] },
+    Step { name: "tables", env: &[], commands: &["xtask audit"] },
 ];
 
 /// What has been done.

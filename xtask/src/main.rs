@@ -9,10 +9,12 @@
 //! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
+//! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod ci;
 mod deny;
 mod fuzz;
@@ -76,9 +78,10 @@ fn main() -> ExitCode {
         Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
+        Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], peers), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], audit, peers), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -5,6 +5,7 @@
 //! by the command that reproduces its numbers.
 
 mod budgets;
+mod overview;
 mod plot;
 mod sweeps;
 mod tables;
@@ -44,7 +45,7 @@ impl Report<'_> {
                 body {
                     (self.head())
                     main {
-                        @if !self.tables.is_empty() { (self.overview()) }
+                        @if !self.tables.is_empty() { (overview::section(self.tables)) }
                         @for report in self.tables { (tables::section(report)) }
                         @for (sweep, rows) in self.sweeps { (sweeps::section(sweep, rows)) }
                         @if !self.budgets.is_empty() { (budgets::section(self.budgets)) }
@@ -77,45 +78,6 @@ impl Report<'_> {
                         @if !self.budgets.is_empty() {
                             li { a href="#budgets" { "time budgets" } }
                         }
-                    }
-                }
-            }
-        }
-    }
-
-    /// All tables at a glance.
-    fn overview(&self) -> Markup {
-        let published: Vec<&table::Report> =
-            self.tables.iter().filter(|report| !report.own).collect();
-        let ratios: Vec<plot::Ratios> = published
-            .iter()
-            .map(|report| (report.table.clone(), tables::ratios(report)))
-            .filter(|(_, ratios)| !ratios.is_empty())
-            .collect();
-        html! {
-            section #overview {
-                h2 { "Published beside ours" }
-                p {
-                    "Each value that was published is made again by a transfer with the settings \
-                     that the source gives. It is " b { "reproduced" } " if ours is within the \
-                     tolerance of its table, and " b { "within chance" } " if it is a count of what chance \
-                     does and lies between the least and the most of our runs; if it "
-                    b { "differs" } ", the table says why. A value that differs for no known reason is open."
-                }
-                div.wide { table.plain {
-                    thead { tr {
-                        th { "table" } th.n { "values" } th.n { "reproduced" }
-                        th.n { "within chance" } th.n { "differ" } th.n { "open" }
-                    } }
-                    tbody {
-                        @for report in &published { (tables::summary(report)) }
-                    }
-                } }
-                @if !ratios.is_empty() {
-                    figure.broad {
-                        figcaption { "Ours divided by published, every value" }
-                        (plot::ratios("ours divided by published for each table", &ratios))
-                        (plot::ratio_legend())
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! A published table on the page.
 
 use super::{command, plot, trials};
-use crate::table::{Cell, Report, Table, Verdict};
+use crate::table::{Cell, Report, Scoreboard, Table, Verdict};
 use maud::{Markup, html};
 
 /// This many bars can be looked at; more values have the strip of the overview only.
@@ -10,6 +10,7 @@ const MOST_PAIRS: usize = 40;
 /// One line of the overview.
 pub(super) fn summary(report: &Report) -> Markup {
     let bad = report.cells.iter().filter(|cell| !cell.verdict.is_good()).count();
+    let tally = Scoreboard::of([report]).tally(&Scoreboard::TIMES, false);
     html! {
         tr {
             td { a href={ "#" (report.table) } { (report.table) } }
@@ -17,7 +18,23 @@ pub(super) fn summary(report: &Report) -> Markup {
             td.n { (report.count(Verdict::Reproduced)) }
             td.n { (report.count(Verdict::Chance)) }
             td.n { (report.count(Verdict::Differs)) }
-            td.n { (bad) }
+            td.n { (report.count(Verdict::Open)) @if bad > 0 { " and " (bad) " wrong" } }
+            td.n { (report.cells.iter().filter(|cell| cell.fitted).count()) }
+            td.n { (tally.ratios) }
+            td.n { @if tally.ratios > 0 { (format!("{:.1}\u{a0}%", tally.median * 100.0)) } }
+        }
+    }
+}
+
+/// What the table's own scoreboard says of it.
+fn board(report: &Report) -> Markup {
+    html! {
+        ul.board {
+            @for (name, fitted, predicted) in Scoreboard::of([report]).rows() {
+                @for (word, tally) in [("predicted", predicted), ("fitted", fitted)] {
+                    @if tally.count > 0 { li { (name) ", " (word) ": " (tally.words()) } }
+                }
+            }
         }
     }
 }
@@ -49,6 +66,7 @@ pub(super) fn section(report: &Report) -> Markup {
                     "."
                 }
             }
+            @if !report.own { (board(report)) }
             (command(&again(report)))
             @if report.own { (matrix(report)) } @else { (figure(report)) (trials::figures(report)) (curves(report)) (list(report, &reasons)) }
             @if !reasons.is_empty() {
@@ -59,8 +77,10 @@ pub(super) fn section(report: &Report) -> Markup {
                     }
                 }
             }
-            (notes(report, "calibrated: ", "Calibrated, each on one cell"))
+            (notes(report, "fitted: ", "Fitted"))
+            (notes(report, "from the source: ", "From the source"))
             (notes(report, "assumed: ", if report.own { "Assumed" } else { "Assumed, as the source does not say" }))
+            (notes(report, "not modelled: ", "In the source, and no cell"))
             (notes(report, "the source: ", "Where the source contradicts itself"))
         }
     }
@@ -143,6 +163,7 @@ fn line(report: &Report, cell: &Cell, reasons: &[&str]) -> Markup {
             td.n data-label="ratio" { (cell.ratio()) }
             td.verdict {
                 span class=(class(cell.verdict)) { (cell.verdict) }
+                @if cell.fitted { ", fitted" }
                 @if let Some(number) = number(&cell.reason) {
                     " " a href={ "#" (report.table) "-" (number) } { "[" (number) "]" }
                 }
@@ -163,6 +184,7 @@ const fn class(verdict: Verdict) -> &'static str {
         Verdict::Reproduced => "reproduced",
         Verdict::Chance => "chance",
         Verdict::Differs => "differs",
+        Verdict::Open => "open",
         Verdict::Unexplained | Verdict::Needless | Verdict::Slower => "unexplained",
         Verdict::Own => "own",
     }

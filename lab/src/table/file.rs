@@ -1,9 +1,10 @@
 //! A table's file.
 
 use super::measure::Measure;
+use super::parameters::{self, Parameter};
 use crate::scenario::{BadScenario, Partial};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
 /// Tolerance of ours against the published value, in addition to half a unit of its last printed digit and half
@@ -31,20 +32,6 @@ impl Class {
             Self::Statistical => 200,
         }
     }
-}
-
-/// One parameter that was fitted, and to what.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Calibrated {
-    /// The line and the machines.
-    pub condition: String,
-    /// The fitted value, in a scenario's notation.
-    pub parameter: String,
-    /// The cell that decided its value.
-    pub cell: String,
-    /// Why this one.
-    pub why: String,
 }
 
 /// Where a table was published.
@@ -86,8 +73,11 @@ pub(super) struct TableFile {
     pub(super) assumed: Vec<String>,
     #[serde(default)]
     pub(super) inconsistent: Vec<String>,
+    /// Figures of the source that are no cells, each with the reason.
     #[serde(default)]
-    pub(super) calibrated: Vec<Calibrated>,
+    pub(super) not_modelled: Vec<String>,
+    #[serde(default)]
+    pub(super) parameter: Vec<Parameter>,
     /// Why our defaults are slower, for all cells in which they are and that do not state it.
     pub(super) defaults_reason: Option<String>,
     pub(super) common: Option<Partial>,
@@ -379,6 +369,31 @@ impl Published {
 
 impl TableFile {
     pub(super) fn parse(path: &str, text: &str) -> std::result::Result<Self, BadScenario> {
-        toml::from_str(text).map_err(|error| BadScenario::of_toml(path, text, &error))
+        let file: Self =
+            toml::from_str(text).map_err(|error| BadScenario::of_toml(path, text, &error))?;
+        for parameter in &file.parameter {
+            if let Some(say) = parameter.fault() {
+                let say = format!("{}: {say}", parameter.of.join(", "));
+                return Err(BadScenario::missing(path, "parameter", say));
+            }
+        }
+        Ok(file)
+    }
+
+    /// The parameters of all of its scenarios. What a reason is shown by is a world of its own, and what a cell is
+    /// compared with (`without`) is named there.
+    pub(super) fn tokens(&self) -> BTreeSet<String> {
+        let mut parts: Vec<&Partial> = self.common.iter().collect();
+        parts.extend(self.column.iter().flat_map(|of| of.scenario.iter().chain(&of.era)));
+        for row in &self.row {
+            parts.extend(row.scenario.iter().chain(&row.era));
+            parts.extend(row.cells.iter().flat_map(|cell| cell.scenario.iter()));
+        }
+        parts.extend(self.trial.iter().flat_map(super::trial::TrialFile::parts));
+        let mut found = BTreeSet::new();
+        for part in parts {
+            parameters::tokens(part, &mut found);
+        }
+        found
     }
 }

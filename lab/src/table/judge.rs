@@ -1,154 +1,13 @@
 //! Published values and ours: the ratio, and the verdict.
 
+use super::cell::{Cell, Kind, Report, Slower, Verdict};
 use super::file::{Better, Published, Result, Source};
 use super::measure::{Measure, exact, tenths};
-use super::{Curve, Sample, Table, Transfer, trial};
+use super::parameters::Parameter;
+use super::{Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
 use std::cmp::Reverse;
-use std::fmt;
 use std::ops::Range;
-
-/// Verdict of a cell.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Ours is as published, within the tolerance.
-    Reproduced,
-    /// A random count is not, but lies between the minimum and the maximum of our runs: two runs of one setting
-    /// differ as much.
-    Chance,
-    /// It is not, and the table states why.
-    Differs,
-    /// It is not, and no reason is given.
-    Unexplained,
-    /// A reason is given although nothing differs, or our defaults are not slower.
-    Needless,
-    /// Our defaults are slower than the settings of the source, and no reason is given.
-    Slower,
-    /// Nothing was published.
-    Own,
-}
-
-impl Verdict {
-    /// Whether a table with such a cell is in order.
-    pub const fn is_good(self) -> bool {
-        matches!(self, Self::Reproduced | Self::Chance | Self::Differs | Self::Own)
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Reproduced => "reproduced",
-            Self::Chance => "within chance",
-            Self::Differs => "differs",
-            Self::Unexplained => "unexplained",
-            Self::Needless => "reason without a difference",
-            Self::Slower => "our defaults are slower for no reason that is given",
-            Self::Own => "own",
-        })
-    }
-}
-
-/// One published value, with ours.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cell {
-    /// Name of the table.
-    pub table: String,
-    /// Name of the row.
-    pub row: String,
-    /// Name of the column and what of it: `XMODEM secs`.
-    pub col: String,
-    /// As printed; empty if nothing was.
-    pub published: String,
-    /// Ours, in the same notation.
-    pub ours: String,
-    /// Minimum and maximum of our runs, where they are random: `2 to 11`; else empty.
-    pub range: String,
-    /// Unit of both.
-    pub unit: &'static str,
-    /// Ours divided by published, in thousandths.
-    pub ratio_per_mille: Option<u64>,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why it differs.
-    pub reason: String,
-    /// The same value with our defaults.
-    pub defaults: String,
-    /// Why our defaults take more than a hundredth longer; empty if they do not.
-    pub slower: String,
-    /// Efficiency with our defaults against the line's limit, in thousandths of a percent; as
-    /// published where nothing was.
-    pub efficiency: Option<u64>,
-}
-
-/// A table, judged.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
-    /// Name of the table.
-    pub table: String,
-    /// What it is.
-    pub title: String,
-    /// Where it was published.
-    pub source: String,
-    /// Its cells, row by row.
-    pub cells: Vec<Cell>,
-    /// The fitted and assumed values, and contradictions in the source.
-    pub notes: Vec<String>,
-    /// The names of the columns.
-    pub columns: Vec<String>,
-    /// Nothing of it was published.
-    pub own: bool,
-    /// Every transfer of its trials, for plots; none if it has no trials.
-    pub samples: Vec<Sample>,
-    /// Its curves.
-    pub curves: Vec<Curve>,
-}
-
-/// Whether our defaults are slower than the source's settings, and the given reason.
-pub(super) enum Slower {
-    /// They are not, and no reason is given.
-    No,
-    /// They are, for this reason.
-    For(String),
-    /// Only one of the two.
-    Wrong(Verdict),
-}
-
-impl Slower {
-    /// A reason has to be given if they are, and must not be if they are not.
-    pub(super) fn of(slower: bool, reason: Option<&str>) -> Self {
-        match (slower, reason) {
-            (false, None) => Self::No,
-            (true, Some(reason)) => Self::For(reason.to_owned()),
-            (true, None) => Self::Wrong(Verdict::Slower),
-            (false, Some(_)) => Self::Wrong(Verdict::Needless),
-        }
-    }
-
-    /// Marks the cells of the transfer. Earlier failures stay.
-    pub(super) fn mark<'a>(&self, cells: impl IntoIterator<Item = &'a mut Cell>) {
-        for cell in cells {
-            match self {
-                Self::No => {}
-                Self::For(reason) => reason.clone_into(&mut cell.slower),
-                Self::Wrong(verdict) if cell.verdict.is_good() => cell.verdict = *verdict,
-                Self::Wrong(_) => {}
-            }
-        }
-    }
-}
-
-impl Report {
-    /// Whether every cell is reproduced, or differs for a reason that is given.
-    pub fn is_good(&self) -> bool {
-        self.cells.iter().all(|cell| cell.verdict.is_good())
-    }
-
-    /// How many cells have this verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
-        self.cells.iter().filter(|cell| cell.verdict == verdict).count()
-    }
-}
 
 pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
     let file = &table.file;
@@ -170,23 +29,12 @@ pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
     {
         first.verdict = Verdict::Needless;
     }
-    let setting = trial::Setting {
-        table: &table.name,
-        class: file.class,
-        limit_cps: file.limit_cps,
-        outcomes,
-    };
     for trial in &table.trials {
-        cells.extend(trial::judge(trial, setting));
+        cells.extend(trial::judge(trial, trial::Setting { table, outcomes }));
     }
-    let mut notes: Vec<String> = file
-        .calibrated
-        .iter()
-        .map(|c| {
-            format!("calibrated: {} for {}, on {}: {}", c.parameter, c.condition, c.cell, c.why)
-        })
-        .collect();
+    let mut notes: Vec<String> = file.parameter.iter().map(Parameter::words).collect();
     notes.extend(file.assumed.iter().map(|text| format!("assumed: {text}")));
+    notes.extend(file.not_modelled.iter().map(|text| format!("not modelled: {text}")));
     notes.extend(file.inconsistent.iter().map(|text| format!("the source: {text}")));
     Report {
         table: table.name.clone(),
@@ -242,6 +90,7 @@ impl Judge<'_> {
         for (measure, value, half_digit) in &published.values {
             cells.push(self.value(*measure, *value, *half_digit, ours, defaults));
         }
+        self.show_reason(&mut cells[first..]);
         // A reason for all of the values is needless only if none of them differs.
         let new = &mut cells[first..];
         let fine = |cell: &Cell| matches!(cell.verdict, Verdict::Reproduced | Verdict::Chance);
@@ -255,7 +104,7 @@ impl Judge<'_> {
             }
         }
         for measure in &published.also {
-            let mut cell = self.cell(measure.name(), measure.unit());
+            let mut cell = self.measured(*measure);
             cell.ours = self.printed(*measure, ours, *measure == Measure::Ack);
             cells.push(cell);
         }
@@ -272,7 +121,7 @@ impl Judge<'_> {
 
     /// How much less time it took than without what the cell names, on the mean of its files.
     fn saved(&self, (low, high): (u64, u64)) -> Cell {
-        let mut cell = self.cell("saved", "%");
+        let mut cell = Cell { kind: Kind::Words, ..self.cell("saved", "%") };
         cell.published = format!("{low}-{high}");
         let shares = self.transfer.ours.clone().zip(self.transfer.without.clone());
         let share = |(with, without): (usize, usize)| {
@@ -302,7 +151,7 @@ impl Judge<'_> {
     fn better(&self, better: &Better) -> Cell {
         let Better { words, of, by } = better;
         let of = *of;
-        let mut cell = self.cell(of.name(), "");
+        let mut cell = Cell { kind: Kind::Words, ..self.cell(of.name(), "") };
         cell.published = format!("\u{201c}{words}\u{201d}");
         let value = |runs: &Range<usize>| {
             let run = median(self.outcomes, runs)?.0;
@@ -327,20 +176,53 @@ impl Judge<'_> {
     }
 
     fn cell(&self, what: &str, unit: &'static str) -> Cell {
+        let Transfer { row, column, setting, .. } = self.transfer;
+        let col = format!("{column} {what}").trim_end().to_owned();
         Cell {
-            table: self.table.name.clone(),
-            row: self.transfer.row.clone(),
-            col: format!("{} {what}", self.transfer.column).trim_end().to_owned(),
-            published: String::new(),
-            ours: String::new(),
-            range: String::new(),
-            unit,
-            ratio_per_mille: None,
-            verdict: Verdict::Own,
-            reason: String::new(),
-            defaults: String::new(),
-            slower: String::new(),
-            efficiency: None,
+            fitted: self.table.is_fitted(row, column),
+            setting: setting.clone(),
+            quantity: what.to_owned(),
+            ..Cell::new(&self.table.name, row, col, unit)
+        }
+    }
+
+    /// The cell of a measure.
+    fn measured(&self, measure: Measure) -> Cell {
+        let cell = self.cell(measure.name(), measure.unit());
+        Cell { quantity: measure.quantity().to_owned(), ..cell }
+    }
+
+    /// What the run that shows the reason shows: of how many seeds all values that differ are as published. One seed
+    /// may be picked to be so, which makes it a fit; none makes the reason count for nothing.
+    fn show_reason(&self, cells: &mut [Cell]) {
+        let runs = self.outcomes.get(self.transfer.shown.clone()).unwrap_or_default();
+        let published = &self.transfer.published;
+        let differ: Vec<usize> = (0..cells.len().min(published.values.len()))
+            .filter(|index| cells[*index].verdict == Verdict::Differs)
+            .filter(|index| !published.reasons.contains_key(&published.values[*index].0))
+            .collect();
+        if runs.is_empty() || differ.is_empty() {
+            return;
+        }
+        let as_published = |run: &&Outcome| {
+            differ.iter().all(|index| {
+                let (measure, value, half_digit) = published.values[*index];
+                self.near(measure, value, half_digit, run)
+            })
+        };
+        let passes = (runs.iter().filter(as_published).count() as u64, runs.len() as u64);
+        for index in differ {
+            let cell = &mut cells[index];
+            cell.passes = Some(passes);
+            let (of, all) = passes;
+            cell.reason = if all > 1 {
+                format!("{} (a fit afterwards: so it is with {of} of {all} seeds)", cell.reason)
+            } else {
+                format!("{} (a fit afterwards)", cell.reason)
+            };
+            if of == 0 {
+                cell.verdict = Verdict::Unexplained;
+            }
         }
     }
 
@@ -365,7 +247,7 @@ impl Judge<'_> {
     fn outcome(&self, outcome: Result, ours: &Outcome, defaults: Option<&Outcome>) -> Cell {
         let word = if outcome == Result::Impossible { "-" } else { "fail" };
         let of = |run: &Outcome| if run.is_done() { "ok" } else { word }.to_owned();
-        let mut cell = self.cell("outcome", "");
+        let mut cell = Cell { kind: Kind::Outcome, ..self.cell("outcome", "") };
         word.clone_into(&mut cell.published);
         cell.ours = of(ours);
         cell.defaults = defaults.map_or_else(String::new, of);
@@ -386,7 +268,10 @@ impl Judge<'_> {
         ours: &Outcome,
         defaults: Option<&Outcome>,
     ) -> Cell {
-        let mut cell = self.cell(measure.name(), measure.unit());
+        let mut cell = self.measured(measure);
+        cell.kind = if published == 0 { Kind::Zero } else { measure.kind() };
+        cell.numbers = vec![published as f64 / 1000.0];
+        cell.values = self.values(measure, &self.transfer.ours);
         let decimal = half_digit < 500;
         cell.published = match half_digit {
             5 => format!("{}.{:02}", published / 1000, published % 1000 / 10),
@@ -399,41 +284,48 @@ impl Judge<'_> {
         cell.ours = self.printed(measure, ours, decimal);
         let exact = self.exact(measure, ours).filter(|_| ours.is_done());
         cell.ratio_per_mille = exact.and_then(|exact| (exact * 1000).checked_div(published));
-        let near = |run: &Outcome| {
-            self.exact(measure, run).filter(|_| run.is_done()).is_some_and(|exact| {
-                let class = self.transfer.published.class.unwrap_or(self.table.file.class);
-                let tolerance = published * class.per_mille() / 1000;
-                let rounding = half_digit + self.half_second(measure, published, run.bytes);
-                exact.abs_diff(published) <= tolerance + rounding
-            })
-        };
-        verdict(&mut cell, near(ours), self.transfer.published.reason(measure));
-        self.chance(&mut cell, measure, published);
-        if let Some((run, _)) = median(self.outcomes, &self.transfer.shown)
-            && cell.verdict == Verdict::Differs
-            && !self.transfer.published.reasons.contains_key(&measure)
-        {
-            let then = self.printed(measure, run, decimal);
-            cell.reason = format!("{} (with that, ours is {then})", cell.reason);
-            if !near(run) {
-                cell.verdict = Verdict::Unexplained;
-            }
-        }
+        let near = self.near(measure, published, half_digit, ours);
+        verdict(&mut cell, near, self.transfer.published.reason(measure));
+        self.spread(&mut cell, measure, published, decimal);
         cell
     }
 
-    /// A count is one of a run in which chance decided: it may be any of ours.
-    fn chance(&self, cell: &mut Cell, measure: Measure, published: u64) {
+    /// Whether the value of a run is as published, within the tolerance.
+    fn near(&self, measure: Measure, published: u64, half_digit: u64, run: &Outcome) -> bool {
+        self.exact(measure, run).filter(|_| run.is_done()).is_some_and(|exact| {
+            let class = self.transfer.published.class.unwrap_or(self.table.file.class);
+            let tolerance = published * class.per_mille() / 1000;
+            let rounding = half_digit + self.half_second(measure, published, run.bytes);
+            exact.abs_diff(published) <= tolerance + rounding
+        })
+    }
+
+    /// The value of each run that was done.
+    fn values(&self, measure: Measure, of: &Range<usize>) -> Vec<f64> {
+        let runs = self.outcomes.get(of.clone()).unwrap_or_default().iter();
+        let done = runs.filter(|run| run.is_done());
+        done.filter_map(|run| Some(self.exact(measure, run)? as f64 / 1000.0)).collect()
+    }
+
+    /// From where to where ours go. A count of a run in which chance decided may be any of ours.
+    fn spread(&self, cell: &mut Cell, measure: Measure, published: u64, decimal: bool) {
         let runs = self.outcomes.get(self.transfer.ours.clone()).unwrap_or_default();
-        if !measure.is_count() || runs.len() < 2 || !runs.iter().all(Outcome::is_done) {
+        if runs.len() < 2 || !runs.iter().all(Outcome::is_done) {
             return;
         }
-        let counts = || runs.iter().filter_map(|run| self.exact(measure, run));
-        let (Some(least), Some(most)) = (counts().min(), counts().max()) else { return };
-        let whole = |count: u64| (count + 500) / 1000;
-        cell.range = format!("{} to {}", whole(least), whole(most));
+        let of = |run: &&Outcome| self.exact(measure, run).unwrap_or_default();
+        let (Some(least), Some(most)) = (runs.iter().min_by_key(of), runs.iter().max_by_key(of))
+        else {
+            return;
+        };
+        let [first, last] = [least, most].map(|run| self.printed(measure, run, decimal));
+        if first != last {
+            cell.range = format!("{first} to {last}");
+        }
+        let whole = |run: &Outcome| (of(&run) + 500) / 1000;
         let among = whole(least)..=whole(most);
-        if cell.verdict != Verdict::Reproduced && among.contains(&whole(published)) {
+        let is_random = measure.is_count() && cell.verdict != Verdict::Reproduced;
+        if is_random && among.contains(&((published + 500) / 1000)) {
             cell.verdict = Verdict::Chance;
             cell.reason.clear();
         }
@@ -518,14 +410,19 @@ fn again(run: &Outcome) -> u64 {
     (stats.repeated_bytes + longest / 2) / longest
 }
 
-fn verdict(cell: &mut Cell, near: bool, reason: &str) {
+/// How a reason begins that says which fact the source lacks, instead of why ours differs.
+const OPEN: &str = "open: ";
+
+/// Judges a cell by whether ours is near, and by the reason that is given if it is not.
+pub(super) fn verdict(cell: &mut Cell, near: bool, reason: &str) {
     cell.verdict = match (near, reason.is_empty()) {
         (true, _) => Verdict::Reproduced,
+        (false, false) if reason.starts_with(OPEN) => Verdict::Open,
         (false, false) => Verdict::Differs,
         (false, true) => Verdict::Unexplained,
     };
     if !near {
-        reason.clone_into(&mut cell.reason);
+        reason.strip_prefix(OPEN).unwrap_or(reason).clone_into(&mut cell.reason);
     }
 }
 
@@ -561,20 +458,15 @@ fn order(
         .filter_map(|name| timed().find(|(_, t)| t.column == name).map(|(secs, _)| secs))
         .collect();
     let same = in_our_order.is_sorted();
+    let row = transfers.first().map_or("", |transfer| transfer.row.as_str());
     let mut cell = Cell {
-        table: table.name.clone(),
-        row: transfers.first().map_or_else(String::new, |t| t.row.clone()),
-        col: "order".to_owned(),
         published,
         ours,
-        range: String::new(),
-        unit: "",
-        ratio_per_mille: None,
-        verdict: Verdict::Own,
-        reason: String::new(),
-        defaults: String::new(),
-        slower: String::new(),
-        efficiency: None,
+        kind: Kind::Order,
+        fitted: transfers.iter().any(|transfer| table.is_fitted(row, &transfer.column)),
+        setting: row.to_owned(),
+        quantity: "order".to_owned(),
+        ..Cell::new(&table.name, row, "order".to_owned(), "")
     };
     verdict(&mut cell, same, reason.unwrap_or_default());
     if same && reason.is_some() {

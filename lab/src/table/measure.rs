@@ -1,5 +1,6 @@
 //! The measures of a table.
 
+use super::cell::Kind;
 use crate::scenario::Outcome;
 use serde::Deserialize;
 
@@ -51,6 +52,40 @@ impl Measure {
     /// Whether it is a random count.
     pub(super) const fn is_count(self) -> bool {
         matches!(self, Self::Lost | Self::Rexmit | Self::Timeouts)
+    }
+
+    /// The kind of its values.
+    pub(super) const fn kind(self) -> Kind {
+        match self {
+            Self::Secs
+            | Self::Cps
+            | Self::Eff
+            | Self::LineBps
+            | Self::LineEff
+            | Self::Mbps
+            | Self::Bps => Kind::Rate,
+            Self::CpuBps | Self::UsBit => Kind::Processor,
+            Self::Echo | Self::Transit | Self::RoundTrip | Self::Rfnm | Self::PerS => Kind::Delay,
+            Self::UnderWay | Self::Ack => Kind::Amount,
+            Self::Lost | Self::Rexmit | Self::Timeouts => Kind::Count,
+        }
+    }
+
+    /// What it measures: some are the same in other units, and have one verdict.
+    pub(super) const fn quantity(self) -> &'static str {
+        match self {
+            Self::Secs
+            | Self::Cps
+            | Self::Eff
+            | Self::LineBps
+            | Self::LineEff
+            | Self::Mbps
+            | Self::Bps => "rate",
+            Self::CpuBps | Self::UsBit => "processor",
+            Self::RoundTrip | Self::PerS => "round trip",
+            Self::Lost | Self::Rexmit | Self::Timeouts => "counts",
+            other => other.name(),
+        }
     }
 
     pub(super) const fn name(self) -> &'static str {

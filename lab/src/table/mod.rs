@@ -13,11 +13,11 @@
 //! limit-cps = 1920                           # what the source's `eff` is a percentage of
 //! assumed = ["what the source does not say, and what was taken for it"]
 //! inconsistent = ["where the source contradicts itself"]
+//! not-modelled = ["figures of the source that are no cells, and why"]
 //!
-//! [[calibrated]]                             # at most one for each condition
-//! condition = "the line and machines it is for"
-//! parameter = "receiver.host = write=13ms"
-//! cell = "ASCII Text, XMODEM, secs"
+//! [[parameter]]                              # where each value comes from, see parameters.rs
+//! of = ["receiver.host: write=13ms"]
+//! fitted = [{ row = "ASCII Text", column = "XMODEM" }]
 //! why = "..."
 //!
 //! [common]
@@ -44,8 +44,9 @@
 //! `scenario`, `class`, `reason` (for all of its values that differ) and `reasons` (for one of
 //! them); `defaults-reason` says why our defaults take more than a hundredth longer than the
 //! settings of the source, and has to stand where they do and nowhere else (as a top key, it is for
-//! all cells in which they do). `shown-by` shows a reason: values that differ must be as published in one
-//! more run with these settings on top, or the `reason` counts for nothing. A count that is not near the
+//! all cells in which they do). a reason that begins with `open: ` says which fact the source lacks, and makes a verdict of its own. `shown-by`
+//! shows a reason: values that differ must be as published, all together, in runs with these settings on top, of which there are 24 with other seeds;
+//! it is a fit after the fact, of how many seeds it holds stands beside it, and if of none the `reason` counts for nothing. A count that is not near the
 //! run in the middle is `within chance` if it lies between the least and the most of the runs with all
 //! seeds; it needs no reason then. `saved = [30, 40]` is
 //! the percentage of the time that the transfer saves against one with `without` on top; with
@@ -61,20 +62,27 @@
 //! `seeds = N` runs each transfer in which something is left to chance with N seeds and takes the median;
 //! a column may have its own number.
 
+mod cell;
 mod curve;
 mod file;
 mod judge;
 mod measure;
 mod page;
+mod parameters;
+mod score;
+pub mod statistics;
 mod trial;
 
+pub use cell::{Cell, Kind, Report, Verdict};
 pub use curve::Curve;
-pub use file::{Calibrated, Class};
-pub use judge::{Cell, Report, Verdict};
-pub use trial::{Sample, statistics};
+pub use file::Class;
+pub use parameters::{Cells, Parameter};
+pub use score::{Score, Scoreboard, Tally};
+pub use trial::Sample;
 
 use crate::scenario::{BadScenario, Layer, Load, Outcome, Scenario};
 use file::{CellFile, Published, TableFile};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The tables that come with the laboratory, by name.
@@ -87,6 +95,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("kermit-news-6", include_str!("../../tables/kermit-news-6.toml")),
     ("kermit-news-7", include_str!("../../tables/kermit-news-7.toml")),
     ("kermit-news-text", include_str!("../../tables/kermit-news-text.toml")),
+    ("zmodem-doc", include_str!("../../tables/zmodem-doc.toml")),
     ("streaming-0", include_str!("../../tables/streaming-0.toml")),
     ("streaming-1", include_str!("../../tables/streaming-1.toml")),
     ("streaming-2", include_str!("../../tables/streaming-2.toml")),
@@ -104,6 +113,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("compare", include_str!("../../tables/compare.toml")),
 ];
 
+/// With this many seeds a reason is shown.
+const SHOWN: u64 = 24;
+
 /// A table, read and checked.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -120,6 +132,8 @@ pub struct Table {
 struct Transfer {
     row: String,
     column: String,
+    /// Which setting of the row it is: transfers of one are the same to us, and have the same runs.
+    setting: String,
     published: Published,
     /// Runs as published, one for each seed.
     ours: Range<usize>,
@@ -137,6 +151,16 @@ struct Runs<'a> {
     corpora: &'a [Layer],
     seeds: u64,
     load: Load<'a>,
+}
+
+/// What was predicted once and is not any more, and why.
+pub fn left() -> Vec<(String, &'static str)> {
+    let lines = include_str!("../../tables/left.tsv").lines();
+    let of = |line: &'static str| {
+        let (name, reason) = line.rsplit_once('\t')?;
+        Some((name.replace('\t', ", "), reason))
+    };
+    lines.filter(|line| !line.starts_with('#')).filter_map(of).collect()
 }
 
 impl Table {
@@ -199,22 +223,26 @@ impl Table {
                     seeds: column.seeds.unwrap_or(self.file.seeds),
                     load,
                 };
-                let ours = self.add(&as_published, runs)?;
+                let (setting, known) = self.setting(&row.name, &column, &cell);
+                let ours = match &known {
+                    Some((ours, _)) => ours.clone(),
+                    None => self.add(&as_published, runs)?,
+                };
                 let without = match without {
                     [] => 0..0,
                     layers => self.add(&layers.concat(), runs)?,
                 };
-                let on_shown = layer(&cell.shown_by);
-                let shown: Vec<&Layer> = as_published.iter().copied().chain([&on_shown]).collect();
-                let shown = match cell.shown_by {
-                    Some(_) => self.add(&shown, Runs { seeds: 1, ..runs })?,
-                    None => 0..0,
-                };
+                let shown = self.shown(&cell, &as_published, source, runs)?;
                 let compared = !self.file.own && cell.without.is_none();
-                let defaults = if compared { self.add(&with_defaults, runs)? } else { 0..0 };
+                let defaults = match known {
+                    Some((_, defaults)) if compared && !defaults.is_empty() => defaults,
+                    _ if compared => self.add(&with_defaults, runs)?,
+                    _ => 0..0,
+                };
                 self.transfers.push(Transfer {
                     row: row.name.clone(),
                     column: column.name,
+                    setting,
                     published: Published::of(&cell, source)?,
                     ours,
                     defaults,
@@ -232,6 +260,36 @@ impl Table {
             self.curves.push(planned);
         }
         Ok(())
+    }
+
+    /// The name of a cell's setting, and the runs that it has already: of the source, and with our defaults.
+    fn setting(
+        &self,
+        row: &str,
+        column: &file::ColumnFile,
+        cell: &CellFile,
+    ) -> (String, Option<(Range<usize>, Range<usize>)>) {
+        let is_run = cell.scenario.is_none() && cell.corpora.is_empty();
+        if !is_run || column.scenario.is_some() || column.era.is_some() {
+            return (format!("{row}, {}", column.name), None);
+        }
+        let known = self.transfers.iter().find(|of| of.row == row && of.setting == row);
+        (row.to_owned(), known.map(|of| (of.ours.clone(), of.defaults.clone())))
+    }
+
+    /// Adds the runs that show the reason of a cell, if it names any.
+    fn shown(
+        &mut self,
+        cell: &CellFile,
+        layers: &[&Layer],
+        source: (&str, &str),
+        runs: Runs<'_>,
+    ) -> Result<Range<usize>, BadScenario> {
+        let Some(shown) = cell.shown_by.clone() else { return Ok(0..0) };
+        // Its seeds are the first ones, so that none is picked.
+        let on_top = [&Layer::of(source, shown), &Layer::assignment("seed=1")?];
+        let layers: Vec<&Layer> = layers.iter().copied().chain(on_top).collect();
+        self.add(&layers, Runs { seeds: SHOWN, ..runs })
     }
 
     /// The column that a cell names.
@@ -338,9 +396,29 @@ impl Table {
         &self.jobs
     }
 
-    /// The parameters fitted to the source, and the cells used.
-    pub fn calibrated(&self) -> &[Calibrated] {
-        &self.file.calibrated
+    /// Where the values of its parameters come from.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.file.parameter
+    }
+
+    /// The parameters that it has, as declarations name them; none of a comparison of our own.
+    pub fn tokens(&self) -> BTreeSet<String> {
+        if self.file.own { BTreeSet::new() } else { self.file.tokens() }
+    }
+
+    /// Parameters that no declaration covers, and patterns of declarations that cover none.
+    pub fn undeclared(&self) -> (Vec<String>, Vec<String>) {
+        let tokens = self.tokens();
+        let covered = |token: &String| self.parameters().iter().any(|of| of.declares(token));
+        let patterns = self.parameters().iter().flat_map(|of| &of.of);
+        let idle = |pattern: &&String| !tokens.iter().any(|token| parameters::fits(pattern, token));
+        let idle = patterns.filter(idle).cloned().collect();
+        (tokens.iter().filter(|token| !covered(token)).cloned().collect(), idle)
+    }
+
+    /// Whether a fit decided a cell, so that it is no prediction.
+    pub fn is_fitted(&self, row: &str, column: &str) -> bool {
+        self.parameters().iter().any(|parameter| parameter.touches(row, column))
     }
 
     /// Compares the results of the [`Table::jobs`] with the published values.

@@ -1,7 +1,8 @@
 //! A judged table as text for a terminal, and as Markdown.
 
-use super::judge::{Cell, Report, Verdict};
+use super::cell::{Cell, Report, Verdict};
 use super::measure::tenths;
+use super::score::Scoreboard;
 use std::fmt::Write as _;
 
 impl Report {
@@ -25,6 +26,7 @@ impl Report {
         }
         if !self.own {
             let _ = write!(page, "\n\n{}", self.summary());
+            let _ = write!(page, "\n{}", Scoreboard::of([self]).text().trim_end());
         }
         page.push('\n');
         page
@@ -37,6 +39,7 @@ impl Report {
             Verdict::Reproduced,
             Verdict::Chance,
             Verdict::Differs,
+            Verdict::Open,
             Verdict::Unexplained,
             Verdict::Needless,
             Verdict::Slower,
@@ -110,7 +113,7 @@ impl Report {
                 with_unit(&cell.published, cell.unit),
                 among(with_unit(&cell.ours, cell.unit), &cell.range),
                 cell.ratio(),
-                format!("{}{}", cell.verdict, mark(&cell.reason)),
+                format!("{}{}{}", cell.verdict, fitted(cell), mark(&cell.reason)),
                 format!("{}{slower}{}", with_unit(&cell.defaults, cell.unit), mark(&cell.slower)),
                 cell.efficiency.map_or_else(String::new, |share| format!("{} %", tenths(share))),
             ]);
@@ -142,6 +145,11 @@ impl Cell {
             format!("{}.{:02}", hundredths / 100, hundredths % 100)
         })
     }
+}
+
+/// What is no prediction.
+fn fitted(cell: &Cell) -> &'static str {
+    if cell.fitted { ", fitted" } else { "" }
 }
 
 /// Rows as a table in Markdown; the first one is its head.

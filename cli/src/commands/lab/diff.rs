@@ -97,7 +97,7 @@ impl Results {
             let keys = keys(&object);
             let (mut key, mut fields) = (Vec::new(), Vec::new());
             for (name, value) in &object {
-                if ["v", "event", "sweep", "point"].contains(&name.as_str()) {
+                if ["v", "event", "sweep", "point", "numbers", "values"].contains(&name.as_str()) {
                     continue;
                 }
                 let text = plain(value);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wetstring_events::{self as events, Event, Printed};
-use wetstring_lab::table::{Cell, Report, Table};
+use wetstring_lab::table::{Cell, Report, Scoreboard, Table, Tally};
 
 use super::pool;
 use super::run::{beside, read_text};
@@ -34,6 +34,7 @@ pub(super) fn run(ui: &Output, verb: &TableVerb) -> Result<Ending, Ending> {
     let outcomes = pool::outcomes(&jobs);
     let mut rest = &outcomes[..];
     let mut bad = Vec::new();
+    let mut reports = Vec::new();
     for table in &tables {
         let (own, others) = rest.split_at(table.jobs().len());
         rest = others;
@@ -42,7 +43,9 @@ pub(super) fn run(ui: &Output, verb: &TableVerb) -> Result<Ending, Ending> {
         if !report.is_good() {
             bad.push(table.name());
         }
+        reports.push(report);
     }
+    scores(ui, &Scoreboard::of(&reports), tables.len() > 1 && !verb.markdown);
     if bad.is_empty() {
         return Ok(Ending::early(Exit::Done, ""));
     }
@@ -90,6 +93,33 @@ fn show(ui: &Output, report: &Report, markdown: bool) {
     }
 }
 
+/// The scoreboard of all that was run; a table by itself has its own behind its cells.
+fn scores(ui: &Output, board: &Scoreboard, shown: bool) {
+    for (what, fitted, predicted) in board.rows() {
+        for (fitted, tally) in [(true, fitted), (false, predicted)] {
+            if tally.count > 0 {
+                ui.event(Event::Score(Box::new(line(&what, fitted, &tally))));
+            }
+        }
+    }
+    if shown && !ui.has_json() {
+        crate::ui::output::print(&format!("all tables\n{}\n", board.text()));
+    }
+}
+
+fn line(what: &str, fitted: bool, tally: &Tally) -> events::Score {
+    events::Score {
+        what: what.to_owned(),
+        fitted,
+        count: tally.count as u64,
+        held: tally.held as u64,
+        ratios: tally.ratios as u64,
+        median: tally.median,
+        within: tally.within.map(|count| count as u64),
+        sides: tally.sides.map(|count| count as u64),
+    }
+}
+
 fn of(cell: &Cell) -> events::Cell {
     let thousandths = |value: Option<u64>| value.map(|value| value as f64 / 1000.0);
     events::Cell {
@@ -106,6 +136,14 @@ fn of(cell: &Cell) -> events::Cell {
         defaults: printed(&cell.defaults),
         defaults_reason: cell.slower.clone(),
         efficiency: thousandths(cell.efficiency),
+        kind: cell.kind.name(),
+        fitted: cell.fitted,
+        setting: cell.setting.clone(),
+        quantity: cell.quantity.clone(),
+        numbers: cell.numbers.clone(),
+        values: cell.values.clone(),
+        of: cell.of,
+        passes: cell.passes.map(|(of, all)| [of, all]),
     }
 }
 

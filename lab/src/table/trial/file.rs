@@ -29,6 +29,14 @@ pub(in crate::table) struct TrialFile {
     pub(super) order_reason: Option<String>,
 }
 
+impl TrialFile {
+    /// The parts of its scenarios.
+    pub(in crate::table) fn parts(&self) -> impl Iterator<Item = &Partial> {
+        let own = self.scenario.iter().chain(&self.era);
+        own.chain(self.series.iter().flat_map(|of| of.scenario.iter().chain(&of.era)))
+    }
+}
+
 /// A setting that is varied.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -101,16 +109,19 @@ pub(super) struct BetweenFile {
     /// The same of another run of the same, if that was published too.
     pub(super) r_again: Option<f64>,
     /// Pairs of equal settings in which the first was faster, as fast, slower.
-    pub(super) wins: Option<u64>,
-    pub(super) ties: Option<u64>,
-    pub(super) losses: Option<u64>,
-    /// Wins and ties as a percentage.
-    pub(super) percent: Option<f64>,
+    pub(super) wins: Option<u32>,
+    pub(super) ties: Option<u32>,
+    pub(super) losses: Option<u32>,
     #[serde(default)]
     pub(super) reasons: BTreeMap<Spanned<String>, String>,
 }
 
 impl BetweenFile {
+    /// Wins, ties and losses, if they were published.
+    pub(super) fn counts(&self) -> Option<[u32; 3]> {
+        Some([self.wins?, self.ties?, self.losses?])
+    }
+
     /// The row that compares these two.
     pub(super) fn part([first, second]: [&str; 2]) -> String {
         format!("{first} against {second}")
@@ -135,6 +146,12 @@ impl BestFile {
     /// The row of it.
     pub(super) fn part(&self) -> String {
         format!("{} of the fastest", self.axis.get_ref())
+    }
+
+    /// Its buckets: `1-9, 10-19`.
+    pub(super) fn words(&self) -> String {
+        let bucket = |of: &BucketFile| format!("{}-{}", of.from, of.to);
+        self.bucket.iter().map(bucket).collect::<Vec<_>>().join(", ")
     }
 }
 

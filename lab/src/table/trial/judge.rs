@@ -1,11 +1,14 @@
 //! The published values of a trial, and ours.
 
 use super::file::{BestFile, BetweenFile, SeriesFile};
-use super::statistics::{correlation, mean_and_deviation, median};
 use super::{Trial, file};
 use crate::scenario::{BadScenario, Outcome};
-use crate::table::file::Class;
-use crate::table::judge::{Cell, Slower, Verdict};
+use crate::table::Table;
+use crate::table::cell::{Cell, Kind as Of, Slower, Verdict};
+use crate::table::judge::verdict;
+use crate::table::statistics::{
+    correlation, correlations_differ, counts_differ, mean_and_deviation, median, tables_differ,
+};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
@@ -14,12 +17,7 @@ type Reasons = BTreeMap<Spanned<String>, String>;
 /// What a trial's cells have in common.
 #[derive(Clone, Copy)]
 pub(in crate::table) struct Setting<'a> {
-    /// Name of the table.
-    pub(in crate::table) table: &'a str,
-    /// How near is near enough.
-    pub(in crate::table) class: Class,
-    /// What the line can carry.
-    pub(in crate::table) limit_cps: Option<u64>,
+    pub(in crate::table) table: &'a Table,
     /// What became of all jobs of the table.
     pub(in crate::table) outcomes: &'a [Outcome],
 }
@@ -55,17 +53,17 @@ fn rates(runs: &[(Vec<u64>, usize)], outcomes: &[Outcome]) -> Vec<(Vec<f64>, f64
     runs.iter().filter_map(rate).collect()
 }
 
-/// How a value is shown. Each may be off by the table's class, and by half a unit.
+/// How a value is shown and judged.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A rate.
+    /// A rate: it may be off by the table's class.
     Rate,
-    /// A number of transfers.
-    Count,
-    /// A percentage with one decimal.
-    Percent,
-    /// A place on an axis.
+    /// A deviation of rates: likewise.
+    Spread,
+    /// A place on an axis: likewise.
     Place,
+    /// Transfers that failed, of which none was published.
+    Failures,
 }
 
 struct Page<'a> {
@@ -75,33 +73,23 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn cell(&self, part: &str, what: &str, unit: &'static str) -> Cell {
+    fn cell(&self, part: &str, what: &str, unit: &'static str, kind: Of) -> Cell {
+        let row = self.trial.file.row(part);
         Cell {
-            table: self.setting.table.to_owned(),
-            row: self.trial.file.row(part),
-            col: what.to_owned(),
-            published: String::new(),
-            ours: String::new(),
-            range: String::new(),
-            unit,
-            ratio_per_mille: None,
-            verdict: Verdict::Own,
-            reason: String::new(),
-            defaults: String::new(),
-            slower: String::new(),
-            efficiency: None,
+            kind,
+            fitted: self.setting.table.is_fitted(&row, what),
+            setting: row.clone(),
+            quantity: what.to_owned(),
+            ..Cell::new(&self.setting.table.name, &row, what.to_owned(), unit)
         }
     }
 
     /// Judges a cell: the reason, if there is one, has to be needed.
     fn put(&mut self, mut cell: Cell, same: bool, reason: Option<&String>) {
-        cell.verdict = match (same, reason) {
-            (true, None) => Verdict::Reproduced,
-            (true, Some(_)) => Verdict::Needless,
-            (false, Some(_)) => Verdict::Differs,
-            (false, None) => Verdict::Unexplained,
-        };
-        cell.reason = reason.filter(|_| !same).cloned().unwrap_or_default();
+        verdict(&mut cell, same, reason.map_or("", String::as_str));
+        if same && reason.is_some() {
+            cell.verdict = Verdict::Needless;
+        }
         self.cells.push(cell);
     }
 
@@ -113,22 +101,22 @@ impl Page<'_> {
         ours: Option<f64>,
         reasons: &Reasons,
     ) {
-        let unit = match kind {
-            Kind::Rate => "cps",
-            Kind::Percent => "%",
-            Kind::Count | Kind::Place => "",
+        let (unit, shape) = match kind {
+            Kind::Rate => ("cps", Of::Statistic),
+            Kind::Spread => ("cps", Of::Spread),
+            Kind::Place => ("", Of::Amount),
+            Kind::Failures => ("", Of::Zero),
         };
-        let shown = |value: f64| match kind {
-            Kind::Percent => format!("{value:.1}"),
-            _ => format!("{}", value.round()),
-        };
-        let mut cell = self.cell(part, what, unit);
+        let shown = |value: f64| format!("{}", value.round());
+        let mut cell = self.cell(part, what, unit, shape);
         cell.published = shown(published);
+        cell.numbers = vec![published];
+        cell.values = ours.into_iter().collect();
         cell.ours = ours.map_or_else(|| "fail".to_owned(), shown);
         if published > 0.0 {
             cell.ratio_per_mille = ours.map(|ours| (ours / published * 1000.0).round() as u64);
         }
-        let class = published * self.setting.class.per_mille() as f64 / 1000.0;
+        let class = published * self.setting.table.file.class.per_mille() as f64 / 1000.0;
         let same = ours.is_some_and(|ours| (ours - published).abs() <= class + 0.5);
         if what == "mean" {
             self.with_defaults(&mut cell);
@@ -165,7 +153,7 @@ impl Page<'_> {
             let failed = runs.len() - done.len();
             cell.defaults = format!("{} ({failed} of {} fail)", cell.defaults, runs.len());
         }
-        let limit = self.setting.limit_cps.map(|cps| cps * 1000);
+        let limit = self.setting.table.file.limit_cps.map(|cps| cps * 1000);
         let limit = limit.or_else(|| runs.iter().find_map(|run| run.limit_millicps));
         cell.efficiency = limit.map(|limit| (mean * 100_000.0 / limit as f64).round() as u64);
     }
@@ -175,7 +163,7 @@ impl Page<'_> {
         let failed = self.trial.series[index].len() - rates.len();
         if failed > 0 {
             let what = (part, "transfers that fail");
-            self.number(what, Kind::Count, 0.0, Some(failed as f64), &of.reasons);
+            self.number(what, Kind::Failures, 0.0, Some(failed as f64), &of.reasons);
         }
         let values: Vec<f64> = rates.iter().map(|rate| rate.1).collect();
         let spread = mean_and_deviation(&values);
@@ -183,19 +171,16 @@ impl Page<'_> {
         let (max, min) = (by(f64::max), by(f64::min));
         // How many came to what the source's fastest and slowest did, not to what ours did.
         let having = |reached: &dyn Fn(f64) -> bool| {
-            Some(values.iter().filter(|value| reached(**value)).count() as f64)
+            values.iter().filter(|value| reached(**value)).count() as u64
         };
         let fastest = having(&|value| of.max.is_some_and(|max| value >= max));
         let slowest = having(&|value| of.min.is_some_and(|min| value <= min));
-        let count = |count: Option<u64>| count.map(|count| count as f64);
         for (what, kind, published, ours) in [
             ("max", Kind::Rate, of.max, max),
-            ("max-count", Kind::Count, count(of.max_count), fastest),
             ("min", Kind::Rate, of.min, min),
-            ("min-count", Kind::Count, count(of.min_count), slowest),
             ("mean", Kind::Rate, of.mean, spread.map(|spread| spread.0)),
             ("median", Kind::Rate, of.median, median(&values)),
-            ("stddev", Kind::Rate, of.stddev, spread.map(|spread| spread.1)),
+            ("stddev", Kind::Spread, of.stddev, spread.map(|spread| spread.1)),
         ] {
             if let Some(published) = published {
                 self.number((part, what), kind, published, ours, &of.reasons);
@@ -205,17 +190,23 @@ impl Page<'_> {
                 slower.mark(self.cells.last_mut());
             }
         }
+        for (what, published, ours) in
+            [("max-count", of.max_count, fastest), ("min-count", of.min_count, slowest)]
+        {
+            if let Some(published) = published {
+                self.count((part, what), published, ours, values.len() as u64, &of.reasons);
+            }
+        }
         let mut both = Vec::new();
         for (name, published) in &of.r {
             let pairs: Vec<(f64, f64)> =
                 rates.iter().map(|(point, rate)| (self.place(name, point), *rate)).collect();
             let ours = correlation(&pairs);
             both.push((name.as_str(), *published, ours.unwrap_or(0.0)));
-            self.r(part, &format!("r {name}"), *published, ours, &of.reasons);
+            let what = format!("r {name}");
+            self.r((part, &what), *published, ours, rates.len(), &of.reasons);
         }
-        if both.len() > 1 {
-            self.order_of_r(part, &both, &of.reasons);
-        }
+        self.order_of_r(part, &both, rates.len(), &of.reasons);
     }
 
     /// Where a transfer is on this axis, or on the product of all.
@@ -224,30 +215,62 @@ impl Page<'_> {
         axis.map_or_else(|| point.iter().product(), |axis| point[axis])
     }
 
-    /// The sign of a correlation, as it is printed. One of 0.00 has none.
-    fn r(&mut self, part: &str, what: &str, published: f64, ours: Option<f64>, reasons: &Reasons) {
-        let mut cell = self.cell(part, what, "");
+    /// A number of transfers of a series: not another one than published, by an exact test.
+    fn count(
+        &mut self,
+        (part, what): (&str, &str),
+        published: u64,
+        ours: u64,
+        of: u64,
+        reasons: &Reasons,
+    ) {
+        let mut cell = self.cell(part, what, "", Of::Count);
+        (cell.published, cell.ours) = (published.to_string(), ours.to_string());
+        cell.numbers = vec![published as f64];
+        cell.values = vec![ours as f64];
+        cell.of = Some(of);
+        self.put(cell, !counts_differ(published, ours), self::of(reasons, what));
+    }
+
+    /// A correlation, by Fisher's z: ours and the published one are of as many transfers.
+    fn r(
+        &mut self,
+        (part, what): (&str, &str),
+        published: f64,
+        ours: Option<f64>,
+        n: usize,
+        reasons: &Reasons,
+    ) {
+        let mut cell = self.cell(part, what, "", Of::Correlation);
         cell.published = format!("{published:.2}");
-        cell.ours = ours.map_or_else(
-            || "none".to_owned(),
-            // Never -0.00.
-            |ours| format!("{:.2}", (ours * 100.0).round() / 100.0 + 0.0),
-        );
-        let sign = |r: f64| (r * 100.0).round().partial_cmp(&0.0);
-        let same = ours.is_some_and(|ours| sign(ours) == sign(published));
+        // Never -0.00.
+        let shown = |ours: f64| format!("{:.2}", (ours * 100.0).round() / 100.0 + 0.0);
+        cell.ours = ours.map_or_else(|| "none".to_owned(), shown);
+        cell.numbers = vec![published];
+        cell.values = ours.into_iter().collect();
+        cell.of = Some(n as u64);
+        let same = ours.is_some_and(|ours| !correlations_differ(published, ours, n));
         self.put(cell, same, of(reasons, what));
     }
 
-    /// The rank: all come in the published order; those that are printed alike come in any.
-    fn order_of_r(&mut self, part: &str, both: &[(&str, f64, f64)], reasons: &Reasons) {
-        let ranked = |pick: fn(&(&str, f64, f64)) -> f64| {
-            let mut list: Vec<&(&str, f64, f64)> = both.iter().collect();
-            list.sort_by(|a, b| pick(a).total_cmp(&pick(b)));
-            list.iter().map(|r| r.0).collect::<Vec<_>>().join(" < ")
+    /// The order of the correlations that differ from each other in the source.
+    fn order_of_r(&mut self, part: &str, both: &[(&str, f64, f64)], n: usize, reasons: &Reasons) {
+        let ordered = |a: &(&str, f64, f64), b: &(&str, f64, f64)| {
+            a.1 < b.1 && correlations_differ(a.1, b.1, n)
         };
-        let mut cell = self.cell(part, "order of r", "");
-        (cell.published, cell.ours) = (ranked(|r| r.1), ranked(|r| r.2));
-        let same = both.iter().all(|a| both.iter().all(|b| b.1 <= a.1 || b.2 > a.2));
+        let pairs = || both.iter().flat_map(|a| both.iter().map(move |b| (a, b)));
+        let pairs: Vec<_> = pairs().filter(|(a, b)| ordered(a, b)).collect();
+        if pairs.is_empty() {
+            return;
+        }
+        let words = |(a, b): &(&(&str, f64, f64), &(&str, f64, f64)), less: bool| {
+            format!("{} {} {}", a.0, if less { "<" } else { ">" }, b.0)
+        };
+        let mut cell = self.cell(part, "order of r", "", Of::Order);
+        let published: Vec<String> = pairs.iter().map(|pair| words(pair, true)).collect();
+        let ours: Vec<String> = pairs.iter().map(|pair| words(pair, pair.0.2 < pair.1.2)).collect();
+        (cell.published, cell.ours) = (published.join(", "), ours.join(", "));
+        let same = cell.published == cell.ours;
         self.put(cell, same, of(reasons, "order of r"));
     }
 
@@ -263,7 +286,7 @@ impl Page<'_> {
             list.sort_by(|a, b| pick(a).total_cmp(&pick(b)));
             list.iter().map(|mean| mean.0).collect::<Vec<_>>().join(" < ")
         };
-        let mut cell = self.cell(super::ALL, "order of means", "");
+        let mut cell = self.cell(super::ALL, "order of means", "", Of::Order);
         (cell.published, cell.ours) = (ranked(|mean| mean.1), ranked(|mean| mean.2));
         let same = cell.published == cell.ours;
         let reason = self.trial.file.order_reason.clone();
@@ -287,25 +310,30 @@ impl Page<'_> {
             let (Some(a), Some(b)) = (a, b) else { continue };
             counts[if a > b { 0 } else { usize::from(a < b) + 1 }] += 1;
         }
-        let [wins, ties, losses] = counts.map(f64::from);
-        let pairs = wins + ties + losses;
-        if let Some(published) = between.r {
-            self.r(&part, "r", published, correlation(&all), reasons);
-        }
-        if let Some(published) = between.r_again {
-            self.r(&part, "r again", published, correlation(&all), reasons);
-        }
-        let count = |count: Option<u64>| count.map(|count| count as f64);
-        for (what, kind, published, ours) in [
-            ("wins", Kind::Count, count(between.wins), wins),
-            ("ties", Kind::Count, count(between.ties), ties),
-            ("losses", Kind::Count, count(between.losses), losses),
-            ("percent", Kind::Percent, between.percent, (wins + ties) * 100.0 / pairs.max(1.0)),
-        ] {
+        for (what, published) in [("r", between.r), ("r again", between.r_again)] {
             if let Some(published) = published {
-                self.number((&part, what), kind, published, Some(ours), reasons);
+                self.r((&part, what), published, correlation(&all), all.len(), reasons);
             }
         }
+        if let Some(published) = between.counts() {
+            self.pairs((&part, "wins, ties, losses"), &published, &counts, reasons);
+        }
+    }
+
+    /// Counts that exclude each other, by a test of homogeneity.
+    fn pairs(
+        &mut self,
+        (part, what): (&str, &str),
+        published: &[u32],
+        ours: &[u32],
+        reasons: &Reasons,
+    ) {
+        let mut cell = self.cell(part, what, "", Of::Pairs);
+        let shown = |of: &[u32]| of.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        (cell.published, cell.ours) = (shown(published), shown(ours));
+        cell.numbers = published.iter().copied().map(f64::from).collect();
+        cell.values = ours.iter().copied().map(f64::from).collect();
+        self.put(cell, !tables_differ(published, ours), of(reasons, what));
     }
 
     fn best(&mut self, best: &BestFile, rates: &[&Vec<(Vec<f64>, f64)>]) {
@@ -317,13 +345,13 @@ impl Page<'_> {
             .map(|rate| self.place(name, &rate.0))
             .collect();
         let part = best.part();
-        for bucket in &best.bucket {
+        let inside = |bucket: &file::BucketFile| {
             let range = bucket.from as f64..=bucket.to as f64;
-            let ours = places.iter().filter(|place| range.contains(place)).count();
-            let what = format!("{} to {}", bucket.from, bucket.to);
-            let published = bucket.count as f64;
-            self.number((&part, &what), Kind::Count, published, Some(ours as f64), &best.reasons);
-        }
+            places.iter().filter(|place| range.contains(place)).count() as u32
+        };
+        let published: Vec<u32> = best.bucket.iter().map(|bucket| bucket.count as u32).collect();
+        let ours: Vec<u32> = best.bucket.iter().map(inside).collect();
+        self.pairs((&part, &best.words()), &published, &ours, &best.reasons);
         if let Some(published) = best.median {
             let ours = median(&places);
             self.number((&part, "median"), Kind::Place, published, ours, &best.reasons);
@@ -369,14 +397,11 @@ impl file::TrialFile {
             known(&of.reasons, &cells)?;
         }
         if let Some(between) = &self.between {
-            let cells = ["r", "r again", "wins", "ties", "losses", "percent"].map(str::to_owned);
+            let cells = ["r", "r again", "wins, ties, losses"].map(str::to_owned);
             known(&between.reasons, &cells)?;
         }
         for best in &self.best {
-            let bucket = |b: &file::BucketFile| format!("{} to {}", b.from, b.to);
-            let mut cells: Vec<String> = best.bucket.iter().map(bucket).collect();
-            cells.push("median".to_owned());
-            known(&best.reasons, &cells)?;
+            known(&best.reasons, &[best.words(), "median".to_owned()])?;
         }
         Ok(())
     }

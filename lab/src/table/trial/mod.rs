@@ -34,7 +34,6 @@
 //! wins = 346
 //! ties = 74
 //! losses = 138
-//! percent = 75.3
 //!
 //! [[trial.best]]                              # where the fastest of the first two series are
 //! axis = "window"
@@ -48,21 +47,17 @@
 //!
 //! | value | reproduced if |
 //! |---|---|
-//! | `max`, `min`, `mean`, `median`, `stddev`, `percent` | within the table's class |
-//! | `max-count`, `wins`, `best` and other counts | within the class; `max-count` counts those that came to the published `max` |
-//! | `r` | of the same sign, as it is printed: 0.00 has none |
-//! | order of the `r` of a series | all come in the published order; those that are printed alike in any |
+//! | `max`, `min`, `mean`, `median`, `stddev` | within the table's class |
+//! | `max-count`, `min-count` | an exact test at 5 % does not tell the two counts apart; `max-count` counts those that came to the published `max` |
+//! | `r` | Fisher's z at 5 %, of as many transfers each, does not |
+//! | `wins`, `ties`, `losses` together; the buckets of a `best` | a test of homogeneity at 5 % does not |
+//! | order of the `r` of a series | those that the same z tells apart in the source come in that order |
 //! | order of the means | all series come in the same order |
-//!
-//! Chance makes nothing reproduced: it may be the reason of a value that differs. A correlation of
-//! n values is off from that of endlessly many by 2 / sqrt n or less 19 times in 20, and a count by
-//! twice its root.
 //!
 //! A transfer that fails is left out of the statistics and counted in a cell of its own.
 
 mod file;
 mod judge;
-pub mod statistics;
 
 pub(super) use file::TrialFile;
 pub(super) use judge::{Setting, judge};
