@@ -40,6 +40,12 @@ pub struct Account {
     pub parts: Vec<Part>,
     /// The bottleneck, in a sentence.
     pub bottleneck: String,
+    /// What to do about it, if that is no setting of a protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<&'static str>,
+    /// What is known of the failure, if the transfer failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// Advice, if requested and found.
     pub advice: Option<Advice>,
     /// Why there is no advice.
@@ -80,6 +86,28 @@ pub struct Advice {
     pub scenario: String,
 }
 
+/// A failed transfer.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failure {
+    /// How far it came.
+    pub what: String,
+    /// Why it failed, as far as it is known.
+    pub why: String,
+    /// What to do, the most promising first.
+    pub steps: Vec<Step>,
+}
+
+/// Something to do about a failure.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Step {
+    /// What, in words.
+    pub text: String,
+    /// The flags of `wst send` and `wst receive` that do it.
+    pub flags: Vec<String>,
+}
+
 /// A change of a setting.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -94,6 +122,9 @@ pub struct Trial {
     pub to: String,
     /// The time with it; null if the transfer failed.
     pub predicted_s: Option<f64>,
+    /// The range of that time on a line with noise, of the best change: the least and the most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range_s: Option<[f64; 2]>,
 }
 
 /// The result of a scenario.

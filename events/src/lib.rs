@@ -16,7 +16,7 @@ mod slip;
 mod summary;
 mod transfer;
 
-pub use lab::{Account, Advice, Explained, Part, Trial};
+pub use lab::{Account, Advice, Explained, Failure, Part, Step, Trial};
 pub use lab::{
     Cell, Echoes, FailedSeed, Ledger, Ledgers, Printed, ScenarioResult, Score, Sides, SwarmSum,
 };

@@ -13,6 +13,8 @@ mod corpus;
 mod declarations;
 mod digests;
 mod explain;
+mod explain_cases;
+mod explain_failed;
 mod explain_lines;
 mod imp;
 mod interference;

@@ -10,6 +10,7 @@
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
+//! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@
 mod audit;
 mod ci;
 mod deny;
+mod explain;
 mod fuzz;
 mod kill;
 mod peers;
@@ -80,8 +82,9 @@ fn main() -> ExitCode {
         Some("kill") => kill(rest),
         Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
+        Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], audit, peers), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], audit, peers, explain), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -16,4 +16,7 @@ pub(crate) struct Explain {
     /// Only say where the time went; do not replay the transfer with other settings
     #[arg(long)]
     pub(crate) no_replay: bool,
+    /// Also draw it: packets over time, throughput, where the time went, as a page of HTML in FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use wetstring_drive::in_words;
 use wetstring_lab::explain::Account;
 
 use crate::args::explain::Explain;
-use crate::transfer::account::present;
+use crate::transfer::account::{advise, present};
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::safe;
@@ -27,7 +27,15 @@ pub(crate) fn run(ui: &Output, verb: &Explain) -> Result<Ending, Ending> {
     let millicps = verb.rate.map(|bps| bps.saturating_mul(100));
     let account = Account::read(text.lines(), millicps)
         .map_err(|bad| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes())))?;
-    present(ui, &account, !verb.no_replay);
+    let advice = (!verb.no_replay).then(|| advise(&account));
+    if let Some(path) = &verb.html {
+        let page = wetstring_lab::report::account_page(&account, advice.as_ref());
+        std::fs::write(path, page).map_err(|error| {
+            let path = path.display();
+            Ending::early(Exit::Store, format!("could not write {path}: {}", in_words(&error)))
+        })?;
+    }
+    present(ui, &account, advice.as_ref());
     Ok(Ending::early(Exit::Done, ""))
 }
 

@@ -12,12 +12,11 @@ use crate::ui::format::safe;
 use crate::ui::output::{Level, Output};
 
 /// Prints an account on stdout.
-pub(crate) fn present(ui: &Output, account: &Account, replay: bool) {
-    let advice = replay.then(|| advise(account));
+pub(crate) fn present(ui: &Output, account: &Account, advice: Option<&Result<Advice, NoAdvice>>) {
     if ui.has_json() {
-        ui.event(explained(account, advice.as_ref()));
+        ui.event(explained(account, advice));
     } else {
-        crate::ui::output::print(&page(account, advice.as_ref()));
+        crate::ui::output::print(&page(account, advice));
     }
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn tell<'a>(ui: &Output, lines: impl Iterator<Item = &'a str>) {
 }
 
 /// What would help. Files named in the trace are read in place.
-fn advise(account: &Account) -> Result<Advice, NoAdvice> {
+pub(crate) fn advise(account: &Account) -> Result<Advice, NoAdvice> {
     let directory = account.directory().map(PathBuf::from).unwrap_or_default();
     account.advise(&|name| {
         let path = directory.join(name);
@@ -107,6 +106,16 @@ fn explained(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Ev
         errors: account.errors(),
         parts: Part::ALL.map(part).into(),
         bottleneck: account.bottleneck(),
+        remedy: account.remedy(),
+        failure: account.failed().map(|failed| events::Failure {
+            what: failed.what,
+            why: failed.why,
+            steps: failed
+                .steps
+                .iter()
+                .map(|step| events::Step { text: step.text.clone(), flags: step.flags() })
+                .collect(),
+        }),
         advice,
         no_advice: none,
     };
@@ -116,16 +125,75 @@ fn explained(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Ev
 fn advised(advice: &Advice) -> events::Advice {
     let trial = |change: &Change, elapsed_ns: Option<u64>| {
         let Change { setting, also, from, to } = change.clone();
-        events::Trial { setting, also, from, to, predicted_s: elapsed_ns.map(seconds) }
+        events::Trial {
+            setting,
+            also,
+            from,
+            to,
+            predicted_s: elapsed_ns.map(seconds),
+            range_s: None,
+        }
     };
     let tried = |of: &Trial| trial(&of.change, of.elapsed_ns);
     events::Advice {
         sentence: advice.sentence(),
         before_s: seconds(advice.before_ns),
         replayed_s: seconds(advice.replayed_ns),
-        best: advice.best.as_ref().map(|(best, ns)| trial(best, Some(*ns))),
+        best: advice.best.as_ref().map(|(best, ns)| events::Trial {
+            range_s: advice.range.map(|(low, high)| [low, high].map(seconds)),
+            ..trial(best, Some(*ns))
+        }),
         inferred: advice.inferred,
         trials: advice.trials.iter().map(tried).collect(),
         scenario: advice.scenario.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wetstring_lab::explain::{Failed, Trouble};
+
+    use crate::args::flags;
+    use crate::config::protocol::Protocol;
+
+    /// What is advised about a failure can be typed: each flag exists for the verb and the protocol.
+    #[test]
+    fn steps_are_flags_of_the_verb_and_the_protocol() {
+        let mut seen = 0;
+        for protocol in Protocol::of_bytes() {
+            for trouble in Trouble::ALL {
+                for step in Failed::steps(trouble, protocol) {
+                    let used = step.protocol.map_or(protocol, Protocol::named);
+                    for verb in ["send", "receive"] {
+                        let head = ["wst", verb].map(str::to_owned).into_iter();
+                        let own = ["-P".to_owned(), used.name.to_owned()];
+                        let own = own.into_iter().filter(|_| step.protocol.is_none());
+                        let things =
+                            if verb == "send" { &["f", "tcp://h:1"][..] } else { &["tcp://h:1"] };
+                        let things = things.iter().map(|word| (*word).to_owned());
+                        let words: Vec<String> =
+                            head.chain(own).chain(step.flags()).chain(things).collect();
+                        let parsed = flags::command(used).try_get_matches_from(&words);
+                        assert!(parsed.is_ok(), "{trouble:?}: {words:?}: {:?}", parsed.err());
+                        seen += usize::from(!step.flags().is_empty());
+                    }
+                    exist(used, &step.text);
+                }
+            }
+        }
+        assert!(seen > 100, "{seen}");
+    }
+
+    /// Flags that a text names exist for a verb.
+    fn exist(protocol: Protocol, text: &str) {
+        let word = |c: char| !(c.is_ascii_lowercase() || c == '-');
+        for flag in text.split(word).filter_map(|word| word.strip_prefix("--")) {
+            let command = flags::command(protocol);
+            let has = |verb: &str| {
+                let verb = command.find_subcommand(verb).expect("a verb");
+                verb.get_arguments().any(|arg| arg.get_long() == Some(flag))
+            };
+            assert!(has("send") || has("receive"), "--{flag} in {text}");
+        }
     }
 }

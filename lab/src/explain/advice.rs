@@ -35,9 +35,13 @@ pub struct Advice {
     /// The change that helps most, and the predicted time with it; `None` if none saves as much as
     /// [`Advice::WORTH`].
     pub best: Option<(Change, u64)>,
+    /// The range of that time, in nanoseconds, where the line has noise.
+    pub range: Option<(u64, u64)>,
     /// The time of its replay without changes, in nanoseconds. The closer to the transfer's own, the better the
     /// replay.
     pub replayed_ns: u64,
+    /// The transfer failed; the best change is one with which it ends well.
+    pub fails: bool,
     /// Everything that was tried, in order.
     pub trials: Vec<Trial>,
     /// The replay is of a scenario that was inferred from one end's view.
@@ -89,6 +93,19 @@ impl Advice {
             });
         }
         match &self.best {
+            None if self.fails => format!(
+                "no setting alone. With none of {} changes that were replayed does it end well.",
+                self.trials.len()
+            ),
+            Some((change, after)) if self.fails => {
+                let Change { setting, also, from, to } = change;
+                let also = also.map_or_else(String::new, |also| format!(" and {also} = {to}"));
+                format!(
+                    "{setting} = {to}{also} at both ends, instead of {from}: replayed with it, the \
+                     transfer ends well, in {} s.",
+                    seconds(*after)
+                )
+            }
             None => format!(
                 "nothing much. None of {} changes that were replayed saves more than {}.{inferred}",
                 self.trials.len(),
@@ -99,9 +116,14 @@ impl Advice {
                 let also = also.map_or_else(String::new, |also| format!(" and {also} = {to}"));
                 let saved = share(self.before_ns.saturating_sub(*after), self.before_ns);
                 format!(
-                    "{setting} = {to}{also} at both ends, instead of {from}: {} s instead of {} s, {} \
+                    "{setting} = {to}{also} at both ends, instead of {from}: {} s{} instead of {} s, {} \
                      less.{inferred}",
                     seconds(*after),
+                    self.range.map_or_else(String::new, |(low, high)| format!(
+                        " ({} to {} s by chance of the noise)",
+                        seconds(low),
+                        seconds(high)
+                    )),
                     seconds(self.before_ns),
                     percent(saved),
                 )

@@ -45,7 +45,7 @@ pub enum Part {
     Pause,
     /// A computer at one of the ends was busy.
     ThinkTime,
-    /// The sender's or the receiver's own file.
+    /// The sender's or the receiver's own file, or its disk.
     Store,
     /// Until the first data of a file is on the line.
     StartUp,
@@ -134,7 +134,7 @@ impl Part {
             Self::Network => "held up in the network",
             Self::Pause => "pauses of the protocol",
             Self::ThinkTime => "think-time of a computer",
-            Self::Store => "own file",
+            Self::Store => "a file, or its disk",
             Self::StartUp => "start-up",
             Self::Closing => "closing",
             Self::Idle => "idle",
@@ -178,15 +178,21 @@ impl Budget {
     /// [`Part::Acknowledgement`]; damage, and retransmissions only because of following it, as
     /// [`Part::Damage`].
     pub fn largest_cost(&self) -> Option<(Part, u64)> {
-        let cost = |part: Part| match part {
-            Part::Payload => 0,
-            Part::Acknowledgement => self.of(part) + self.start_wait + self.closing_wait,
-            Part::Damage if self.of(part) > 0 => self.of(part) + self.of(Part::GoBack),
-            Part::GoBack if self.of(Part::Damage) > 0 => 0,
-            _ => self.of(part) - self.answer_wait(part),
-        };
-        let costs = Part::ALL.into_iter().map(|part| (part, cost(part)));
+        let costs = self.costs().map(|(part, ns)| match part {
+            Part::Damage if ns > 0 => (part, ns + self.of(Part::GoBack)),
+            Part::GoBack if self.of(Part::Damage) > 0 => (part, 0),
+            _ => (part, ns),
+        });
         costs.filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns)
+    }
+
+    /// What each part took other than the file itself, with all waits for answers as one.
+    pub(super) fn costs(&self) -> impl Iterator<Item = (Part, u64)> {
+        Part::ALL.into_iter().map(|part| match part {
+            Part::Payload => (part, 0),
+            Part::Acknowledgement => (part, self.of(part) + self.start_wait + self.closing_wait),
+            _ => (part, self.of(part) - self.answer_wait(part)),
+        })
     }
 
     /// The share of a part, in thousandths, rounded.

@@ -18,6 +18,8 @@ pub(super) struct Estimate {
     pub(super) millicps: Option<u64>,
     /// From the last byte of a packet on the line to the first byte of its answer.
     pub(super) round_trip_ns: Option<u64>,
+    /// The shortest tenth of the round trips of data, their median, and the longest tenth.
+    pub(super) round_trips: Option<(u64, u64, u64)>,
     /// Packets retransmitted, not counting those that only followed one.
     pub(super) errors: u64,
     /// Bytes of data packets sent, in which those errors happened.
@@ -229,7 +231,11 @@ pub(super) fn of_sender(side: &Side, known: Known) -> Estimate {
         Known::No => seen,
     };
     let rate = Rate { millicps };
-    let round_trips = exchanges.iter().map(|e| e.ns.saturating_sub(rate.time(e.len))).collect();
+    let trip = |exchange: &Exchange| exchange.ns.saturating_sub(rate.time(exchange.len));
+    let round_trips = exchanges.iter().map(trip).collect();
+    let mut of_data: Vec<u64> = exchanges.iter().filter(|e| e.has_data).map(trip).collect();
+    of_data.sort_unstable();
+    let tenth = |tenths: usize| of_data.get(of_data.len() * tenths / 10).copied();
     let firsts = side.sent.iter().filter(|sent| sent.file > 0);
     let again = firsts.clone().filter(|sent| {
         let repeated = sent.again > 0 || sent.old > 0;
@@ -238,6 +244,10 @@ pub(super) fn of_sender(side: &Side, known: Known) -> Estimate {
     Estimate {
         millicps,
         round_trip_ns: median(round_trips),
+        round_trips: tenth(1)
+            .zip(tenth(5))
+            .zip(tenth(9))
+            .map(|((low, mid), high)| (low, mid, high)),
         errors: again.count() as u64,
         bytes: firsts.map(|sent| sent.len).sum(),
         nothing_seen: !could_be_seen && !matches!(known, Known::Sure(_)),

@@ -50,7 +50,14 @@ pub(super) enum Said {
         len: u64,
     },
     Duplicate,
-    Settled,
+    /// The outcome; of a failure, whose fault it is and its kind.
+    Settled(Option<(String, String)>),
+    /// What the engine told the user: kind, text, whether the peer did it.
+    Event {
+        kind: String,
+        text: Vec<u8>,
+        by_peer: bool,
+    },
     Stats {
         file: u64,
     },
@@ -128,6 +135,12 @@ fn number(rest: &str, key: &str, default: Option<u64>) -> Option<u64> {
     }
 }
 
+/// The value of a key as text.
+fn word_of<'a>(rest: &'a str, key: &str) -> Option<&'a str> {
+    let mut pairs = rest.split(' ').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
 fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
     let must = |key| number(rest, key, None);
     let may = |key| number(rest, key, Some(0));
@@ -169,7 +182,16 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
         // Its reason may contain blanks; the length is last.
         "damaged" => Said::Damaged { len: must("len")? },
         "duplicate" => Said::Duplicate,
-        "settled" => Said::Settled,
+        "settled" => Said::Settled(match (word_of(rest, "blame"), word_of(rest, "kind")) {
+            (Some(blame), Some(kind)) => Some((blame.to_owned(), kind.to_owned())),
+            _ => None,
+        }),
+        "event" => Said::Event {
+            kind: word_of(rest, "kind")?.to_owned(),
+            // The text is last, and may contain blanks.
+            text: rest.split_once("text=").map_or(Some(Vec::new()), |(_, text)| unescape(text))?,
+            by_peer: word_of(rest, "by_peer") == Some("true"),
+        },
         "stats" => Said::Stats { file: must("file")? },
         "value" => {
             let (name, value) = rest.split_once('=')?;

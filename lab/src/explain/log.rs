@@ -25,11 +25,25 @@ pub(super) struct Side {
     pub(super) files: Vec<u64>,
     /// When its computer was busy: from, to.
     pub(super) busy: Vec<(u64, u64)>,
+    /// Of that, when it waited for its disk.
+    pub(super) disk: Vec<(u64, u64)>,
     pub(super) settled: Option<u64>,
+    /// How it failed, if it did: whose fault, and which kind.
+    pub(super) failed: Option<(String, String)>,
+    /// What was told to its user.
+    pub(super) told: Vec<Told>,
     /// File bytes by its own count.
     pub(super) file_bytes: Option<u64>,
     /// Reported values, the last one of each name.
     pub(super) values: Vec<(String, u64)>,
+}
+
+/// Something that an engine told its user.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) kind: String,
+    pub(super) text: String,
+    pub(super) by_peer: bool,
 }
 
 /// A received packet.
@@ -54,7 +68,7 @@ impl Side {
     /// Of bytes, for UUCP sends messages before its packets, and may not get to those.
     fn is_engine(&self) -> bool {
         let packets = !self.sent.is_empty() || !self.got.is_empty();
-        packets || !self.left.is_empty() || !self.came.is_empty()
+        packets || !self.left.is_empty() || !self.came.is_empty() || self.failed.is_some()
     }
 
     /// File bytes sent, including retransmissions.
@@ -82,7 +96,11 @@ impl Side {
                     got.duplicate = true;
                 }
             }
-            Said::Settled => self.settled = Some(time),
+            Said::Settled(failed) => (self.settled, self.failed) = (Some(time), failed),
+            Said::Event { kind, text, by_peer } => {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                self.told.push(Told { kind, text, by_peer });
+            }
             Said::Stats { file } => self.file_bytes = Some(file),
             Said::Text { name, .. } if name == "file" => self.files.push(time),
             Said::Value { name, value } if name == "unallocated" => self.dry.push((time, value)),
@@ -146,6 +164,47 @@ pub(super) struct Log {
     pub(super) wires: Vec<Wire>,
     /// Holds of the direction of the data, in order and without overlap.
     pub(super) holds: Vec<Hold>,
+    /// What elements did to bytes and packets.
+    pub(super) marks: Marks,
+}
+
+/// How often elements say that they did something to what was under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Marks {
+    /// Characters damaged, in both directions.
+    pub(super) damaged: u64,
+    /// Characters lost in the direction of the data.
+    pub(super) dropped: u64,
+    /// Characters lost because a receiver was not read in time, in both directions.
+    pub(super) overrun: u64,
+    /// Characters damaged or lost on the way back.
+    pub(super) back: u64,
+    /// Packets of a network lost, in both directions.
+    pub(super) packets: u64,
+}
+
+impl Marks {
+    /// Nothing was harmed in any direction.
+    pub(super) const fn harmless(self) -> bool {
+        self.damaged + self.dropped + self.back + self.overrun == 0
+    }
+
+    /// Counts an event of an element by its name; `ours` ends those of the direction of the data.
+    fn count(&mut self, name: &str, value: u64, ours: &str) {
+        let Some((what, way)) = name.rsplit_once('_') else { return };
+        let is_ours = ours.ends_with(way);
+        match what {
+            "bit_error" | "burst" => {
+                self.damaged += 1;
+                self.back += u64::from(!is_ours);
+            }
+            "drop" if is_ours => self.dropped += 1,
+            "drop" => self.back += 1,
+            "loss" | "queue_full" | "policed" => self.packets += 1,
+            "overrun" => self.overrun += value,
+            _ => {}
+        }
+    }
 }
 
 impl fmt::Debug for Log {
@@ -212,6 +271,7 @@ impl Log {
         log.hold(element);
         for side in log.sender.iter_mut().chain(&mut log.receiver) {
             side.busy.sort_unstable();
+            side.disk.sort_unstable();
         }
         Ok(log)
     }
@@ -254,11 +314,11 @@ impl Log {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    /// The computer of this engine was busy.
-    fn busy(&mut self, who: &str, span: (u64, u64)) {
+    /// The computer of this engine was busy, or waited for its disk.
+    fn busy(&mut self, who: &str, is_disk: bool, span: (u64, u64)) {
         let mut sides = self.sender.iter_mut().chain(&mut self.receiver);
         if let Some(side) = sides.find(|side| side.who == who) {
-            side.busy.push(span);
+            if is_disk { &mut side.disk } else { &mut side.busy }.push(span);
         }
     }
 
@@ -273,9 +333,11 @@ impl Log {
         for (time, name, value) in element {
             let busy = (time, time.saturating_add(value));
             match name.as_str() {
-                "think_a" => self.busy("A", busy),
-                "think_b" => self.busy("B", busy),
-                _ => {}
+                "think_a" => self.busy("A", false, busy),
+                "think_b" => self.busy("B", false, busy),
+                "disk_a" => self.busy("A", true, busy),
+                "disk_b" => self.busy("B", true, busy),
+                _ => self.marks.count(&name, value, ours),
             }
             if name == format!("take{ours}") {
                 self.takes.push(time);

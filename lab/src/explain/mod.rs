@@ -21,7 +21,9 @@
 //! |---|---|
 //! | `turn_fwd=NS` | a half duplex line is being turned to this direction, duration |
 //! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it continues |
+//! | `overrun_fwd=N` | characters were lost in front of a computer that did not read them in time |
 //! | `think_a=NS` | the computer at end A is busy, or asleep with work pending, duration |
+//! | `disk_a=NS` | of that, it waits for its disk |
 //! | `take_fwd=N` | the IMP at A begins to take a message of N octets from its host |
 //! | `wire_fwd=NS`, `bits_fwd=NS`, `vain_fwd=NS` | the ARPANET's line from the IMP at A carries a packet, duration; of that a message's bits, or all of it wasted |
 //!
@@ -31,15 +33,18 @@
 mod advice;
 mod bottleneck;
 mod budget;
+mod cause;
 mod changes;
 mod clock;
 mod estimate;
+mod failure;
 mod line;
 mod line_advice;
 mod log;
 mod ncp;
 mod page;
 mod passage;
+mod picture;
 mod piece;
 mod receiving;
 mod replay;
@@ -49,7 +54,11 @@ mod table;
 
 pub use advice::{Advice, Change, NoAdvice, Trial};
 pub use budget::{Budget, Part};
+pub use cause::{Cause, Cost};
+pub use failure::{Failed, Step, Trouble};
 pub use line::BadTrace;
+
+pub(crate) use picture::Packet;
 
 use crate::scenario::{BadScenario, Scenario};
 use clock::Rate;

@@ -3,7 +3,7 @@
 use super::advice::{Advice, NoAdvice};
 use super::bottleneck::percent;
 use super::budget::{Part, seconds, share};
-use super::{Account, Ends, RateSource};
+use super::{Account, Ends, Failed, RateSource};
 use std::fmt::Write as _;
 
 /// Columns of the page.
@@ -26,7 +26,13 @@ impl Account {
                 writeln!(page, "{:<27} {bar:<32} {percent:>7} {:>9} s", part.title(), seconds(ns));
         }
         page.push('\n');
+        if let Some(failed) = self.failed() {
+            page.push_str(&failed.page());
+        }
         page.push_str(&wrapped("Bottleneck: ", &self.bottleneck()));
+        if let Some(remedy) = self.remedy() {
+            page.push_str(&wrapped("On the line: ", remedy));
+        }
         page
     }
 
@@ -63,6 +69,18 @@ impl Account {
         };
         text.push_str(end);
         wrapped("", &text)
+    }
+}
+
+impl Failed {
+    /// What failed, why, and what to do.
+    pub fn page(&self) -> String {
+        let mut page = wrapped("Failed:     ", &format!("{}: {}.", self.what, self.why));
+        for (index, step) in self.steps.iter().enumerate() {
+            let title = if index == 0 { "Do:         " } else { "or:         " };
+            page.push_str(&wrapped(title, &step.sentence()));
+        }
+        page
     }
 }
 

@@ -17,6 +17,12 @@ use std::fmt::Write as _;
 use toml::{Table, Value};
 use wetstring_proto::kermit;
 
+/// Replays of one change where there is noise, whose median is its time.
+const SEEDS: u64 = 5;
+/// Replays from whose least and most the range of a prediction is made: another one lies between them in 19 of 21
+/// cases.
+const DRAWS: u64 = 20;
+
 /// Files up to this length are replayed whole when the scenario was inferred; for longer ones the rest is
 /// assumed to take the same rate as the second half of this many bytes.
 const WHOLE_BYTES: u64 = 256 * 1024;
@@ -25,7 +31,8 @@ impl Account {
     /// Replays the transfer with one setting changed at a time. `load` returns the content of files named in
     /// the trace.
     pub fn advise(&self, load: Load<'_>) -> Result<Advice, NoAdvice> {
-        if self.file_bytes == 0 {
+        let is_run = self.log.text("scenario").is_some();
+        if self.file_bytes == 0 && !is_run {
             return Err(NoAdvice("no file data moved, so there is nothing to replay".to_owned()));
         }
         if let Some(text) = self.log.text("scenario") {
@@ -45,10 +52,15 @@ impl Account {
         reliable: bool,
     ) -> Result<Advice, NoAdvice> {
         let say = |why: String| NoAdvice(format!("the transfer could not be replayed: {why}"));
-        let (protocol, now) = self.time(base, load, inferred).map_err(say)?;
-        let now = now.ok_or_else(|| say("it did not end well".to_owned()))?;
+        let (protocol, time) = self.time(base, load, inferred).map_err(say)?;
+        let fails = time.is_none();
+        if fails && inferred {
+            return Err(say("it did not end well".to_owned()));
+        }
+        // A run that fails is compared with those that do not.
+        let now = time.unwrap_or(self.elapsed_ns * 10);
         let measure = if inferred { Some(self.excess(base, load, now)) } else { None };
-        let before_ns = if inferred { self.elapsed_ns } else { now };
+        let before_ns = if inferred || fails { self.elapsed_ns } else { now };
         let mut limited = base.clone();
         // Anything that takes much longer is not of interest.
         let limit = i64::try_from(now / 500_000_000 + 10).unwrap_or(i64::MAX);
@@ -61,10 +73,10 @@ impl Account {
             None => changes::of_protocol(&limited, protocol, reliable),
         };
         let trials: Vec<Trial> = all
-            .into_iter()
+            .iter()
             .map(|(change, table)| {
                 // A change that the protocol does not support on this line does not work.
-                let time = self.time(&table, load, inferred).ok().and_then(|(_, time)| time);
+                let time = self.time(table, load, inferred).ok().and_then(|(_, time)| time);
                 let elapsed_ns = time.map(|time| match measure {
                     None => time,
                     Some(excess) => {
@@ -73,7 +85,7 @@ impl Account {
                         excess.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX))
                     }
                 });
-                Trial { change, elapsed_ns }
+                Trial { change: change.clone(), elapsed_ns }
             })
             .collect();
         let fastest = |other_protocol: bool| {
@@ -87,11 +99,30 @@ impl Account {
             (Some(setting), Some(protocol)) if protocol.0 < setting.0 / 10 * 9 => Some(protocol),
             (setting, protocol) => setting.or(protocol),
         };
-        let worth = |ns: u64| share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
-        let best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
+        let worth =
+            |ns: u64| fails || share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
+        let mut best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
+        let mut range = None;
+        if let (Some((change, ns)), true) = (&mut best, inferred && self.estimate.errors > 0)
+            && let Some((_, table)) = all.iter().find(|(other, _)| other == change)
+            && let Some([low, middle, high]) = self.range(table, load, measure.unwrap_or(0))
+        {
+            *ns = middle;
+            range = Some((low, high));
+        }
         let replayed_ns = now;
         let (rate_source, scenario) = (self.rate_source, table::text(base));
-        Ok(Advice { before_ns, best, replayed_ns, trials, inferred, rate_source, scenario })
+        Ok(Advice {
+            before_ns,
+            best,
+            range,
+            replayed_ns,
+            fails,
+            trials,
+            inferred,
+            rate_source,
+            scenario,
+        })
     }
 
     /// The time of a scenario, and its protocol; no time if it fails.
@@ -111,6 +142,9 @@ impl Account {
             let outcome = scenario.run(&mut Recorder::off());
             Ok((scenario.protocol(), nanos(&outcome)))
         };
+        if inferred && self.estimate.errors > 0 {
+            return self.median(scenario, load);
+        }
         if !inferred || self.file_bytes <= WHOLE_BYTES {
             return run(None);
         }
@@ -121,6 +155,56 @@ impl Account {
             * u128::from(self.file_bytes - WHOLE_BYTES)
             / u128::from(WHOLE_BYTES / 2);
         Ok((protocol, u64::try_from(u128::from(whole) + rest).ok()))
+    }
+
+    /// The median time of a scenario with noise, over some seeds.
+    fn median(&self, scenario: &Table, load: Load<'_>) -> Result<(Protocol, Option<u64>), String> {
+        let protocol = parse(scenario, load)?.protocol();
+        let mut times: Vec<u64> = (1..=SEEDS)
+            .map(|seed| self.once(scenario, load, seed, None).unwrap_or(u64::MAX))
+            .collect();
+        times.sort_unstable();
+        let middle = times[times.len() / 2];
+        Ok((protocol, Some(middle).filter(|ns| *ns < u64::MAX)))
+    }
+
+    /// The time of a scenario with this seed, and a line in place of its own.
+    fn once(
+        &self,
+        scenario: &Table,
+        load: Load<'_>,
+        seed: u64,
+        line: Option<String>,
+    ) -> Option<u64> {
+        let mut scenario = scenario.clone();
+        table::put(&mut scenario, "seed", Value::Integer(i64::try_from(seed).ok()?));
+        if let Some(line) = line {
+            table::put(&mut scenario, "line", Value::String(line));
+        }
+        let bytes = self.file_bytes.min(WHOLE_BYTES);
+        table::put(&mut scenario, "file.bytes", Value::Integer(i64::try_from(bytes).ok()?));
+        let outcome = parse(&scenario, load).ok()?.run(&mut Recorder::off());
+        let ns = u128::from(nanos(&outcome)?) * u128::from(self.file_bytes);
+        u64::try_from(ns / u128::from(bytes.max(1))).ok()
+    }
+
+    /// The least, the median and the most time of a change where there is noise. Both chance and how often errors
+    /// come differ from replay to replay: that so many were seen leaves open how many were due.
+    fn range(&self, scenario: &Table, load: Load<'_>, excess: u64) -> Option<[u64; 3]> {
+        let seen = self.estimate.errors as f64;
+        let draw = |index: u64| {
+            let errors =
+                (seen + normal((index as f64 + 0.5) / DRAWS as f64) * seen.sqrt()).max(0.3);
+            // Errors and seeds are not in the same order.
+            let seed = 100 + index * 7 % DRAWS;
+            self.once(scenario, load, seed, Some(self.line(errors)))
+        };
+        let mut times: Vec<u64> = (0..DRAWS).filter_map(draw).collect();
+        times.sort_unstable();
+        let middle = *times.get(times.len() / 2)?;
+        // As long as most of them end at all.
+        let enough = times.len() as u64 >= DRAWS / 2;
+        enough.then(|| [times[0], middle, times[times.len() - 1]].map(|ns| ns + excess))
     }
 
     /// Start-up time of the transfer that its replay does not have: one of the ends was started later.
@@ -150,7 +234,8 @@ impl Account {
             .map_err(|names| none(&format!("expected one of {names}, got {name}")))?;
         let mut base = Table::new();
         table::put(&mut base, "protocol", Value::String(name.to_owned()));
-        table::put(&mut base, "line", Value::String(self.line()));
+        let line = self.line(self.estimate.errors as f64);
+        table::put(&mut base, "line", Value::String(line));
         self.content(&mut base, load);
         let prefix = protocol.family().prefix();
         for (_, text) in self.log.texts.iter().filter(|(name, _)| name == "set") {
@@ -176,8 +261,8 @@ impl Account {
         Ok(base)
     }
 
-    /// The inferred line.
-    fn line(&self) -> String {
+    /// The inferred line, with so many errors in the bytes that were sent.
+    fn line(&self, errors: f64) -> String {
         let rate = self.millicps.map_or(0, |millicps| (millicps + 50) / 100);
         let mut line = format!("{rate},buffer=4096");
         if let Some(round_trip) = self.estimate.round_trip_ns.filter(|ns| *ns > 1) {
@@ -186,8 +271,8 @@ impl Account {
         let bits = self.estimate.bytes.saturating_mul(10);
         if self.estimate.errors > 0 && bits > 0 {
             // In units of 1e-12, which is exact enough for any real line.
-            let chance = u128::from(self.estimate.errors) * 1_000_000_000_000 / u128::from(bits);
-            let _ = write!(line, ",ber={}e-12,dir=fwd", chance.max(1));
+            let chance = (errors * 1e12 / bits as f64) as u64;
+            let _ = write!(line, ",ber={}e-12,dir=fwd", chance.clamp(1, 100_000_000_000));
         }
         line
     }
@@ -221,6 +306,14 @@ fn moved_by(scenario: &Table, protocol: &str) -> bool {
 
 fn parse(table: &Table, load: Load<'_>) -> Result<Scenario, String> {
     Scenario::parse("replay", &table::text(table), load).map_err(|bad| bad.to_string())
+}
+
+/// The quantile of the normal distribution at this share, to about a hundredth [Abramowitz and Stegun 26.2.22].
+fn normal(share: f64) -> f64 {
+    let tail = share.min(1.0 - share).max(1e-9);
+    let t = (-2.0 * tail.ln()).sqrt();
+    let z = t - (2.30753 + 0.27061 * t) / (1.0 + 0.99229 * t + 0.04481 * t * t);
+    if share < 0.5 { -z } else { z }
 }
 
 fn nanos(outcome: &Outcome) -> Option<u64> {

@@ -38,7 +38,7 @@ pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold])
 
 /// The same, where the receiver's events may be known: why it requested a retransmission. Because of damage,
 /// or because nothing was received, or else because of a gap.
-fn why(sender: &Side, receiver: Option<&Side>, sent: &Sent) -> Part {
+pub(super) fn why(sender: &Side, receiver: Option<&Side>, sent: &Sent) -> Part {
     let part = part_of(sent.why);
     let (Part::Asked, Some(receiver)) = (part, receiver) else { return part };
     let earlier = &sender.sent[..sender.sent.partition_point(|other| other.time < sent.time)];
@@ -157,6 +157,10 @@ pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
             theirs: Cursor::new(
                 receiver.into_iter().flat_map(|side| &side.busy).map(|busy| (busy.0, busy.1, ())),
             ),
+            disks: [Some(sender), receiver].map(|side| {
+                let spans = side.into_iter().flat_map(|side| &side.disk);
+                Cursor::new(spans.map(|disk| (disk.0, disk.1, ())))
+            }),
             blames: Cursor::new(
                 blames(sender, receiver)
                     .into_iter()
@@ -190,7 +194,16 @@ fn transit(busy: &[Busy], receiver: &Side, rate: Rate) -> u64 {
         let end = on_line.to.saturating_sub(rate.time(on_line.bytes - got.at)).max(on_line.from);
         let reads = receiver.busy.partition_point(|(_, to)| *to < got.time);
         let read = receiver.busy.get(reads).filter(|(_, to)| *to == got.time);
-        Some(read.map_or(got.time, |(from, _)| *from).saturating_sub(end))
+        let from = read.map_or(got.time, |(from, _)| *from);
+        // The first of many reads took the packet's first byte.
+        let mut first = from;
+        for (earlier, to) in receiver.busy[..reads].iter().rev() {
+            if *to != first || *earlier < on_line.from {
+                break;
+            }
+            first = *earlier;
+        }
+        Some(from.saturating_sub(end).min(first.saturating_sub(on_line.from)))
     });
     times.min().unwrap_or(0)
 }
@@ -259,6 +272,8 @@ struct Idle {
     holds: Cursor<HoldKind>,
     own: Cursor<()>,
     theirs: Cursor<()>,
+    /// The computer of the sender, and of the receiver, waits for its disk.
+    disks: [Cursor<()>; 2],
     blames: Cursor<Part>,
     waits: Cursor<Wait>,
     queued: Cursor<()>,
@@ -279,6 +294,11 @@ impl Idle {
         look(next);
         let (theirs, next) = self.theirs.at(time);
         look(next);
+        let disks = self.disks.each_mut().map(|disk| {
+            let (disk, next) = disk.at(time);
+            look(next);
+            if disk.is_some() { Part::Store } else { Part::ThinkTime }
+        });
         let (blame, next) = self.blames.at(time);
         look(next);
         let (wait, next) = self.waits.at(time);
@@ -296,15 +316,17 @@ impl Idle {
         let part = match (hold, wait) {
             (Some(HoldKind::Turn), _) => Part::TurnAround,
             (Some(HoldKind::Flow), _) => Part::FlowControl,
-            _ if own.is_some() => Part::ThinkTime,
+            _ if own.is_some() => disks[0],
             (_, Wait::Pause) => Part::Pause,
             (_, Wait::Turn) => Part::TurnAround,
+            // What the sender waited for in vain was there, and its computer had not come to it.
+            _ if blame == Some(Part::Timeout) && theirs.is_some() => disks[1],
             _ if blame.is_some() => blame.unwrap_or(Part::Timeout),
             (_, Wait::Store) => Part::Store,
             _ if in_network && theirs.is_none() => Part::Network,
-            _ if in_network => Part::ThinkTime,
+            _ if in_network => disks[1],
             _ if queued.is_some() => Part::FlowControl,
-            (_, Wait::Window | Wait::Answer) if theirs.is_some() => Part::ThinkTime,
+            (_, Wait::Window | Wait::Answer) if theirs.is_some() => disks[1],
             (_, Wait::Window | Wait::Answer) => Part::Acknowledgement,
             (_, Wait::Peer) => Part::ThinkTime,
             _ => Part::Idle,

@@ -97,8 +97,9 @@ pub(crate) struct Host {
     /// Remaining picoseconds of the disk.
     disk_carry: u128,
     pub(crate) usage: HostUsage,
-    /// Not yet traced: when the process was busy, from, to.
+    /// Not yet traced: when the process was busy, from, to; and when it waited for its disk.
     busy: Vec<(u64, u64)>,
+    disk: Vec<(u64, u64)>,
     /// The trace is enabled.
     listened: bool,
 }
@@ -112,6 +113,7 @@ impl Host {
             disk_carry: 0,
             usage: HostUsage::default(),
             busy: Vec::new(),
+            disk: Vec::new(),
             listened: false,
         }
     }
@@ -153,7 +155,11 @@ impl Host {
             let ns = u64::try_from(parts + rest / rate).unwrap_or(u64::MAX);
             self.disk_carry = rest % rate;
             self.usage.disk_ns += ns;
-            end = end.saturating_add(ns);
+            let done = end.saturating_add(ns);
+            if self.listened && end < done {
+                self.disk.push((end, done));
+            }
+            end = done;
         }
         *match what {
             Work::Write => &mut self.usage.writes,
@@ -176,6 +182,10 @@ impl Host {
         self.listened = cx.trace.enabled();
         for (from, to) in self.busy.drain(..) {
             let name = ["think_a", "think_b"][end.index()];
+            cx.trace.record(Instant(from), &TraceEvent::Value { name, value: to - from });
+        }
+        for (from, to) in self.disk.drain(..) {
+            let name = ["disk_a", "disk_b"][end.index()];
             cx.trace.record(Instant(from), &TraceEvent::Value { name, value: to - from });
         }
     }

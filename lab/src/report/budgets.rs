@@ -166,7 +166,7 @@ fn names(budgets: &[TimeBudget]) -> Vec<String> {
     names
 }
 
-fn bars(group: &str, budgets: &[&TimeBudget], names: &[String]) -> Markup {
+pub(super) fn bars(group: &str, budgets: &[&TimeBudget], names: &[String]) -> Markup {
     let stack = |budget: &&TimeBudget| {
         let part = |(name, ns): &(String, u64)| {
             (names.iter().position(|known| known == name).unwrap_or(0), *ns as f64)
@@ -180,7 +180,7 @@ fn bars(group: &str, budgets: &[&TimeBudget], names: &[String]) -> Markup {
     plot::stacks(&format!("{group}: the time of each transfer by its parts"), names, &stacks)
 }
 
-fn numbers(budget: &TimeBudget) -> Markup {
+pub(super) fn numbers(budget: &TimeBudget) -> Markup {
     html! {
         div.budget {
             h4 { (budget.name) }

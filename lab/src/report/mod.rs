@@ -4,6 +4,7 @@
 //! date and no machine name, so the same tables give the same bytes. Each table, sweep and budget is followed
 //! by the command that reproduces its numbers.
 
+mod account;
 mod budgets;
 mod overview;
 mod plot;
@@ -11,6 +12,7 @@ mod sweeps;
 mod tables;
 mod trials;
 
+pub use account::account_page;
 pub use budgets::{BudgetJob, TimeBudget};
 
 use crate::sweep::{Row, Sweep};

@@ -3,6 +3,10 @@
 //! Colours are taken from Okabe and Ito (2008), which people see apart whatever their eyes; where
 //! the series are steps of a number, from dark to light.
 
+mod sequence;
+
+pub(super) use sequence::{Mark, Sequence, rates, sequence};
+
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;

@@ -39,7 +39,8 @@ pub(super) fn run(ui: &Output, common: &Common, verb: &Run) -> Result<Ending, En
                 if !ui.has_json() {
                     crate::ui::output::print("\n");
                 }
-                crate::transfer::account::present(ui, &account, true);
+                let advice = crate::transfer::account::advise(&account);
+                crate::transfer::account::present(ui, &account, Some(&advice));
             }
             // The run succeeded as such; the transfer has its own outcome.
             Err(bad) => crate::transfer::account::without_account(ui, &bad),

@@ -152,13 +152,15 @@ pub struct FlowLine {
     link: Link,
     model: FlowModel,
     now: u64,
+    /// Lost characters of each direction that are traced.
+    told: [u64; 2],
 }
 
 impl FlowLine {
     /// A line of this model.
     pub fn new(model: &FlowModel) -> Self {
         let spec = || model.way();
-        Self { link: Link::new(spec(), spec()), model: model.clone(), now: 0 }
+        Self { link: Link::new(spec(), spec()), model: model.clone(), now: 0, told: [0; 2] }
     }
 
     /// The model.
@@ -180,6 +182,13 @@ impl FlowLine {
                 let event = TraceEvent::Value { name, value: u64::from(!go) };
                 cx.trace.record(Instant(at), &event);
             }
+        }
+        for (index, name) in ["overrun_fwd", "overrun_rev"].into_iter().enumerate() {
+            let value = self.link.ways[index].lost - self.told[index];
+            if value > 0 && cx.trace.enabled() {
+                cx.trace.record(cx.now, &TraceEvent::Value { name, value });
+            }
+            self.told[index] += value;
         }
     }
 }

@@ -1,0 +1,315 @@
+//! Failed transfers: what failed, why, and what to do.
+//!
+//! The engine's own verdict (whose fault, and which kind) is refined by what else the trace shows: whether the
+//! peer ever answered, whether packets without file data arrived and those with it did not, whether characters
+//! are missing or changed. What to do is settings of the protocol in use and, for some, another protocol; a
+//! test compares them with the registry, and another one with the flags of the command line.
+
+mod steps;
+
+pub use steps::Step;
+
+use super::Account;
+use super::cause::Evidence;
+use super::log::{Log, Side};
+use wetstring_protocols::Protocol;
+
+/// What was wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// Nothing came from the peer.
+    Unanswered,
+    /// The peer answered, and then fell silent.
+    FellSilent,
+    /// Packets of file data did not arrive whole, and others did.
+    DataDamaged,
+    /// Packets of at least this length did not arrive.
+    TooLong(u64),
+    /// Characters were lost in front of a computer.
+    Overrun,
+    /// Too much was damaged or lost.
+    Noise,
+    /// Something was damaged on a line that was declared reliable.
+    NotReliable,
+    /// The peer ended with an error message.
+    PeerGaveUp,
+    /// The peer has no space for the file.
+    PeerIsFull,
+    /// The peer speaks another protocol, or violates this one.
+    WrongProtocol,
+    /// The peer lacks what was asked for.
+    Unsupported,
+    /// The peer cannot resume.
+    CannotResume,
+    /// The ends have different bytes.
+    Differs,
+    /// This end has no space.
+    NoSpace,
+    /// The quota of this end.
+    Quota,
+    /// This end may not read or write the file.
+    Permission,
+    /// This end's file is not there.
+    NotFound,
+    /// The store of this end failed in another way.
+    Store,
+    /// A file was refused.
+    Refused,
+    /// The peer cancelled it.
+    CancelledByPeer,
+    /// The user of this end cancelled it.
+    CancelledHere,
+    /// The connection or the port closed.
+    Closed,
+    /// The laboratory's limit, or the end of the trace, came first.
+    Unfinished,
+    /// A fault of this program.
+    Internal,
+}
+
+impl Trouble {
+    /// All of them, with an example of those that have a value.
+    pub const ALL: [Self; 24] = [
+        Self::Unanswered,
+        Self::FellSilent,
+        Self::DataDamaged,
+        Self::TooLong(300),
+        Self::Overrun,
+        Self::Noise,
+        Self::NotReliable,
+        Self::PeerGaveUp,
+        Self::PeerIsFull,
+        Self::WrongProtocol,
+        Self::Unsupported,
+        Self::CannotResume,
+        Self::Differs,
+        Self::NoSpace,
+        Self::Quota,
+        Self::Permission,
+        Self::NotFound,
+        Self::Store,
+        Self::Refused,
+        Self::CancelledByPeer,
+        Self::CancelledHere,
+        Self::Closed,
+        Self::Unfinished,
+        Self::Internal,
+    ];
+
+    /// Why it failed, in a sentence.
+    fn why(self) -> String {
+        match self {
+            Self::Unanswered => "nothing usable came from the peer".to_owned(),
+            Self::FellSilent => {
+                "the peer answered and then fell silent: it was stopped, or the line was cut"
+                    .to_owned()
+            }
+            Self::DataDamaged => {
+                "packets of file data never arrived whole, and packets without any \
+                 did: a line of 7 bits, something on the way that takes control characters for \
+                 itself, or a buffer that is shorter than the packets"
+                    .to_owned()
+            }
+            Self::TooLong(length) => format!(
+                "no packet of {length} bytes or more arrived, and shorter ones did: a buffer at the \
+                 peer is that short"
+            ),
+            Self::Overrun => {
+                "characters were lost in front of a computer that did not read them in \
+                 time; nothing told the sender to wait"
+                    .to_owned()
+            }
+            Self::Noise => "too much was damaged or lost on the line".to_owned(),
+            Self::NotReliable => {
+                "something was damaged or lost on a line that was declared reliable".to_owned()
+            }
+            Self::PeerGaveUp => "the peer gave up".to_owned(),
+            Self::PeerIsFull => "the peer has no space for the file".to_owned(),
+            Self::WrongProtocol => {
+                "the peer speaks another protocol, or not as its standard has it".to_owned()
+            }
+            Self::Unsupported => "the peer lacks what was asked for".to_owned(),
+            Self::CannotResume => "the peer cannot resume a file".to_owned(),
+            Self::Differs => "the bytes at the two ends differ".to_owned(),
+            Self::NoSpace => "there is no space for the file here".to_owned(),
+            Self::Quota => "the file is longer than the quota here".to_owned(),
+            Self::Permission => "the file here may not be read or written".to_owned(),
+            Self::NotFound => "the file or its directory is not here".to_owned(),
+            Self::Store => "the file here could not be read or written".to_owned(),
+            Self::Refused => "a file was refused, and this protocol cannot skip one".to_owned(),
+            Self::CancelledByPeer => "the peer cancelled it".to_owned(),
+            Self::CancelledHere => "it was cancelled at this end".to_owned(),
+            Self::Closed => "the line closed".to_owned(),
+            Self::Unfinished => "the trace ends before the transfer does".to_owned(),
+            Self::Internal => "this program has a fault".to_owned(),
+        }
+    }
+}
+
+/// A failed transfer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed {
+    /// What was wrong.
+    pub trouble: Trouble,
+    /// How far it came.
+    pub what: String,
+    /// Why it failed, as far as it is known.
+    pub why: String,
+    /// What to do, the most promising first.
+    pub steps: Vec<Step>,
+}
+
+impl Failed {
+    /// What to do about a trouble with this protocol.
+    pub fn steps(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
+        steps::of(trouble, protocol)
+    }
+}
+
+impl Account {
+    /// What is known of a failure; `None` if the transfer ended well.
+    pub fn failed(&self) -> Option<Failed> {
+        let trouble = self.trouble()?;
+        let protocol = self.protocol.as_deref().and_then(|name| Protocol::of_bytes_by(name).ok());
+        let moved = if self.file_bytes > 0 {
+            format!("after {} bytes of file data", self.file_bytes)
+        } else {
+            "before any file data".to_owned()
+        };
+        let what = format!(
+            "the transfer failed {moved}, {} s after its start",
+            super::budget::seconds(self.elapsed_ns)
+        );
+        let mut why = trouble.why();
+        if let Some(said) = self.peer_said() {
+            why = format!("{why}; it says: {said}");
+        }
+        let steps = protocol.map_or_else(Vec::new, |protocol| steps::of(trouble, protocol));
+        Some(Failed { trouble, what, why, steps })
+    }
+
+    /// The peer's last message, if a side of this trace got one and the peer gave up.
+    fn peer_said(&self) -> Option<&str> {
+        let side = self.failing()?;
+        let (_, kind) = side.failed.as_ref()?;
+        let told = side.told.iter().rfind(|told| told.kind == "message")?;
+        (kind == "peer-error" || kind == "closed").then_some(told.text.as_str())
+    }
+
+    /// The side whose failure explains more: one that did not merely hear of it from its peer.
+    fn failing(&self) -> Option<&Side> {
+        let sides = || self.log.sender.iter().chain(&self.log.receiver);
+        let failed = || sides().filter(|side| side.failed.is_some());
+        let own = |side: &&Side| side.failed.as_ref().is_some_and(|(_, kind)| kind != "peer-error");
+        failed().filter(own).min_by_key(|side| side.settled).or_else(|| failed().next())
+    }
+
+    fn trouble(&self) -> Option<Trouble> {
+        let log = &self.log;
+        let sides = || log.sender.iter().chain(&log.receiver);
+        let Some(side) = self.failing() else {
+            let is_open = sides().any(|side| side.settled.is_none());
+            return is_open.then_some(Trouble::Unfinished);
+        };
+        let (blame, kind) = side.failed.as_ref()?;
+        Some(match (kind.as_str(), blame.as_str()) {
+            ("silence", _) if side.got.is_empty() => Trouble::Unanswered,
+            ("silence", _) => self.refined(side).unwrap_or(Trouble::FellSilent),
+            ("too-many-retries", _) => self.refined(side).unwrap_or(Trouble::Noise),
+            ("not-reliable", _) => Trouble::NotReliable,
+            ("peer-error", _) if says_full(side) => Trouble::PeerIsFull,
+            ("peer-error", _) if gave_up_on_line(side) => {
+                self.refined(side).unwrap_or(Trouble::PeerGaveUp)
+            }
+            ("peer-error", _) => Trouble::PeerGaveUp,
+            ("violation" | "wrong-peer" | "no-protocol" | "not-a-server", _) => {
+                Trouble::WrongProtocol
+            }
+            ("unsupported", _) => Trouble::Unsupported,
+            ("cannot-resume", _) => Trouble::CannotResume,
+            ("digest-differs" | "length-differs", _) => Trouble::Differs,
+            ("no-space", "peer") => Trouble::PeerIsFull,
+            ("no-space", _) => Trouble::NoSpace,
+            ("quota", _) => Trouble::Quota,
+            ("permission", _) => Trouble::Permission,
+            ("not-found" | "missing", _) => Trouble::NotFound,
+            ("io" | "changed" | "kept" | "store-unsupported", _) => Trouble::Store,
+            ("refused", _) => Trouble::Refused,
+            ("aborted", "local") if !cancelled_by_peer(side) => Trouble::CancelledHere,
+            ("aborted", _) => Trouble::CancelledByPeer,
+            ("closed", _) => Trouble::Closed,
+            _ => Trouble::Internal,
+        })
+    }
+
+    /// What the trace shows of a line that did not let enough through.
+    fn refined(&self, side: &Side) -> Option<Trouble> {
+        let evidence = Evidence::of(self);
+        if evidence.is_overrun {
+            return Some(Trouble::Overrun);
+        }
+        if let Some(length) = evidence.too_long {
+            return Some(Trouble::TooLong(length));
+        }
+        if data_damaged(&self.log) {
+            return Some(Trouble::DataDamaged);
+        }
+        if side.got.is_empty() {
+            return Some(Trouble::Unanswered);
+        }
+        evidence.is_damaged.then_some(Trouble::Noise)
+    }
+}
+
+/// Whether no file data arrived, although it was sent, and the ends had agreed on a file.
+fn data_damaged(log: &Log) -> bool {
+    /// Attempts of which something is concluded.
+    const ENOUGH: usize = 3;
+    match (&log.sender, &log.receiver) {
+        (sender, Some(receiver)) => {
+            let tried = receiver.damaged.len() >= ENOUGH
+                || sender.as_ref().is_some_and(|side| attempts(side) >= ENOUGH);
+            !receiver.got.is_empty() && tried && receiver.got.iter().all(|got| got.data == 0)
+        }
+        (Some(sender), None) => {
+            // Nothing was sent that was not the first packet of data, again.
+            let first = sender.sent.iter().find(|sent| sent.file > 0);
+            let none_passed = first.is_some_and(|first| {
+                sender.sent.iter().filter(|sent| sent.file > 0).all(|sent| {
+                    sent.number == first.number
+                        || sent.old == 0 && sender.value("window") != Some(1)
+                })
+            });
+            !sender.got.is_empty() && none_passed && attempts(sender) >= ENOUGH
+        }
+        (None, None) => false,
+    }
+}
+
+/// How often data was sent.
+fn attempts(side: &Side) -> usize {
+    side.sent.iter().filter(|sent| sent.file > 0).count()
+}
+
+/// Whether the peer's message is of a full disk.
+fn says_full(side: &Side) -> bool {
+    let words = ["no space", "disk full", "not enough space", "full", "quota"];
+    side.told.iter().filter(|told| told.kind == "message").any(|told| {
+        let text = told.text.to_lowercase();
+        words.iter().any(|word| text.contains(word))
+    })
+}
+
+/// Whether the peer's message is of what the line does.
+fn gave_up_on_line(side: &Side) -> bool {
+    let words = ["timed out", "timeout", "retr", "too many", "errors"];
+    side.told.iter().filter(|told| told.kind == "message").any(|told| {
+        let text = told.text.to_lowercase();
+        words.iter().any(|word| text.contains(word))
+    })
+}
+
+/// Whether the peer cancelled a file.
+fn cancelled_by_peer(side: &Side) -> bool {
+    side.told.iter().any(|told| told.kind == "file-cancelled" && told.by_peer)
+}
