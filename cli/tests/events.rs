@@ -74,6 +74,7 @@ fn commands_emit_events_of_the_schema() {
         "parting",
         "table",
         "cell",
+        "score",
         "sweep",
         "row",
         "protocol",

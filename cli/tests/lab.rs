@@ -139,7 +139,11 @@ fn a_table_is_cells_with_verdicts() {
     let ran = run(wst(["lab", "table", "kermit-news-1", "--json"]));
     ran.expect(0);
     let events = events(&ran.stdout);
-    assert_eq!(events.len(), 22);
+    // 21 cells, two lines of the scoreboard, and the end.
+    assert_eq!(events.len(), 24);
+    let scores: Vec<_> = events.iter().filter(|event| event["event"] == "score").collect();
+    assert_eq!(scores.len(), 2);
+    assert!(scores.iter().all(|score| score["fitted"] == true && score["ratios"] == 7));
     let first = &events[0];
     for key in ["table", "row", "col", "published", "ours", "unit", "ratio", "verdict", "reason"] {
         assert!(first.get(key).is_some(), "{key} is missing in {first}");

@@ -167,7 +167,7 @@ fn the_token_ring_of_1987_is_reproduced() {
 }
 
 #[test]
-fn the_ethernet_of_1987_is_reproduced_or_shown() {
+fn the_ethernet_of_1987_is_reproduced_or_open() {
     let report = judged("rfc1030-ethernet");
     assert!(report.is_good(), "{}", report.text());
     // 29 runs with four numbers each, and what sections 4 and 6 say.
@@ -177,11 +177,11 @@ fn the_ethernet_of_1987_is_reproduced_or_shown() {
 }
 
 #[test]
-fn the_satellite_of_1987_is_reproduced_or_shown() {
+fn the_satellite_of_1987_is_reproduced_or_open() {
     let report = judged("rfc1030-wideband");
     assert!(report.is_good(), "{}", report.text());
     // 28 runs with three numbers each, and what section 7 and appendix I say.
-    assert_eq!(report.cells.len(), 97);
+    assert_eq!(report.cells.len(), 96);
     let (near, chance) = (report.count(Verdict::Reproduced), report.count(Verdict::Chance));
     assert!(near >= 40 && near + chance >= 63, "{near} and {chance}: {}", report.text());
 }

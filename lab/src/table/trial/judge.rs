@@ -4,8 +4,9 @@ use super::file::{BestFile, BetweenFile, SeriesFile};
 use super::{Trial, file};
 use crate::scenario::{BadScenario, Outcome};
 use crate::table::Table;
-use crate::table::cell::{Cell, Kind as Of, Slower, Verdict};
+use crate::table::cell::{Cell, Slower, Verdict};
 use crate::table::judge::verdict;
+use crate::table::kind::Kind as Of;
 use crate::table::statistics::{
     correlation, correlations_differ, counts_differ, mean_and_deviation, median, tables_differ,
 };
