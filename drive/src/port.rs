@@ -82,6 +82,15 @@ pub trait Port: Send {
     fn carries_bps(&self) -> Option<u32> {
         self.facts().rate_bps
     }
+    /// Says to the program at the other side that the line has this rate: the speed of a PTY. Other ports have
+    /// no such words.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be set.
+    fn claim(&mut self, _rate_bps: u32) -> io::Result<()> {
+        Ok(())
+    }
     /// Bytes written that the other side of this port has not accepted yet, as far as the system tells; 0 where
     /// it does not.
     fn unsent(&self) -> u64 {

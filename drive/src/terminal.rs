@@ -132,6 +132,14 @@ pub(crate) fn make_raw(fd: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
+/// The speed of a terminal in bit/s, without restoring.
+pub(crate) fn set_speed(fd: impl AsFd, rate_bps: u32) -> io::Result<()> {
+    let mut settings = tcgetattr(&fd)?;
+    settings.set_speed(rate_bps)?;
+    tcsetattr(&fd, OptionalActions::Now, &settings)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,7 +21,7 @@ fn every_form_parses() {
         parse("serial:/dev/ttyS1?baud=9600&parity=even&flow=rtscts&databits=7&stopbits=2&dtr=on"),
         LineSpec::Serial(SerialSpec {
             path: "/dev/ttyS1".into(),
-            baud: 9600,
+            baud: Some(9600),
             parity: Parity::Even,
             flow: Flow::RtsCts,
             data_bits: 7,
@@ -40,7 +40,7 @@ fn every_form_parses() {
     assert_eq!(parse("telnet://[::1]"), LineSpec::Telnet(host("::1", 23)));
     assert_eq!(parse("telnet://[::1]:1649"), LineSpec::Telnet(host("::1", 1649)));
     assert_eq!(parse("telnet-listen://0.0.0.0:0"), LineSpec::TelnetListen(host("0.0.0.0", 0)));
-    let serial = SerialSpec { baud: 9600, ..SerialSpec::new("box:2217") };
+    let serial = SerialSpec { baud: Some(9600), ..SerialSpec::new("box:2217") };
     let spec = LineSpec::Rfc2217(host("box", 2217), serial);
     assert_eq!(parse("rfc2217://box:2217?baud=9600"), spec);
     let tls = |to| TlsSpec { to, ca: None, fingerprint: None, cert: None, key: None };
@@ -69,7 +69,7 @@ fn every_form_parses() {
 #[test]
 fn defaults_are_115200_8n1_without_flow_control_and_with_the_pins_kept() {
     let spec = SerialSpec::new("/dev/x");
-    assert_eq!((spec.baud, spec.data_bits, spec.stop_bits), (115_200, 8, 1));
+    assert_eq!((spec.rate_bps(), spec.data_bits, spec.stop_bits), (115_200, 8, 1));
     assert_eq!((spec.parity, spec.flow), (Parity::None, Flow::None));
     assert_eq!((spec.dtr, spec.rts), (Pin::Keep, Pin::Keep));
 }
@@ -215,7 +215,7 @@ proptest! {
         command in "[a-z][ -~]{0,30}",
     ) {
         let mut serial = SerialSpec::new("/dev/ttyUSB0");
-        serial.baud = baud;
+        serial.baud = Some(baud);
         serial.parity = if even { Parity::Even } else { Parity::Odd };
         serial.flow = if xon { Flow::XonXoff } else { Flow::None };
         serial.stop_bits = stop;

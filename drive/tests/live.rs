@@ -48,7 +48,7 @@ impl Running {
 fn open(spec: &str) -> (Box<dyn Port>, String) {
     let spec: LineSpec = spec.parse().expect("a good line");
     let mut name = String::new();
-    let port = live::open(&spec, None, &mut |note| {
+    let port = live::open(&spec, 0, None, &mut |note| {
         note.rsplit(' ').next().unwrap_or_default().clone_into(&mut name);
     });
     (port.expect("the end opens"), name)
@@ -252,4 +252,21 @@ fn a_line_without_rate_is_fast() {
     println!("{rate:.0} MB/s");
     assert!(rate > 10.0, "{rate:.1} MB/s");
     running.stop();
+}
+
+/// The program at a PTY reads there what the port says its rate is, unless its user knows better.
+#[test]
+fn a_pty_says_the_rate_of_its_line() {
+    let model: LineModel = "38400,port=19200".parse().expect("a line");
+    let mut name = String::new();
+    let spec: LineSpec = "pty:".parse().expect("a good line");
+    let _ours = live::open(&spec, model.port_rate(End::A), None, &mut |note| {
+        note.rsplit(' ').next().unwrap_or_default().clone_into(&mut name);
+    })
+    .expect("the end opens");
+    for (query, rate_bps) in [("", 19_200), ("?baud=9600", 9600), ("", 19_200)] {
+        let spec: LineSpec = format!("serial:{name}{query}").parse().expect("a good line");
+        let port = wetstring_drive::port::open(&spec, None, &mut |_| {}).expect("the port opens");
+        assert_eq!(port.facts().rate_bps, Some(rate_bps), "{query}");
+    }
 }

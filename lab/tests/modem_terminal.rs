@@ -253,6 +253,8 @@ fn a_full_path_is_back_pressure() {
     let taken = desk.element.offer(&mut cx, End::A, &[b'a'; 500]);
     assert_eq!(taken, 99);
     assert_eq!(desk.hear(End::B).len(), 99);
+    // The acknowledgement takes 2 ms too.
+    desk.now += 2 * MS;
     desk.send(End::A, &[b'a'; 50]);
 }
 
@@ -297,4 +299,21 @@ fn descriptions_read_show_and_complain() {
     ] {
         assert_eq!(text.parse::<TelnetModel>().map_err(|e| e.to_string()), Err(error.into()));
     }
+}
+
+/// Two kilobytes in each round trip, as the window of a TCP connection has it: at 250 ms each way 4096 octets a
+/// second, whatever the host offers.
+#[test]
+fn a_telnet_buffer_limits_each_round_trip() {
+    let mut path = TelnetPath::new(&"telnet:delay=250ms,buffer=2048".parse().unwrap());
+    let (mut now, mut came, mut into) = (Instant::ZERO, 0, [0; 4096]);
+    while now < Instant(20_000_000_000) {
+        let mut cx = Cx { now, trace: &mut NoTrace };
+        path.offer(&mut cx, End::B, &[b'a'; 4096]);
+        came += path.emit(&mut cx, End::A, &mut into);
+        let next = [path.next(End::A), path.next(End::B), path.room(End::B)];
+        now = next.into_iter().flatten().min().unwrap().max(Instant(now.as_nanos() + 1));
+    }
+    let per_second = came / 20;
+    assert!((3900..=4096).contains(&per_second), "{per_second} octets a second");
 }

@@ -383,6 +383,10 @@ fn descriptions_read_and_write_themselves() {
     assert_eq!(brief.direction, Direction::Both);
     assert_eq!(brief.parity, Parity::Even);
     assert_eq!(model("rate=300"), model("300"));
+    let ports = |text: &str| End::BOTH.map(|end| model(text).port_rate(end));
+    assert_eq!(ports("1200/75"), [1200, 75], "the line's, unless said");
+    assert_eq!(ports("1200/75,port=19200"), [19_200; 2]);
+    assert_eq!(model("1200,port=0").to_string(), "1200,port=0");
 }
 
 #[test]
@@ -393,7 +397,7 @@ fn bad_descriptions_are_named() {
         "line: delay: expected a time such as 250ms (s, ms, us, ns), got `250`"
     );
     assert!(
-        says("9600,speed=3").contains("expected one of rate, delay"),
+        says("9600,speed=3").contains("expected one of rate, port, delay"),
         "{}",
         says("9600,speed=3")
     );

@@ -50,8 +50,8 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
     let broke = |e| Ending::early(Exit::Line, format!("the line failed: {}", in_words(&e)));
     let report = match &model {
         Model::Line(model) => {
-            let a = open(ui, &signals, End::A, &spec_a)?;
-            let b = open(ui, &signals, End::B, &spec_b)?;
+            let a = open(ui, &signals, End::A, &spec_a, model)?;
+            let b = open(ui, &signals, End::B, &spec_b, model)?;
             up(ui, model);
             live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
         }
@@ -137,12 +137,13 @@ fn open(
     signals: &Signals,
     end: End,
     spec: &LineSpec,
+    model: &LineModel,
 ) -> Result<Box<dyn Port>, Ending> {
     let mut notes = |text: &str| {
         ui.say(Level::Note, &format!("end {end:?}: {text}"));
         ui.event(Event::Line { text: text.to_owned(), end: Some(format!("{end:?}")) });
     };
-    live::open(spec, Some(signals), &mut notes).map_err(|bad| {
+    live::open(spec, model.port_rate(end), Some(signals), &mut notes).map_err(|bad| {
         let ending = not_opened(spec, &bad);
         Ending { message: format!("end {end:?}: {}", ending.message), ..ending }
     })

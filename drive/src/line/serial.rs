@@ -9,8 +9,9 @@ use std::path::PathBuf;
 pub struct SerialSpec {
     /// The device.
     pub path: PathBuf,
-    /// Line rate in bit/s; any that the device supports.
-    pub baud: u32,
+    /// Line rate in bit/s; any that the device supports. `None`: [`SerialSpec::BAUD`], and at a PTY the
+    /// speed that it has.
+    pub baud: Option<u32>,
     /// Parity generated and checked by the hardware.
     pub parity: Parity,
     /// Flow control.
@@ -83,11 +84,19 @@ pub enum Pin {
 }
 
 impl SerialSpec {
+    /// The rate of a device unless told otherwise, in bit/s.
+    pub const BAUD: u32 = 115_200;
+
+    /// The rate of a UART with these settings, in bit/s.
+    pub fn rate_bps(&self) -> u32 {
+        self.baud.unwrap_or(Self::BAUD)
+    }
+
     /// The device at 115200 8N1, no flow control, pins kept.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
-            baud: 115_200,
+            baud: None,
             parity: Parity::None,
             flow: Flow::None,
             data_bits: 8,
@@ -122,11 +131,9 @@ impl SerialSpec {
     fn set(&mut self, key: &str, value: &str) -> Result<(), BadLine> {
         match key {
             "baud" => {
-                self.baud = value
-                    .parse()
-                    .ok()
-                    .filter(|&baud| baud > 0)
-                    .ok_or_else(|| part("baud", "a whole number of bit/s above 0", value))?;
+                let baud = value.parse().ok().filter(|&baud| baud > 0);
+                let expected = "a whole number of bit/s above 0";
+                self.baud = Some(baud.ok_or_else(|| part("baud", expected, value))?);
             }
             "parity" => {
                 self.parity = match value {
@@ -232,7 +239,7 @@ impl SerialSpec {
             Flow::RtsCts => "rtscts",
             Flow::XonXoff => "xonxoff",
         };
-        put("baud", &self.baud, self.baud != plain.baud)?;
+        put("baud", &self.rate_bps(), self.baud != plain.baud)?;
         put("parity", &parity, self.parity != plain.parity)?;
         put("flow", &flow, self.flow != plain.flow)?;
         put("databits", &self.data_bits, self.data_bits != plain.data_bits)?;

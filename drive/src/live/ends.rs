@@ -13,9 +13,11 @@ use std::time::Duration;
 /// Opens one end of a live line.
 ///
 /// A PTY stays while programs open and close it, and a TCP port accepts the next connection when one is lost;
-/// everything else is as with [`crate::port::open`]. `notes` gets what a user needs to know to connect.
+/// everything else is as with [`crate::port::open`]. A PTY says that the line has the rate `claims_bps`, if that
+/// is not 0. `notes` gets what a user needs to know to connect.
 pub fn open(
     spec: &LineSpec,
+    claims_bps: u32,
     signals: Option<&Signals>,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Box<dyn Port>, OpenError> {
@@ -26,7 +28,14 @@ pub fn open(
             notes(&format!("listening on {}", listening.facts.name));
             Ok(Box::new(listening))
         }
-        _ => crate::port::open(spec, signals, notes),
+        _ => {
+            let mut port = crate::port::open(spec, signals, notes)?;
+            if claims_bps > 0 {
+                let what = format!("set the speed of {spec}");
+                port.claim(claims_bps).map_err(|error| OpenError::Io { what, error })?;
+            }
+            Ok(port)
+        }
     }
 }
 

@@ -151,6 +151,11 @@ impl ExecPtyLine {
 }
 
 impl Port for ExecPtyLine {
+    fn claim(&mut self, rate_bps: u32) -> io::Result<()> {
+        let Some(masters) = &self.masters else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        crate::terminal::set_speed(&masters.terminal, rate_bps)
+    }
+
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let Some(masters) = &mut self.masters else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let Some(prelude) = &mut self.prelude else { return masters.read(into) };

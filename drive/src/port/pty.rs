@@ -104,6 +104,10 @@ impl Port for PtyLine {
         &self.facts
     }
 
+    fn claim(&mut self, rate_bps: u32) -> io::Result<()> {
+        crate::terminal::set_speed(&self.slave, rate_bps)
+    }
+
     fn unsent(&self) -> u64 {
         rustix::io::ioctl_fionread(&self.slave).unwrap_or(0)
     }

@@ -62,11 +62,20 @@ impl SerialLine {
         ioctl_tiocexcl(&port).map_err(|error| failed(error.into()))?;
         no_hangup(&port).map_err(failed)?;
         let restore = Some(Restore::settings(&port).map_err(failed)?);
+        // A PTY has no pins, and no rate: its speed is what whoever made it says of the line behind it.
+        let is_pty = port.read_cts().is_err();
+        let said = if is_pty && spec.baud.is_none() { speed(&port).map_err(failed)? } else { None };
+        let spec = &SerialSpec { baud: said.or(spec.baud), ..spec.clone() };
         set_up(&mut port, spec)?;
         let facts = facts(device, spec);
-        let pace = port.read_cts().is_ok().then(|| Pace::new(spec.baud, bits(spec)));
+        let pace = (!is_pty).then(|| Pace::new(spec.rate_bps(), bits(spec)));
         Ok(Self { port, facts, restore, written: false, pace })
     }
+}
+
+/// The speed that a terminal has; `None` if it is hung up.
+fn speed(port: &SerialPort) -> io::Result<Option<u32>> {
+    Ok(Some(tcgetattr(port)?.output_speed()).filter(|rate| *rate > 0))
 }
 
 /// What is known about the line.
@@ -76,7 +85,7 @@ pub(super) fn facts(device: String, spec: &SerialSpec) -> PortFacts {
         reliable: Some(false),
         clear: false,
         local: true,
-        rate_bps: Some(spec.baud),
+        rate_bps: Some(spec.rate_bps()),
         segment_len: None,
         seven_bit: spec.data_bits < 8,
         xon_xoff: spec.flow == Flow::XonXoff,
@@ -106,7 +115,7 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
     let configure = |port: &mut SerialPort| {
         let mut settings = port.get_configuration()?;
         settings.set_raw();
-        settings.set_baud_rate(spec.baud)?;
+        settings.set_baud_rate(spec.rate_bps())?;
         set_format(&mut settings, spec);
         port.set_configuration(&settings)?;
         // With VMIN 0 an empty line would read as end of file.

@@ -94,7 +94,7 @@ impl TelnetLine {
             Flow::XonXoff => com_port::Flow::XonXoff,
         };
         let mut commands = vec![
-            C::Rate(spec.baud),
+            C::Rate(spec.rate_bps()),
             C::DataBits(spec.data_bits),
             C::Parity(parity),
             C::StopBits(spec.stop_bits),
@@ -123,7 +123,7 @@ impl TelnetLine {
         let Some(spec) = &self.serial else { return Ok(()) };
         let port = self.telnet.com_port();
         let held = [
-            ("baud", port.rate.map(u64::from), u64::from(spec.baud)),
+            ("baud", port.rate.map(u64::from), u64::from(spec.rate_bps())),
             ("databits", port.data_bits.map(u64::from), spec.data_bits.into()),
             ("stopbits", port.stop_bits.map(u64::from), spec.stop_bits.into()),
         ];

@@ -321,7 +321,7 @@ fn serial(spec: &str, model: &LineModel, name: &str, seed: u64) -> Part {
     let noisy = model.burst.is_some() || chances.iter().any(|c| *c != Probability::NEVER);
     Part {
         element: Box::new(Serial::named(&model, name)),
-        ports: End::BOTH.map(|end| port(model.rate_from(end))),
+        ports: End::BOTH.map(|end| port(model.port_rate(end).into())),
         limit_millicps: millicps(model.rate_from(End::A), u64::from(model.bits)),
         carrier: Carrier::Even,
         has_chance: noisy && !own,

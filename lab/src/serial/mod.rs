@@ -12,6 +12,7 @@
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
+//! | `port=115200` | what the ports at both ends say their rate is: the speed of the PTYs of `wst line`, and what the engines are told; 0: nothing | the line's rate |
 //! | `delay=250ms` | from left to arrived | 0 |
 //! | `bits=10` | line bits per character, 9 to 12 | 10 |
 //! | `7bit` | the eighth bit is lost | 8 bits |
@@ -28,6 +29,9 @@
 //!
 //! Times are `s`, `ms`, `us` or `ns`. A bit error in a start or stop bit is a framing error: the
 //! character arrives as a zero, as terminal drivers have it [termios(3)].
+//!
+//! A PTY has no UART whose rate it could know, so that ZMODEM on one goes by acknowledgements and not by the speed that it
+//! has; the same in the laboratory is `port=0`.
 //!
 //! Half duplex: the line turns around when the last character of one direction has arrived and the
 //! other has something waiting. A direction that never pauses keeps the line.

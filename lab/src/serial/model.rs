@@ -135,6 +135,8 @@ pub struct LineModel {
     pub bits: u32,
     /// From the moment a character has left to the moment it has arrived.
     pub delay: Duration,
+    /// What the ports at both ends say their rate is, in bit/s; `None`: the line's.
+    pub port_bps: Option<u64>,
     /// Characters that the sending side of the line takes ahead of their time.
     pub buffer_bytes: usize,
     /// The eighth bit does not get through.
@@ -167,6 +169,7 @@ impl Default for LineModel {
             reverse_rate_bps: None,
             bits: 10,
             delay: Duration::ZERO,
+            port_bps: None,
             buffer_bytes: Self::BUFFER_BYTES,
             seven_bit: false,
             parity: Parity::None,
@@ -197,6 +200,12 @@ impl LineModel {
             (End::B, Some(rate)) => rate,
             _ => self.rate_bps,
         }
+    }
+
+    /// What the port at `end` says its rate is, in bit/s; 0 if it says none.
+    pub fn port_rate(&self, end: End) -> u32 {
+        let rate_bps = self.port_bps.unwrap_or_else(|| self.rate_from(end));
+        u32::try_from(rate_bps).unwrap_or(u32::MAX)
     }
 
     /// The time that this many characters from `end` take on the line, delay not included; the

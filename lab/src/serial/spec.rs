@@ -25,7 +25,7 @@ impl fmt::Display for BadLine {
 
 impl std::error::Error for BadLine {}
 
-const KEYS: &str = "one of rate, delay, bits, 7bit, parity, ber, burst, drop, dup, dir, half, \
+const KEYS: &str = "one of rate, port, delay, bits, 7bit, parity, ber, burst, drop, dup, dir, half, \
                     echo, buffer, seed";
 const TIME: &str = "a time such as 250ms (s, ms, us, ns)";
 const CHANCE: &str = "0, or a chance from 1e-12 to 1 such as 1e-5";
@@ -66,6 +66,10 @@ fn set(model: &mut LineModel, key: &str, value: &str, word: &str) -> Result<(), 
     let flag = |expected| if word.contains('=') { Err(bad(key, expected, word)) } else { Ok(true) };
     match key {
         "rate" => (model.rate_bps, model.reverse_rate_bps) = rates(value)?,
+        "port" => {
+            const RATE: &str = "the rate that the ports claim, in bit/s to 4294967295; 0 for none";
+            model.port_bps = Some(number(key, value, RATE, 0, u32::MAX.into())?);
+        }
         "delay" => model.delay = time(key, value)?,
         "bits" => {
             model.bits = number(key, value, "9 to 12 line bits per character", 9, 12)? as u32;
@@ -251,6 +255,9 @@ impl fmt::Display for LineModel {
         write!(f, "{}", self.rate_bps)?;
         if let Some(rate) = self.reverse_rate_bps {
             write!(f, "/{rate}")?;
+        }
+        if let Some(rate) = self.port_bps {
+            write!(f, ",port={rate}")?;
         }
         if self.delay != usual.delay {
             write!(f, ",delay={}", Spec(self.delay))?;

@@ -33,9 +33,9 @@
 //! | `timer=10ms` | how long a segment waits for more | 10 ms, assumed |
 //! | `segment=536` | octets of a full segment, as on the network | 536 (RFC 879) |
 //! | `delay=2ms` | each way | 2 ms (Kermit streaming (1998): a local network) |
-//! | `buffer=2048` | octets under way each way, at most | 2048, assumed |
+//! | `buffer=2048` | octets each way that are not acknowledged, at most: so many in a round trip | 2048, assumed |
 //!
-//! Not modelled: TCP with its acknowledgements, and options; the connection is established.
+//! An acknowledgement takes the delay back. Not modelled: TCP otherwise, and options; the connection is established.
 
 use crate::element::{Element, End, Usage};
 use crate::modem::BadWord;
@@ -110,7 +110,7 @@ pub struct TelnetModel {
     pub segment_bytes: usize,
     /// Each way.
     pub delay: Duration,
-    /// Octets under way each way, at most.
+    /// Octets that are not acknowledged, each way, at most.
     pub buffer_bytes: usize,
 }
 
@@ -233,6 +233,9 @@ struct Direction {
     /// Segments on the network, with their arrivals.
     flights: VecDeque<(u64, Vec<u8>)>,
     flying: usize,
+    /// Octets that have arrived, with when that is known at the sender.
+    arrived: VecDeque<(u64, usize)>,
+    unacked: usize,
     heard: Heard,
     out: VecDeque<u8>,
     short: bool,
@@ -246,6 +249,8 @@ impl Direction {
             since: 0,
             flights: VecDeque::new(),
             flying: 0,
+            arrived: VecDeque::new(),
+            unacked: 0,
             heard: Heard::Data,
             out: VecDeque::new(),
             short: false,
@@ -254,7 +259,8 @@ impl Direction {
     }
 
     fn len(&self) -> usize {
-        self.gathered.len() + self.flying + self.out.len()
+        // What the receiver has not taken keeps the window as small as what is not acknowledged yet.
+        self.gathered.len() + self.flying + self.unacked.max(self.out.len())
     }
 
     fn dispatch(&mut self, at: u64, delay: u64) {
@@ -308,11 +314,19 @@ impl Direction {
             self.dispatch(self.since.saturating_add(timer), nanos(model.delay));
         }
         while self.flights.front().is_some_and(|(at, _)| *at <= now) {
-            let Some((_, segment)) = self.flights.pop_front() else { break };
+            let Some((at, segment)) = self.flights.pop_front() else { break };
             self.flying -= segment.len();
+            self.unacked += segment.len();
+            self.arrived.push_back((at.saturating_add(nanos(model.delay)), segment.len()));
             for octet in segment {
                 self.hear(model, octet);
             }
+        }
+        while let Some((at, len)) = self.arrived.front().copied()
+            && at <= now
+        {
+            self.arrived.pop_front();
+            self.unacked -= len;
         }
     }
 }
@@ -424,9 +438,10 @@ impl Element for TelnetPath {
         len
     }
 
-    fn room(&self, _end: End) -> Option<Instant> {
-        // Room comes when something is taken at the peer.
-        None
+    fn room(&self, end: End) -> Option<Instant> {
+        // Room comes with an acknowledgement, or when something is taken at the peer.
+        let way = &self.ways[end.index()];
+        way.arrived.front().filter(|_| way.short).map(|(at, _)| Instant(*at))
     }
 
     fn usage(&self, end: End) -> Usage {

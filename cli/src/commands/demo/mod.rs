@@ -95,7 +95,7 @@ fn plan(verb: &Demo) -> Result<Plan, (Exit, String)> {
 
 /// The configuration of both ends: what a user would set for such a line.
 fn config(model: &LineModel) -> kermit::Config {
-    let rate_bps = u32::try_from(model.rate_bps).unwrap_or(u32::MAX);
+    let rate_bps = model.port_rate(End::A);
     let line = LineFacts { reliable: Some(false), rate_bps, ..LineFacts::default() };
     let mut config = kermit::Config { line, ..kermit::Config::default() };
     let parity = match model.parity {

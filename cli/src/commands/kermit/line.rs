@@ -35,7 +35,7 @@ impl Serial {
     /// Applies them to a serial line.
     pub(super) fn apply(&self, spec: &mut LineSpec) {
         let LineSpec::Serial(serial) = spec else { return };
-        serial.baud = self.baud.unwrap_or(serial.baud);
+        serial.baud = self.baud.or(serial.baud);
         serial.flow = self.flow.unwrap_or(serial.flow);
         serial.stop_bits = self.stop_bits.unwrap_or(serial.stop_bits);
     }
