@@ -12,6 +12,7 @@ mod code_phrase;
 mod console;
 mod delete;
 mod events;
+mod explain_html;
 mod face;
 mod first_minutes;
 mod first_use;

@@ -6,7 +6,9 @@ use common::{Desk, run, wst};
 
 /// What every page has, and what none has: scripts, and anything from elsewhere.
 fn is_whole(page: &str) {
-    for needed in ["<!DOCTYPE html>", "<svg", "Packets over time", "Throughput", "Where the time went"] {
+    for needed in
+        ["<!DOCTYPE html>", "<svg", "Packets over time", "Throughput", "Where the time went"]
+    {
         assert!(page.contains(needed), "{needed} in\n{page}");
     }
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("@media print"));
@@ -17,13 +19,15 @@ fn is_whole(page: &str) {
 
 #[test]
 fn a_transfer_of_every_protocol_is_drawn() {
-    let _turn = crate::turn();
     let desk = Desk::new(1);
     let (scenario, trace, html) = (desk.path("s.toml"), desk.path("t.trace"), desk.path("t.html"));
-    let all = ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "uucp-g"];
+    let all =
+        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "uucp-g"];
     for protocol in all {
         let noise = if protocol == "ymodem-g" { "" } else { ",burst=8@3s,dir=fwd" };
-        let text = format!("protocol = '{protocol}'\nline = '9600,delay=20ms{noise}'\n[file]\nbytes = 12000\n");
+        let text = format!(
+            "protocol = '{protocol}'\nline = '9600,delay=20ms{noise}'\n[file]\nbytes = 12000\n"
+        );
         std::fs::write(&scenario, text).expect("the scenario");
         run(wst(["lab", "run", &scenario, "--trace", &trace])).expect(0);
         let lines = std::fs::read_to_string(&trace).expect("the trace");
@@ -44,7 +48,6 @@ fn a_transfer_of_every_protocol_is_drawn() {
 
 #[test]
 fn a_page_that_cannot_be_written_is_an_error() {
-    let _turn = crate::turn();
     let desk = Desk::new(3000);
     let (data, trace) = (desk.path("data.bin"), desk.path("trace"));
     let line = format!("exec:{} receive - -o {}", common::WST, desk.path("in"));

@@ -62,7 +62,8 @@ fn a_failure_of_a_run_is_replayed_until_it_ends_well() {
     let [both, sender, _] = traces(&text);
     for trace in [&both, &sender] {
         let told = failed(trace);
-        let flags: Vec<_> = told.steps.iter().flat_map(|step| step.flags()).collect();
+        let flags: Vec<_> =
+            told.steps.iter().flat_map(wetstring_lab::explain::Step::flags).collect();
         assert!(flags.contains(&"--send-length".to_owned()), "{told:?}");
     }
     let account = Account::read(both.iter().map(String::as_str), None).unwrap();

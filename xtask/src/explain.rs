@@ -211,7 +211,6 @@ fn case(program: &Path, number: usize, dir: &Path) -> Result<Report, String> {
     let (Some(setting), Some(to)) = (text(&best["setting"]), text(&best["to"])) else {
         return Err(format!("no advice: {}", first["advice"]["sentence"]));
     };
-    let mut words = words;
     if setting == "protocol" {
         words = vec!["-P".to_owned(), to.clone()];
     } else {

@@ -153,7 +153,7 @@ fn advised(advice: &Advice) -> events::Advice {
 mod tests {
     use wetstring_lab::explain::{Failed, Trouble};
 
-    use crate::args::flags;
+    use crate::args::command;
     use crate::config::protocol::Protocol;
 
     /// What is advised about a failure can be typed: each flag exists for the verb and the protocol.
@@ -173,7 +173,7 @@ mod tests {
                         let things = things.iter().map(|word| (*word).to_owned());
                         let words: Vec<String> =
                             head.chain(own).chain(step.flags()).chain(things).collect();
-                        let parsed = flags::command(used).try_get_matches_from(&words);
+                        let parsed = command(used).try_get_matches_from(&words);
                         assert!(parsed.is_ok(), "{trouble:?}: {words:?}: {:?}", parsed.err());
                         seen += usize::from(!step.flags().is_empty());
                     }
@@ -188,9 +188,9 @@ mod tests {
     fn exist(protocol: Protocol, text: &str) {
         let word = |c: char| !(c.is_ascii_lowercase() || c == '-');
         for flag in text.split(word).filter_map(|word| word.strip_prefix("--")) {
-            let command = flags::command(protocol);
+            let all = command(protocol);
             let has = |verb: &str| {
-                let verb = command.find_subcommand(verb).expect("a verb");
+                let verb = all.find_subcommand(verb).expect("a verb");
                 verb.get_arguments().any(|arg| arg.get_long() == Some(flag))
             };
             assert!(has("send") || has("receive"), "--{flag} in {text}");

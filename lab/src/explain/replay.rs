@@ -88,17 +88,7 @@ impl Account {
                 Trial { change: change.clone(), elapsed_ns }
             })
             .collect();
-        let fastest = |other_protocol: bool| {
-            let all = trials.iter().filter_map(|trial| Some((trial.elapsed_ns?, &trial.change)));
-            let kind = |change: &Change| (change.setting == "protocol") == other_protocol;
-            // The first of equals.
-            all.filter(|(_, change)| kind(change)).min_by_key(|(ns, _)| *ns)
-        };
-        // Changing the protocol is more than changing a setting, so it has to save more.
-        let best = match (fastest(false), fastest(true)) {
-            (Some(setting), Some(protocol)) if protocol.0 < setting.0 / 10 * 9 => Some(protocol),
-            (setting, protocol) => setting.or(protocol),
-        };
+        let best = fastest(&trials);
         let worth =
             |ns: u64| fails || share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
         let mut best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
@@ -189,7 +179,7 @@ impl Account {
     }
 
     /// The least, the median and the most time of a change where there is noise. Both chance and how often errors
-    /// come differ from replay to replay: that so many were seen leaves open how many were due.
+    /// come differ from replay to replay: a count that was seen leaves open which one was due.
     fn range(&self, scenario: &Table, load: Load<'_>, excess: u64) -> Option<[u64; 3]> {
         let seen = self.estimate.errors as f64;
         let draw = |index: u64| {
@@ -261,7 +251,7 @@ impl Account {
         Ok(base)
     }
 
-    /// The inferred line, with so many errors in the bytes that were sent.
+    /// The inferred line, with this number of errors in the bytes that were sent.
     fn line(&self, errors: f64) -> String {
         let rate = self.millicps.map_or(0, |millicps| (millicps + 50) / 100);
         let mut line = format!("{rate},buffer=4096");
@@ -296,6 +286,21 @@ impl Account {
         table::put(base, "file.made", Value::String(made.to_owned()));
         let bytes = i64::try_from(self.file_bytes).unwrap_or(i64::MAX);
         table::put(base, "file.bytes", Value::Integer(bytes));
+    }
+}
+
+/// The trial that helps most, with its time.
+fn fastest(trials: &[Trial]) -> Option<(u64, &Change)> {
+    let fastest = |other_protocol: bool| {
+        let all = trials.iter().filter_map(|trial| Some((trial.elapsed_ns?, &trial.change)));
+        let kind = |change: &Change| (change.setting == "protocol") == other_protocol;
+        // The first of equals.
+        all.filter(|(_, change)| kind(change)).min_by_key(|(ns, _)| *ns)
+    };
+    // Changing the protocol is more than changing a setting, so it has to save more.
+    match (fastest(false), fastest(true)) {
+        (Some(setting), Some(protocol)) if protocol.0 < setting.0 / 10 * 9 => Some(protocol),
+        (setting, protocol) => setting.or(protocol),
     }
 }
 

@@ -319,7 +319,7 @@ impl Idle {
             _ if own.is_some() => disks[0],
             (_, Wait::Pause) => Part::Pause,
             (_, Wait::Turn) => Part::TurnAround,
-            // What the sender waited for in vain was there, and its computer had not come to it.
+            // What the sender waited for was there, and the receiver's computer had not come to it.
             _ if blame == Some(Part::Timeout) && theirs.is_some() => disks[1],
             _ if blame.is_some() => blame.unwrap_or(Part::Timeout),
             (_, Wait::Store) => Part::Store,

@@ -165,7 +165,7 @@ fn better_length(attempts: &[Attempt]) -> Option<u64> {
     let mut lengths: Vec<u64> = attempts.iter().map(|attempt| attempt.len).collect();
     lengths.sort_unstable();
     let usual = lengths[lengths.len() / 2];
-    // Every so many bytes there is an error; one packet has at most one that counts.
+    // Errors are about that far apart; one packet has at most one that counts.
     let between = bytes / failed;
     let best = (between * FRAME).isqrt();
     (usual > 2 * best && usual > 256).then_some(best.max(64))

@@ -58,7 +58,7 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
     let family = protocol.family().prefix();
     match trouble {
         Trouble::Unanswered => vec![
-            words("start the other end, and see that one sends and the other receives"),
+            words("start the peer, and see that one sends and the other receives"),
             words("use the same rate, parity and cable at both ends"),
             words("see which protocol the peer speaks (-P)"),
         ],
@@ -103,7 +103,7 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
         Trouble::CancelledHere => {
             vec![words("send it again; what has arrived may be kept (--resume)")]
         }
-        Trouble::Closed => vec![words("connect again, and see why the other end hung up")],
+        Trouble::Closed => vec![words("connect again, and see why the peer hung up")],
         Trouble::Unfinished => vec![words("a trace of the whole transfer says more")],
         Trouble::Internal => vec![words("report it, with the trace")],
     }
