@@ -21,22 +21,18 @@ pub fn open(
     signals: Option<&Signals>,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Box<dyn Port>, OpenError> {
-    match spec {
-        LineSpec::TcpListen(at) => {
-            let failed = |error| OpenError::Io { what: format!("listen on {at}"), error };
-            let listening = Listening::open(at).map_err(failed)?;
-            notes(&format!("listening on {}", listening.facts.name));
-            Ok(Box::new(listening))
-        }
-        _ => {
-            let mut port = crate::port::open(spec, signals, notes)?;
-            if claims_bps > 0 {
-                let what = format!("set the speed of {spec}");
-                port.claim(claims_bps).map_err(|error| OpenError::Io { what, error })?;
-            }
-            Ok(port)
-        }
+    if let LineSpec::TcpListen(at) = spec {
+        let failed = |error| OpenError::Io { what: format!("listen on {at}"), error };
+        let listening = Listening::open(at).map_err(failed)?;
+        notes(&format!("listening on {}", listening.facts.name));
+        return Ok(Box::new(listening));
     }
+    let mut port = crate::port::open(spec, signals, notes)?;
+    if claims_bps > 0 {
+        let what = format!("set the speed of {spec}");
+        port.claim(claims_bps).map_err(|error| OpenError::Io { what, error })?;
+    }
+    Ok(port)
 }
 
 /// An end inside this process: what is written to one is read from the other.
