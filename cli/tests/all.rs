@@ -31,6 +31,7 @@ mod interop_lrzsz_zmodem;
 mod interop_names;
 mod interop_rfc2217;
 mod interop_telnet;
+mod interop_tshark;
 mod interop_tls;
 mod interop_uboot;
 mod interop_uboot_xy;

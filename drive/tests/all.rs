@@ -11,6 +11,7 @@ mod datagrams;
 mod doors;
 mod line;
 mod live;
+mod live_elements;
 mod lookout;
 mod names;
 mod orders;

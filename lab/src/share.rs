@@ -11,7 +11,7 @@
 
 use crate::element::{Element, End};
 use crate::net::headers::{Headers, UDP_BYTES};
-use crate::net::{DATAGRAM_MAX, PathModel, Queue, Shared};
+use crate::net::{DATAGRAM_MAX, PathModel, Queue, Shared, TraceModel};
 use crate::pair::{Pair, Side};
 use crate::pattern::{Pattern, PatternSink, PatternSource};
 use crate::quic::{Quic, QuicModel};
@@ -153,6 +153,21 @@ impl Sharing {
     /// If other bytes are received than were sent, or virtual time does not advance.
     pub fn run(&self, period: Duration, count: usize) -> Vec<Vec<u64>> {
         let shared = Shared::flows(&self.path, self.flows.len().min(255) as u8);
+        self.run_on(shared, period, count)
+    }
+
+    /// The same over a link of opportunities; the path is what the windows are made for.
+    ///
+    /// # Panics
+    ///
+    /// As [`Sharing::run`].
+    pub fn run_over(&self, link: &TraceModel, period: Duration, count: usize) -> Vec<Vec<u64>> {
+        let shared = Shared::over_trace(link, self.flows.len().min(255) as u8);
+        self.run_on(shared, period, count)
+    }
+
+    /// Runs the flows, each over one of these.
+    fn run_on(&self, shared: Vec<Shared>, period: Duration, count: usize) -> Vec<Vec<u64>> {
         let mut engines: Vec<Option<Engines>> = self.flows.iter().map(Flow::engines).collect();
         let mut elements: Vec<Box<dyn Element>> = shared
             .into_iter()

@@ -52,6 +52,7 @@ mod sweep;
 mod table;
 mod tcp;
 mod tcp_kermit;
+mod today;
 mod uucp_lab;
 mod uucp_swarm;
 mod xymodem;

@@ -48,6 +48,9 @@ pub(crate) struct Run {
     /// Say where the time went, and which setting would help most
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Write what passed both ends to a file that Wireshark reads (pcapng): packets of IP, or serial bytes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
 }
 
 /// `wst lab table`.

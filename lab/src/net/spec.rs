@@ -3,7 +3,8 @@
 use super::headers::{Headers, IP_BYTES, UDP_BYTES};
 use super::parse::BadNet;
 use super::{Ethernet, EthernetModel, NetChain, Nic, NicModel, Path, PathModel};
-use super::{Ring, RingModel, Slotted, SlottedModel};
+use super::{Ring, RingModel, Slotted, SlottedModel, TraceLink, TraceModel, Wifi, WifiModel};
+use crate::capture::{Capture, Medium, Tap};
 use crate::element::{Element, End};
 use crate::host::{HostModel, Hosted};
 use crate::quic::{Quic, QuicModel};
@@ -26,6 +27,10 @@ pub enum Link {
     Nic(NicModel),
     /// `ring:10M`
     Ring(RingModel),
+    /// `trace:lte,delay=25ms`
+    Trace(TraceModel),
+    /// `wifi:65M`
+    Wifi(WifiModel),
     /// `slip:vj,mtu=296 over pep:dte=19200`: packets of IP over what carries bytes.
     Slip(SlipModel),
     /// `line:9600,delay=250ms`: a serial line. It stands alone and carries bytes.
@@ -41,8 +46,8 @@ pub enum Link {
 /// ```
 ///
 /// A carrier is `tcp:` or `quic:` with its words, which carry bytes, or `udp` or `ip`, which put their
-/// headers before an engine's datagrams. A link is `ethernet:`, `path:`, `slotted:`, `nic:` or
-/// `ring:` with its words, `slip:` with its words and what carries its bytes ([`crate::slip`]), or `line:`
+/// headers before an engine's datagrams. A link is `ethernet:`, `path:`, `slotted:`, `nic:`,
+/// `ring:`, `trace:` or `wifi:` with its words, `slip:` with its words and what carries its bytes ([`crate::slip`]), or `line:`
 /// alone. `host:` is for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
 /// their chances differ although their seed is the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,6 +62,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// The hosts at A and at B.
     pub hosts: [HostModel; 2],
+    /// A record of the packets at both ends; none unless it is put there.
+    pub capture: Option<Capture>,
 }
 
 /// A description of a network that cannot be used.
@@ -123,10 +130,12 @@ impl FromStr for Link {
             ("slotted", words) => Ok(Self::Slotted(words.parse()?)),
             ("nic", words) => Ok(Self::Nic(words.parse()?)),
             ("ring", words) => Ok(Self::Ring(words.parse()?)),
+            ("trace", words) => Ok(Self::Trace(words.parse()?)),
+            ("wifi", words) => Ok(Self::Wifi(words.parse()?)),
             ("line", words) => Ok(Self::Line(words.parse()?)),
             _ if is_slip(text) => Ok(Self::Slip(text.parse()?)),
             _ => shape(
-                "ethernet:, path:, slotted:, nic:, ring:, slip: or line: with its words",
+                "ethernet:, path:, slotted:, nic:, ring:, trace:, wifi:, slip: or line: with its words",
                 text.trim(),
             ),
         }
@@ -193,7 +202,7 @@ impl FromStr for Network {
             return shape("quic: without ` with host:`, for its hosts take no time", text);
         }
         let hosts = hosts.map(Option::unwrap_or_default);
-        Ok(Self { tcp, quic, header_bytes, links, hosts })
+        Ok(Self { tcp, quic, header_bytes, links, hosts, capture: None })
     }
 }
 
@@ -205,6 +214,8 @@ impl fmt::Display for Link {
             Self::Slotted(model) => model.fmt(f),
             Self::Nic(model) => model.fmt(f),
             Self::Ring(model) => model.fmt(f),
+            Self::Trace(model) => model.fmt(f),
+            Self::Wifi(model) => model.fmt(f),
             Self::Slip(model) => model.fmt(f),
             Self::Line(model) => write!(f, "line:{model}"),
         }
@@ -278,6 +289,15 @@ impl Network {
         })
     }
 
+    /// Reads the files that its links name.
+    pub fn supply(&mut self, load: super::trace::Load<'_>) -> Result<(), String> {
+        let mut traces = self.links.iter_mut().filter_map(|link| match link {
+            Link::Trace(trace) => Some(trace),
+            _ => None,
+        });
+        traces.try_for_each(|trace| trace.supply(load))
+    }
+
     /// The same with every seed replaced.
     #[must_use]
     pub fn seeded(&self, seed: u64) -> Self {
@@ -295,14 +315,29 @@ impl Network {
                 Link::Slotted(model) => model.seed = seed,
                 Link::Line(model) => model.seed = seed,
                 Link::Slip(model) => model.seed = seed,
+                Link::Trace(model) => model.seed = seed,
+                Link::Wifi(model) => model.seed = seed,
                 Link::Nic(_) | Link::Ring(_) => {}
             }
         }
         network
     }
 
+    /// The links, and what records their packets.
     fn build_links(&self) -> Box<dyn Element> {
-        let mut counts = [0; 4];
+        let links = self.build_untapped();
+        let Some(capture) = &self.capture else { return links };
+        let carried = self.tcp.is_some() || self.quic.is_some() || self.header_bytes > 0;
+        capture.set_medium(match (carried, self.links.first()) {
+            (false, _) => Medium::Bare,
+            (true, Some(Link::Slip(_))) => Medium::Slip,
+            (true, _) => Medium::Ip,
+        });
+        Box::new(Tap::new(links, capture.clone()))
+    }
+
+    fn build_untapped(&self) -> Box<dyn Element> {
+        let mut counts = [0; 6];
         let mut elements: Vec<Box<dyn Element>> = Vec::new();
         for link in &self.links {
             let mut named = |kind: usize, name: &str| {
@@ -319,6 +354,8 @@ impl Network {
                 Link::Line(model) => Box::new(Serial::named(model, &named(3, "line"))),
                 Link::Nic(model) => Box::new(Nic::new(model)),
                 Link::Ring(model) => Box::new(Ring::new(model)),
+                Link::Trace(model) => Box::new(TraceLink::named(model, &named(4, "trace"))),
+                Link::Wifi(model) => Box::new(Wifi::named(model, &named(5, "wifi"))),
                 Link::Slip(model) => Box::new(model.build()),
             });
         }

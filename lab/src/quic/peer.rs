@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::crypto::{NoCrypto, NoKey};
 use super::model::{QuicCongestion, QuicModel};
 use crate::element::End;
+use crate::net::headers::{UDP, write_ip};
 use crate::random::Random;
 use bytes::BytesMut;
 use core::net::{Ipv4Addr, SocketAddr};
@@ -175,6 +176,7 @@ impl Peer {
         packet.clear();
         packet.resize(HEADERS, 0);
         packet.extend_from_slice(&self.made[..len]);
+        write_ip(&mut packet, UDP, self.end);
         self.going.push_back(packet);
     }
 

@@ -49,16 +49,18 @@ mod row;
 mod run;
 mod session;
 mod slip;
+mod today;
 
 pub use built_in::{named, names};
 pub use comparator::Comparator;
-pub use elements::{BadElement, Carrier, Stretch};
+pub use elements::{BadElement, Carrier, Outside, Stretch};
 pub use error::BadScenario;
 use layer::Measure;
 pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 pub use wetstring_protocols::Protocol;
 
+use crate::capture::Capture;
 use crate::corpus::Corpus;
 use crate::element::{Element, End, Unit};
 use crate::host::HostModel;
@@ -98,6 +100,8 @@ pub struct Scenario {
     /// The file has this length, and its content is a function of the offset.
     pattern: Option<u64>,
     line: Vec<String>,
+    /// The files that the line names, and a record of what passes its ends.
+    outside: Outside,
     ends: Ends,
     hosts: [Option<HostModel>; 2],
     seed: u64,
@@ -223,14 +227,15 @@ impl Scenario {
             let say = "expected a subnet such as imp:1 for the protocols ncp and messages, and for no other";
             return Err(bad_line(say.to_owned()));
         }
-        let network = network_of(&specs);
+        let outside = Outside::read(&specs, load).map_err(|bad| bad_line(bad.to_string()))?;
+        let network = network_of(&specs, &outside);
         if let (Some(Other::Transport(comparator)), [spec]) = (other, &mut specs[..]) {
-            *spec = comparator.over(spec).map_err(bad_line)?;
+            *spec = comparator.over(spec, &outside).map_err(bad_line)?;
         }
         let mut hosts = [None; 2];
         layers.iter().try_for_each(|layer| layer.find_hosts(&mut hosts))?;
         let unit = other.map_or(Unit::Bytes, Other::unit);
-        let stretch = elements::stretch(&specs, seed, &hosts, unit)
+        let stretch = elements::stretch(&specs, seed, &hosts, unit, &outside)
             .map_err(|bad| bad_line(bad.to_string()))?;
         let mut ends = match other {
             Some(Other::Netblt) => Ends::netblt(),
@@ -262,6 +267,7 @@ impl Scenario {
             file,
             pattern,
             line: specs,
+            outside,
             ends,
             hosts,
             seed,
@@ -284,6 +290,13 @@ impl Scenario {
         self
     }
 
+    /// The same with a record of what passes the ends of its line.
+    #[must_use]
+    pub fn with_capture(mut self, capture: &Capture) -> Self {
+        self.outside.capture = Some(capture.clone());
+        self
+    }
+
     /// Sets a setting of an end, by its name without the protocol, or returns an error.
     pub fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
         self.ends.set(end, key, value)
@@ -293,9 +306,14 @@ impl Scenario {
     /// somebody else turns: a script's, which has files of its own. `None` for another protocol.
     pub fn stage(&self) -> Option<Stage> {
         let configs = self.ends.kermit().filter(|_| self.other.is_none())?;
-        let stretch = elements::stretch(&self.line, self.seed, &self.hosts, Unit::Bytes);
+        let stretch = self.stretch(Unit::Bytes);
         let element = stretch.expect("elements that were checked when it was read").element;
         Some(Stage { element, configs, port_bytes: self.port_bytes })
+    }
+
+    /// The elements of the line with the scenario's seed.
+    fn stretch(&self, unit: Unit) -> Result<Stretch, BadElement> {
+        elements::stretch(&self.line, self.seed, &self.hosts, unit, &self.outside)
     }
 
     /// The name of what moves the file: a protocol's, or a comparator's.
@@ -517,9 +535,10 @@ fn has_imps(specs: &[String]) -> bool {
 }
 
 /// The line as a network of packets, if it is one.
-fn network_of(specs: &[String]) -> Option<Network> {
+fn network_of(specs: &[String], outside: &Outside) -> Option<Network> {
     let [spec] = specs else { return None };
-    let network: Network = spec.parse().ok()?;
+    let mut network: Network = spec.parse().ok()?;
+    network.supply(&|name| outside.file(name)).ok()?;
     let line = network.links.iter().any(|link| matches!(link, crate::net::Link::Line(_)));
     (!line).then_some(network)
 }
