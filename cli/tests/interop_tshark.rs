@@ -75,7 +75,8 @@ fn datagrams_of_netblt_and_quic_have_headers_that_are_read() {
         let line = "udp over trace:lte,down,delay=20ms,queue=200p";
         let text = format!("protocol = '{protocol}'\nline = '{line}'\nfile.bytes = 100000");
         let capture = captured(&desk, &text);
-        let Some(packets) = fields(&capture, "udp", &["udp.dstport", "udp.length", "ip.len"]) else {
+        let Some(packets) = fields(&capture, "udp", &["udp.dstport", "udp.length", "ip.len"])
+        else {
             return;
         };
         assert!(packets.len() > 100, "{protocol}: {}", packets.len());

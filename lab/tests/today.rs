@@ -8,8 +8,10 @@ fn run(protocol: &str, line: &str, bytes: u64, more: &str) -> Outcome {
     let text = format!(
         "protocol = '{protocol}'\nline = {line}\n[file]\nmade = 'random'\nbytes = {bytes}\n{more}"
     );
-    let scenario = Scenario::parse("x.toml", &text, &no_files).unwrap_or_else(|bad| panic!("{bad}"));
-    let (outcome, _) = twice(|recorder| scenario.run(recorder)).unwrap_or_else(|bad| panic!("{bad}"));
+    let scenario =
+        Scenario::parse("x.toml", &text, &no_files).unwrap_or_else(|bad| panic!("{bad}"));
+    let (outcome, _) =
+        twice(|recorder| scenario.run(recorder)).unwrap_or_else(|bad| panic!("{bad}"));
     outcome
 }
 
@@ -25,7 +27,9 @@ const PROTOCOLS: [&str; 8] =
 #[test]
 fn every_protocol_moves_a_file_over_usb_and_ble() {
     for protocol in PROTOCOLS {
-        for line in ["'115200,usb=16ms'", "['usb:cdc', '9600']", "'ble:interval=30ms,mtu=247,pdu=251'"] {
+        for line in
+            ["'115200,usb=16ms'", "['usb:cdc', '9600']", "'ble:interval=30ms,mtu=247,pdu=251'"]
+        {
             done(protocol, line, 8_000, "");
         }
     }
@@ -33,14 +37,16 @@ fn every_protocol_moves_a_file_over_usb_and_ble() {
 
 #[test]
 fn a_latency_timer_costs_a_stop_and_wait_protocol_its_speed() {
-    let xmodem = |latency| done("xmodem", &format!("'115200,usb={latency}'"), 12_800, "").as_secs_f64();
+    let xmodem =
+        |latency| done("xmodem", &format!("'115200,usb={latency}'"), 12_800, "").as_secs_f64();
     let (slow, fast) = (xmodem("16ms"), xmodem("1ms"));
     // 100 blocks: each waits once for a beat of the timer at the receiver, whose 132 characters are two full
     // packets and 8 more, and once at the sender.
     assert!((2.4..4.0).contains(&slow), "{slow}");
     assert!((1.2..1.8).contains(&fast), "{fast}");
     // ZMODEM streams, and does not mind.
-    let zmodem = |latency| done("zmodem", &format!("'115200,usb={latency}'"), 115_200, "").as_secs_f64();
+    let zmodem =
+        |latency| done("zmodem", &format!("'115200,usb={latency}'"), 115_200, "").as_secs_f64();
     assert!(zmodem("16ms") < zmodem("1ms") * 1.05, "{} {}", zmodem("16ms"), zmodem("1ms"));
 }
 
@@ -73,7 +79,12 @@ fn a_lost_lora_packet_is_a_gap_that_the_protocol_repairs() {
 
 #[test]
 fn elements_of_today_go_into_rows_and_are_refused_where_they_are_wrong() {
-    done("kermit", "['usb:ftdi,rate=57600', '57600,ber=1e-6', 'flip usb:ftdi,latency=1ms']", 4_000, "");
+    done(
+        "kermit",
+        "['usb:ftdi,rate=57600', '57600,ber=1e-6', 'flip usb:ftdi,latency=1ms']",
+        4_000,
+        "",
+    );
     for (line, wanted) in [
         ("'usb:pl2303'", "usb: device: expected ftdi or cdc first"),
         ("'ble:interval=8ms'", "ble: interval: expected 7.5ms to 4s"),
@@ -115,10 +126,13 @@ fn netblt_tcp_and_quic_work_over_made_traces_and_wifi() {
 fn a_trace_file_is_read_through_the_scenario_and_its_absence_named() {
     let text = "protocol = 'tcp-reno'\nline = 'udp over trace:up=a.trace,delay=5ms,queue=100p'\nfile.bytes = 400000";
     let load = |name: &str| match name {
-        "a.trace" => Ok((1..=100).map(|ms| format!("{ms}\n")).collect::<String>().into_bytes()),
+        "a.trace" => {
+            Ok((1..=100).map(|ms: u32| ms.to_string()).collect::<Vec<_>>().join("\n").into_bytes())
+        }
         other => Err(format!("{other}: no such file")),
     };
-    let outcome = Scenario::parse("x.toml", text, &load).unwrap().run(&mut wetstring_lab::Recorder::off());
+    let outcome =
+        Scenario::parse("x.toml", text, &load).unwrap().run(&mut wetstring_lab::Recorder::off());
     // 1504 bytes a millisecond, of which 1460 of 1500 are data.
     let rate = 400_000.0 / outcome.elapsed.as_secs_f64();
     assert!(outcome.is_done() && (1_000_000.0..1_464_000.0).contains(&rate), "{rate}");

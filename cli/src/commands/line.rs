@@ -52,7 +52,8 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
             live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
         }
         Model::Elements(stretch) => {
-            let ports = [open(ui, &signals, End::A, &spec_a)?, open(ui, &signals, End::B, &spec_b)?];
+            let ports =
+                [open(ui, &signals, End::A, &spec_a)?, open(ui, &signals, End::B, &spec_b)?];
             up(ui, &verb.spec);
             let element = &mut *stretch.element;
             live::run_element(element, ports, [INBOX; 2], until, &mut recorder).map_err(broke)?

@@ -168,7 +168,9 @@ impl Capture {
 /// Fills in the header of UDP behind one of IP without options, if it is zeros.
 fn fill_udp(packet: &mut [u8]) {
     const PORT: [u8; 2] = 1649u16.to_be_bytes();
-    let Some(len) = packet.len().checked_sub(20).and_then(|len| u16::try_from(len).ok()) else { return };
+    let Some(len) = packet.len().checked_sub(20).and_then(|len| u16::try_from(len).ok()) else {
+        return;
+    };
     let is_udp = packet[0] == 0x45 && packet[9] == 17;
     if let Some(udp) = packet.get_mut(20..28).filter(|udp| is_udp && **udp == [0; 8]) {
         udp[..2].copy_from_slice(&PORT);

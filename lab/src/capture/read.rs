@@ -160,9 +160,13 @@ mod tests {
         capture.note(1_501_000_000, End::A, true, b"lo");
         capture.note(1_600_000_123, End::B, false, b"hello");
         let frames = read(&capture.pcapng()).expect("a file");
-        let seen = frames.iter().map(|frame| (frame.at_ns, frame.interface, frame.sent, &frame.bytes[12..]));
-        let expected =
-            [(1_500_000_000, 0, Some(true), &b"hello"[..]), (1_600_000_123, 1, Some(false), b"hello")];
+        let seen = frames
+            .iter()
+            .map(|frame| (frame.at_ns, frame.interface, frame.sent, &frame.bytes[12..]));
+        let expected = [
+            (1_500_000_000, 0, Some(true), &b"hello"[..]),
+            (1_600_000_123, 1, Some(false), b"hello"),
+        ];
         assert_eq!(seen.collect::<Vec<_>>(), expected);
         assert_eq!(frames[0].bytes[..12], [0, 0, 0, 1, 0, 7, 161, 32, 1, 0, 0, 0]);
         // In pieces it is the same.
@@ -196,11 +200,15 @@ mod tests {
         };
         let section = block(SECTION, &[&word(ORDER)[..], &[0, 1, 0, 0], &[255; 8]].concat());
         let interface = block(INTERFACE, &[0, 101, 0, 0, 0, 0, 0, 0]);
-        let packet = block(ENHANCED, &[word(0), word(0), word(7), word(1), word(1), [9, 0, 0, 0]].concat());
+        let packet =
+            block(ENHANCED, &[word(0), word(0), word(7), word(1), word(1), [9, 0, 0, 0]].concat());
         let unknown = block(0x0BAD, &[1, 2, 3, 4]);
         let file = [section, interface, unknown, packet].concat();
         let frames = read(&file).expect("a file");
-        assert_eq!((frames[0].at_ns, frames[0].sent, &frames[0].bytes[..]), (7_000, None, &[9][..]));
+        assert_eq!(
+            (frames[0].at_ns, frames[0].sent, &frames[0].bytes[..]),
+            (7_000, None, &[9][..])
+        );
         assert_eq!(read(&file[..file.len() - 1]).unwrap_err().message, "a whole block");
         assert_eq!(read(b"\xd4\xc3\xb2\xa1").unwrap_err().offset, 0);
     }

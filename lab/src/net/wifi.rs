@@ -81,7 +81,8 @@ const NAME: &str = "wifi";
 const KEYS: &str = "one of rate, aggregate, per, retries, queue, mtu, seed";
 /// Rates of one and two streams in 20 MHz with the long guard interval, in kbit/s [802.11 tables 19-27, 19-28].
 const TABLE_KBPS: [u64; 12] = [
-    6_500, 13_000, 19_500, 26_000, 39_000, 52_000, 58_500, 65_000, 78_000, 104_000, 117_000, 130_000,
+    6_500, 13_000, 19_500, 26_000, 39_000, 52_000, 58_500, 65_000, 78_000, 104_000, 117_000,
+    130_000,
 ];
 const SLOT_NS: u64 = 9_000;
 const SIFS_NS: u64 = 16_000;
@@ -117,7 +118,8 @@ impl WifiModel {
     pub fn rate_bps(&self) -> u64 {
         let rate = self.rates_bps.iter().sum::<u64>() / 2;
         let fits = (1..=self.aggregate.min(42)).rev();
-        let count = fits.into_iter().find(|count| Self::air_ns(&vec![1500; *count], rate) <= MOST_NS);
+        let count =
+            fits.into_iter().find(|count| Self::air_ns(&vec![1500; *count], rate) <= MOST_NS);
         let count = count.unwrap_or(1);
         let ack = if count == 1 { ACK_NS } else { BLOCK_ACK_NS };
         let mean_wait = DIFS_NS + WINDOW[0] * SLOT_NS / 2;
@@ -299,7 +301,9 @@ pub struct Wifi {
 impl Wifi {
     /// Wi-Fi of this model with a name of its own, so that two of one seed differ.
     pub fn named(model: &WifiModel, name: &str) -> Self {
-        let every = model.every.map_or(u64::MAX, |every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        let every = model
+            .every
+            .map_or(u64::MAX, |every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
         Self {
             model: model.clone(),
             stations: End::BOTH.map(|end| Station::new(model, name, end)),
@@ -315,8 +319,10 @@ impl Wifi {
         let Some(every) = self.model.every else { return self.rate_bps };
         let [low, high] = self.model.rates_bps;
         while self.until <= now {
-            self.until = self.until.saturating_add(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
-            let place = TABLE_KBPS.iter().position(|kbps| kbps * 1000 == self.rate_bps).unwrap_or(0);
+            self.until =
+                self.until.saturating_add(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+            let place =
+                TABLE_KBPS.iter().position(|kbps| kbps * 1000 == self.rate_bps).unwrap_or(0);
             let next = match self.changes.below(3) {
                 0 => place.saturating_sub(1),
                 1 => place,
@@ -327,7 +333,7 @@ impl Wifi {
         self.rate_bps
     }
 
-    /// When this station sends, if nobody does before.
+    /// When this station sends, if the other does not do so first.
     fn sends_at(&self, end: End) -> Option<u64> {
         let station = &self.stations[end.index()];
         let waits = station.packets.iter().any(|packet| !packet.arrived);
@@ -357,7 +363,8 @@ impl Wifi {
     fn send(&mut self, cx: &mut Cx<'_>, end: End, at: u64, rate: u64, collides: bool) -> u64 {
         let station = &mut self.stations[end.index()];
         let places = station.aggregate(&self.model, rate);
-        let lens: Vec<usize> = places.iter().map(|place| station.packets[*place].bytes.len()).collect();
+        let lens: Vec<usize> =
+            places.iter().map(|place| station.packets[*place].bytes.len()).collect();
         let sent = at + WifiModel::air_ns(&lens, rate);
         let over = sent + SIFS_NS + if lens.len() == 1 { ACK_NS } else { BLOCK_ACK_NS };
         station.usage.bits += lens.iter().sum::<usize>() as u64 * 8;
@@ -469,7 +476,7 @@ mod tests {
         Wifi::named(&text.parse().expect("wifi"), "wifi")
     }
 
-    fn at<'t>(ns: u64, trace: &'t mut NoTrace) -> Cx<'t> {
+    fn at(ns: u64, trace: &mut NoTrace) -> Cx<'_> {
         Cx { now: Instant(ns), trace }
     }
 
@@ -515,7 +522,11 @@ mod tests {
                     }
                 }
             }
-            now = End::BOTH.into_iter().filter_map(|end| wifi.next(end)).min().map_or(u64::MAX, Instant::as_nanos);
+            now = End::BOTH
+                .into_iter()
+                .filter_map(|end| wifi.next(end))
+                .min()
+                .map_or(u64::MAX, Instant::as_nanos);
         }
         came / 2
     }
@@ -558,8 +569,11 @@ mod tests {
     fn rates_change_by_steps_within_their_range() {
         let mut wifi = wifi("13M-39M@100ms");
         let rates: Vec<u64> = (0..200).map(|n| wifi.rate_at(n * 100_000_000) / 1000).collect();
-        assert!(rates.iter().all(|rate| [13_000, 19_500, 26_000, 39_000].contains(rate)), "{rates:?}");
-        assert!(rates.iter().any(|rate| *rate == 13_000) && rates.iter().any(|rate| *rate == 39_000));
+        assert!(
+            rates.iter().all(|rate| [13_000, 19_500, 26_000, 39_000].contains(rate)),
+            "{rates:?}"
+        );
+        assert!(rates.contains(&13_000) && rates.contains(&39_000));
     }
 
     #[test]

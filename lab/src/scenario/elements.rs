@@ -20,8 +20,10 @@
 //! A new kind of element is one more arm of [`part`]. The hosts at both ends are put around all elements
 //! together; TCP has them inside, because its packets cost them time.
 
+mod today;
+
+use super::Load;
 use super::flip::Flipped;
-use super::{Load, today};
 use crate::capture::{Capture, Medium, Tap};
 use crate::chain::Chain;
 use crate::element::{Element, End, Unit};
@@ -185,7 +187,6 @@ pub fn part(
     hosts: &mut Hosts,
     outside: &Outside,
 ) -> Result<Part, BadElement> {
-    let bad = |message: String| BadElement { spec: spec.to_owned(), message };
     let text = spec.trim();
     if let Some(other) = text.strip_prefix("flip ") {
         // The machines stand where they stand; what is between them is turned.
@@ -197,7 +198,12 @@ pub fn part(
     if let Some(part) = today::with_adapters(text, name, seed, hosts, outside) {
         return part;
     }
+    let bad = |message: String| BadElement { spec: spec.to_owned(), message };
     let kind = text.split_once(':').map(|(kind, _)| kind);
+    if text.starts_with("slip ") || kind.is_some_and(is_network) {
+        let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
+        return network(text, &model, seed, hosts, outside).map_err(bad);
+    }
     match kind {
         Some(kind) if today::KINDS.contains(&kind) => {
             let words = &text[kind.len() + 1..];
@@ -228,10 +234,6 @@ pub fn part(
             let model: TelnetModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
             Ok(Part::quiet(Box::new(TelnetPath::new(&model)), [0; 2], 0))
         }
-        None if text.starts_with("slip ") => {
-            let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
-            network(text, &model, seed, hosts, outside).map_err(bad)
-        }
         None if FLOW_WORDS
             .iter()
             .any(|flow| text.split(',').any(|w| w.trim().starts_with(flow))) =>
@@ -243,23 +245,23 @@ pub fn part(
             let model: LineModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
             Ok(serial(text, &model, name, seed))
         }
-        // `foo:1`, but not `foo:1 over path:10M`: of that the network's parser says more.
-        Some(kind) if !NETWORK.contains(&kind) && !kind.contains(' ') => Err(bad(format!(
+        Some(_) => Err(bad(format!(
             "expected a line such as 9600, an element ({}) or a network ({}), got `{text}`",
             "modem:, pep:, 7171:, telnet:, interference:, imp:, usb:, ble:, lora:",
             NETWORK.map(|kind| format!("{kind}:")).join(", "),
         ))),
-        Some(_) => {
-            let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
-            network(text, &model, seed, hosts, outside).map_err(bad)
-        }
     }
 }
 
+/// Whether such an element is a network: not `foo:1`, but `foo:1 over path:10M` is, of which the network's
+/// parser says more.
+fn is_network(kind: &str) -> bool {
+    NETWORK.contains(&kind) || kind.contains(' ')
+}
+
 /// What a network begins with, if not with a carrier and `over`.
-const NETWORK: [&str; 11] = [
-    "ethernet", "path", "slotted", "nic", "ring", "trace", "wifi", "slip", "line", "tcp", "quic",
-];
+const NETWORK: [&str; 11] =
+    ["ethernet", "path", "slotted", "nic", "ring", "trace", "wifi", "slip", "line", "tcp", "quic"];
 
 /// Words that only a line with flow control has.
 const FLOW_WORDS: [&str; 9] =

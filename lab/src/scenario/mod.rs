@@ -49,7 +49,6 @@ mod row;
 mod run;
 mod session;
 mod slip;
-mod today;
 
 pub use built_in::{named, names};
 pub use comparator::Comparator;
@@ -219,6 +218,7 @@ impl Scenario {
             return Err(BadScenario::missing(layer, "line", "expected a line, such as \"9600\""));
         };
         let bad_line = |say: String| line_layer.bad(line, "line", say);
+        let bad_element = |bad: BadElement| bad_line(bad.to_string());
         let mut specs = line.get_ref().specs();
         if let Some((spec, say)) = row::misfit(&specs) {
             return Err(bad_line(format!("`{spec}`: {say}")));
@@ -227,7 +227,7 @@ impl Scenario {
             let say = "expected a subnet such as imp:1 for the protocols ncp and messages, and for no other";
             return Err(bad_line(say.to_owned()));
         }
-        let outside = Outside::read(&specs, load).map_err(|bad| bad_line(bad.to_string()))?;
+        let outside = Outside::read(&specs, load).map_err(bad_element)?;
         let network = network_of(&specs, &outside);
         if let (Some(Other::Transport(comparator)), [spec]) = (other, &mut specs[..]) {
             *spec = comparator.over(spec, &outside).map_err(bad_line)?;
@@ -235,8 +235,8 @@ impl Scenario {
         let mut hosts = [None; 2];
         layers.iter().try_for_each(|layer| layer.find_hosts(&mut hosts))?;
         let unit = other.map_or(Unit::Bytes, Other::unit);
-        let stretch = elements::stretch(&specs, seed, &hosts, unit, &outside)
-            .map_err(|bad| bad_line(bad.to_string()))?;
+        let stretch =
+            elements::stretch(&specs, seed, &hosts, unit, &outside).map_err(bad_element)?;
         let mut ends = match other {
             Some(Other::Netblt) => Ends::netblt(),
             Some(Other::Ncp) => Ends::ncp(),
@@ -252,8 +252,8 @@ impl Scenario {
             find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
         };
         let (file, pattern) = find.file(load)?;
-        let slip = network.as_ref().filter(|network| other == Some(Other::Ftp) && is_slip(network));
-        let slip = slip.map(|network| Box::new(network.clone()));
+        let slip =
+            network.clone().filter(|of| other == Some(Other::Ftp) && is_slip(of)).map(Box::new);
         let typing = find.typing(slip.is_some() || other == Some(Other::Ncp))?;
         let packets = matches!(other, Some(Other::Transport(_) | Other::Netblt));
         let network = network.filter(|_| packets);

@@ -94,10 +94,7 @@ const L2CAP: usize = 4;
 impl BleModel {
     /// The time of a packet with this payload on the air, in ns.
     pub fn air_ns(&self, payload: usize) -> u64 {
-        match self.fast {
-            false => (payload as u64 + 10) * 8000,
-            true => (payload as u64 + 11) * 4000,
-        }
+        if self.fast { (payload as u64 + 11) * 4000 } else { (payload as u64 + 10) * 8000 }
     }
 
     fn interval_ns(&self) -> u64 {
@@ -271,7 +268,11 @@ impl Ble {
             return None;
         }
         // What comes when an event has ended waits for the next one.
-        let at = if self.count > 0 { self.next_exchange } else { self.event_at(self.since.max(self.next_exchange)) };
+        let at = if self.count > 0 {
+            self.next_exchange
+        } else {
+            self.event_at(self.since.max(self.next_exchange))
+        };
         Some(at)
     }
 

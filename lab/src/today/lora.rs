@@ -110,7 +110,8 @@ impl LoraModel {
         let coded = bits.div_ceil(4 * (self.factor - 2 * low_rate)) * (self.coding + 4);
         // In quarters of a symbol, for the preamble ends with one.
         let quarters = 4 * (self.preamble + 8 + coded) + 17;
-        let ns = u128::from(quarters) * (1_000_000_000 << self.factor) / u128::from(4 * self.bandwidth);
+        let ns =
+            u128::from(quarters) * (1_000_000_000 << self.factor) / u128::from(4 * self.bandwidth);
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
@@ -182,7 +183,9 @@ impl fmt::Display for LoraModel {
         if self.bandwidth != usual.bandwidth {
             write!(f, ",bw={}", ShownRate(self.bandwidth))?;
         }
-        for (key, value, usual) in [("duty", self.duty, usual.duty), ("loss", self.loss, usual.loss)] {
+        for (key, value, usual) in
+            [("duty", self.duty, usual.duty), ("loss", self.loss, usual.loss)]
+        {
             if value != usual {
                 write!(f, ",{key}={}", Shown(value))?;
             }

@@ -439,7 +439,11 @@ mod tests {
 
     #[test]
     fn a_description_is_read_as_it_is_written() {
-        for text in ["usb:ftdi", "usb:cdc,rate=9600", "usb:ftdi,latency=1ms,bus=480M,packet=512,out=512,in=1024"] {
+        for text in [
+            "usb:ftdi",
+            "usb:cdc,rate=9600",
+            "usb:ftdi,latency=1ms,bus=480M,packet=512,out=512,in=1024",
+        ] {
             let words = text.strip_prefix("usb:").expect("usb");
             assert_eq!(words.parse::<UsbModel>().expect("a port").to_string(), text);
         }

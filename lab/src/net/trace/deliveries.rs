@@ -60,7 +60,7 @@ impl Deliveries {
         Some(text)
     }
 
-    /// When the opportunity of this number (from 0) is, in ns; `None` if there are not so many.
+    /// When the opportunity of this number (from 0) is, in ns; `None` if there are fewer.
     pub fn at(&self, index: u64) -> Option<u64> {
         match self {
             Self::Even(rate) => {
@@ -124,7 +124,8 @@ mod tests {
         assert_eq!(at, [1, 1, 4, 5, 5, 8, 9]);
         // 3 x 1504 bytes in 4 ms.
         assert_eq!(trace.rate_bps(), 9_024_000);
-        for (ns, index) in [(0, 0), (MS, 0), (MS + 1, 2), (4 * MS, 2), (4 * MS + 1, 3), (8 * MS, 5)] {
+        for (ns, index) in [(0, 0), (MS, 0), (MS + 1, 2), (4 * MS, 2), (4 * MS + 1, 3), (8 * MS, 5)]
+        {
             assert_eq!(trace.first_from(ns), index, "{ns}");
         }
         let once = Deliveries::read(b"1\n1\n4\n", true).expect("a trace");

@@ -1,6 +1,6 @@
 //! Traces made from stated parameters: shaped like LTE, 5G and Starlink.
 //!
-//! They are nobody's measurements. A rate goes up and down about its median: its logarithm is redrawn every `step` as
+//! They are not measured. A rate goes up and down about its median: its logarithm is redrawn every `step` as
 //! `keep` of what it was and the rest chance (an AR(1) process with the standard deviation `spread`), and
 //! events take it away. Every millisecond adds what the rate gives; whenever 1504 bytes are there, that is an
 //! opportunity. All is whole numbers.
@@ -126,7 +126,11 @@ impl Shape {
                 offset = if exactly { other } else { 0 };
             }
             let rate = median.saturating_mul(power(level + offset)) >> 16;
-            let rate = if u64::from(ms) < ends { rate.checked_div(numbers.events.by).unwrap_or(0) } else { rate };
+            let rate = if u64::from(ms) < ends {
+                rate.checked_div(numbers.events.by).unwrap_or(0)
+            } else {
+                rate
+            };
             // Bits of a thousandth of a second, in thousandths.
             bits += rate;
             while bits >= OPPORTUNITY_BYTES * 8000 {
@@ -182,11 +186,11 @@ fn power(exponent: i64) -> u64 {
     let part = exponent.rem_euclid(1024);
     let mut value = 1u128 << 32;
     for (bit, root) in ROOTS.iter().enumerate() {
-        if part >> (9 - bit) & 1 == 1 {
-            value = value * u128::from(*root) >> 32;
+        if (part >> (9 - bit)) & 1 == 1 {
+            value = (value * u128::from(*root)) >> 32;
         }
     }
-    (value << (whole + 16) >> 32) as u64
+    ((value << (whole + 16)) >> 32) as u64
 }
 
 #[cfg(test)]
@@ -207,18 +211,27 @@ mod tests {
                 let median = shape.numbers().median_bps[usize::from(!down)];
                 let mut rates: Vec<u64> = Vec::new();
                 for seed in 0..12 {
-                    let Deliveries::Trace { times, .. } = shape.make(down, seed) else { panic!("a trace") };
+                    let Deliveries::Trace { times, .. } = shape.make(down, seed) else {
+                        panic!("a trace")
+                    };
                     let mut seconds = vec![0; 60];
-                    times.iter().for_each(|ms| seconds[(*ms as usize - 1) / 1000] += 12_032);
+                    for ms in &times {
+                        seconds[(*ms as usize - 1) / 1000] += 12_032;
+                    }
                     rates.extend(&seconds);
                 }
                 rates.sort_unstable();
                 let middle = rates[rates.len() / 2];
-                assert!((median * 6 / 10..median * 16 / 10).contains(&middle), "{shape:?} {middle}");
+                assert!(
+                    (median * 6 / 10..median * 16 / 10).contains(&middle),
+                    "{shape:?} {middle}"
+                );
             }
         }
         // At 15 s another satellite: nothing for 30 ms at least.
-        let Deliveries::Trace { times, .. } = Shape::Starlink.make(true, 3) else { panic!("a trace") };
+        let Deliveries::Trace { times, .. } = Shape::Starlink.make(true, 3) else {
+            panic!("a trace")
+        };
         assert!(!times.iter().any(|ms| (15_000..15_030).contains(ms)));
         assert_eq!(Shape::Lte.make(true, 1), Shape::Lte.make(true, 1));
         assert_ne!(Shape::Lte.make(true, 1), Shape::Lte.make(true, 2));

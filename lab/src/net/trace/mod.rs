@@ -62,7 +62,11 @@ struct Way {
 impl Way {
     /// When the next packet goes, or a part of it.
     fn next_inside(&self) -> Option<u64> {
-        if self.going.is_none() && self.waits.is_empty() { None } else { self.deliveries.at(self.index) }
+        if self.going.is_none() && self.waits.is_empty() {
+            None
+        } else {
+            self.deliveries.at(self.index)
+        }
     }
 
     /// A packet comes.
@@ -117,7 +121,10 @@ impl TraceLink {
                 waits: Waits::new(model.queue, model.aqm),
                 going: None,
                 index: 0,
-                loss: Coin::new(model.loss, Random::stream(model.seed, name, &format!("loss {way}"))),
+                loss: Coin::new(
+                    model.loss,
+                    Random::stream(model.seed, name, &format!("loss {way}")),
+                ),
                 flight: Flight::new(),
                 usage: Usage::default(),
             }

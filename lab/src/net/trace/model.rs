@@ -67,9 +67,7 @@ impl TraceModel {
     /// The opportunities of what is offered at `end`; none of a file that was not supplied.
     pub fn deliveries(&self, end: End) -> Arc<Deliveries> {
         match &self.source {
-            Source::Made(shape) => {
-                Arc::new(shape.make(self.down == (end == End::A), self.seed))
-            }
+            Source::Made(shape) => Arc::new(shape.make(self.down == (end == End::A), self.seed)),
             Source::Even(rates) => Arc::new(Deliveries::Even(rates[end.index()])),
             Source::Files(files) => {
                 let never = Deliveries::Trace { times: vec![u32::MAX], once: true };
@@ -149,8 +147,7 @@ impl TraceModel {
 }
 
 const NAME: &str = "trace";
-const KEYS: &str =
-    "one of up, down, once, delay, queue, aqm, target, interval, loss, mtu, seed";
+const KEYS: &str = "one of up, down, once, delay, queue, aqm, target, interval, loss, mtu, seed";
 
 /// Where the opportunities come from, by these words.
 fn source(text: &str, words: &[Param<'_>]) -> Result<Source, BadNet> {
@@ -249,7 +246,8 @@ mod tests {
             let words = text.strip_prefix("trace:").expect("trace");
             assert_eq!(words.parse::<TraceModel>().expect(text).to_string(), text);
         }
-        for wrong in ["", "6g", "0", "12M,once", "lte,target=5ms", "lte,aqm=red", "lte,x", "12M/0"] {
+        for wrong in ["", "6g", "0", "12M,once", "lte,target=5ms", "lte,aqm=red", "lte,x", "12M/0"]
+        {
             assert!(wrong.parse::<TraceModel>().is_err(), "{wrong}");
         }
     }

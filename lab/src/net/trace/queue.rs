@@ -140,7 +140,7 @@ impl Line {
             dropped.extend(packet.take());
             (packet, _) = self.look(codel, now);
             self.dropping = true;
-            // Where dropping ended a short time ago, it goes on as it was.
+            // Where dropping ended a short time ago, it continues as it was.
             let before = self.count - self.last_count;
             let recent = now.saturating_sub(self.drop_next) < 16 * interval;
             self.count = if before > 1 && recent { before } else { 1 };
@@ -261,7 +261,7 @@ impl Waits {
                 continue;
             }
             if let Some(packet) = line.take(codel, now, &mut self.dropped) {
-                line.deficit -= packet.bytes.len() as i64;
+                line.deficit -= (packet.bytes.len() - self.tag) as i64;
                 return Some(packet);
             }
             list.pop_front();
@@ -278,7 +278,9 @@ fn flow(packet: &[u8], tag: usize) -> u64 {
     if tag > 0 {
         return packet.last().map_or(0, |tag| u64::from(*tag));
     }
-    let Some(header) = packet.first_chunk::<24>().filter(|header| header[0] == 0x45) else { return 0 };
+    let Some(header) = packet.first_chunk::<24>().filter(|header| header[0] == 0x45) else {
+        return 0;
+    };
     let mut key = [0; 13];
     key[..8].copy_from_slice(&header[12..20]);
     key[8] = header[9];
@@ -349,19 +351,22 @@ mod tests {
         waits.put(packet(0, 2));
         take(&mut waits, 7);
         assert_eq!(order[..3], [1, 1, 1]);
-        // Each turn is 1514 bytes: one packet and, with what is left, another from time to time.
-        let others = order[3..].iter().filter(|tag| **tag == 2).count();
-        assert_eq!((others, order[3]), (3, 2), "{order:?}");
+        // A turn is 1514 bytes: the 14 that are left of the first let another go, and then both have to wait.
+        assert_eq!(order[3..], [2, 2, 2, 1, 1, 1, 1], "{order:?}");
     }
 
     #[test]
     fn the_longest_flow_loses_what_does_not_fit() {
         let mut waits = Waits::new(Queue::Packets(4), Aqm::Fq(Codel::default()));
         waits.tag = 1;
-        [1, 1, 1, 1, 2].into_iter().for_each(|tag| waits.put(packet(0, tag)));
+        for tag in [1, 1, 1, 1, 2] {
+            waits.put(packet(0, tag));
+        }
         assert_eq!(waits.dropped.iter().map(|lost| lost.bytes[1500]).collect::<Vec<_>>(), [1]);
         let mut tail = Waits::new(Queue::Packets(4), Aqm::Tail);
-        [1, 1, 1, 1, 2].into_iter().for_each(|tag| tail.put(packet(0, tag)));
+        for tag in [1, 1, 1, 1, 2] {
+            tail.put(packet(0, tag));
+        }
         assert_eq!(tail.dropped[0].bytes[1500], 2);
     }
 

@@ -1,7 +1,7 @@
 //! Elements of today from their descriptions: see [`crate::today`].
 
-use super::elements::{BadElement, Carrier, Hosts, Outside, Part, part};
-use super::flip::Flipped;
+use super::super::flip::Flipped;
+use super::{BadElement, Carrier, Hosts, Outside, Part, part};
 use crate::chain::Chain;
 use crate::net::BadNet;
 use crate::serial::Probability;
@@ -42,7 +42,12 @@ pub(super) fn of(kind: &str, words: &str, name: &str, seed: u64) -> Result<Part,
 fn usb(model: &UsbModel, name: &str, own: bool) -> Part {
     let part = Part::quiet(Box::new(Usb::named(model, name)), [model.rate_bps; 2], 0);
     let has_chance = !model.latency.is_zero() && !own;
-    Part { limit_millicps: Some(model.limit_millicps()), carrier: Carrier::Frames, has_chance, ..part }
+    Part {
+        limit_millicps: Some(model.limit_millicps()),
+        carrier: Carrier::Frames,
+        has_chance,
+        ..part
+    }
 }
 
 /// A serial line with `usb=16ms` among its words: a chip with that latency timer at both ends of it.
@@ -61,9 +66,7 @@ pub(super) fn with_adapters(
         let line = part(&line.join(","), name, seed, hosts, outside)?;
         let mut model: UsbModel = format!("ftdi,latency={latency}").parse().map_err(bad)?;
         model.seed = seed;
-        let adapter = |place: &str| {
-            Box::new(Usb::named(&model, &format!("{name} {place}")))
-        };
+        let adapter = |place: &str| Box::new(Usb::named(&model, &format!("{name} {place}")));
         let (a, b) = (adapter("usb a"), Box::new(Flipped(adapter("usb b"))));
         let limit = line.limit_millicps.unwrap_or(u64::MAX).min(model.limit_millicps());
         Ok(Part {
