@@ -15,6 +15,7 @@ use crate::net::{DATAGRAM_MAX, PathModel, Queue, Shared, TraceModel};
 use crate::pair::{Pair, Side};
 use crate::pattern::{Pattern, PatternSink, PatternSource};
 use crate::quic::{Quic, QuicModel};
+use crate::sack::{Sack, SackModel};
 use crate::scenario::Comparator;
 use crate::tcp::{Tcp, TcpModel};
 use crate::trace::Recorder;
@@ -244,6 +245,10 @@ impl Sharing {
                 ..TcpModel::default()
             };
             return Box::new(Tcp::new(&model, Box::new(path), &Default::default()));
+        }
+        if let Some(algorithm) = comparator.sack() {
+            let model = SackModel { window_bytes: window, algorithm, ..SackModel::default() };
+            return Box::new(Sack::new(&model, Box::new(path)));
         }
         let congestion = comparator.quic().unwrap_or_default();
         let model = QuicModel { window_bytes: window, congestion, ..QuicModel::default() };

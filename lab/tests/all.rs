@@ -40,6 +40,7 @@ mod netblt_swarm;
 mod pair;
 mod quic;
 mod report;
+mod sack;
 mod scenario;
 mod serial;
 mod share;

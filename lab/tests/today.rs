@@ -155,3 +155,24 @@ fn codel_keeps_the_delay_of_a_bloated_queue_down() {
     assert!(codel.0 < 0.03 && fq.0 < 0.03, "{codel:?} {fq:?}");
     assert!(codel.1 > tail.1 * 0.8, "{codel:?} {tail:?}");
 }
+
+#[test]
+fn flows_over_one_link_share_it_with_fq_whatever_they_are() {
+    use wetstring_lab::share::{Flow, Sharing};
+    let shares = |aqm: &str| {
+        let names = ["tcp-reno", "tcp-cubic-v2", "quic-cubic", "quic-bbr"];
+        let flows = names.map(|name| Flow::of(name).expect("a name"));
+        let path = "rate=20M,rtt=40ms,queue=100K".parse().expect("a path");
+        let link = format!("20M,delay=20ms,queue=200p,aqm={aqm}").parse().expect("a link");
+        let sharing = Sharing { path, flows: flows.into() };
+        let periods = sharing.run_over(&link, Duration::from_secs(5), 4);
+        let sum = |flow: usize| periods[1..].iter().map(|period| period[flow]).sum::<u64>();
+        (0..names.len()).map(sum).collect::<Vec<u64>>()
+    };
+    let fq = shares("fq");
+    println!("tail {:?} fq {fq:?}", shares("tail"));
+    let all: u64 = fq.iter().sum();
+    // 15 s of 20 Mb/s are 37.5 MB, less headers; each flow has a quarter of it within a third.
+    assert!(all > 30_000_000, "{fq:?}");
+    assert!(fq.iter().all(|bytes| *bytes * 4 * 3 > all * 2), "{fq:?}");
+}

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! program A <-> tap A <-> element <-> tap B <-> program B       serial bytes
-//! TCP, UDP  <-> tap A <-> network <-> tap B <-> TCP, UDP        packets of IP; over SLIP as LINKTYPE_SLIP has them
+//! TCP, UDP  <-> tap A <-> network <-> tap B <-> TCP, UDP        packets of IP, also those of a SLIP line
 //! ```
 //!
 //! A [`Capture`] is given to a run and filled while it goes. Each end is an interface of the file, so that what was
@@ -12,11 +12,11 @@
 //! | bytes | link type | what stands before them |
 //! |---|---|---|
 //! | serial | 250, `LINKTYPE_RTAC_SERIAL` | 12 bytes: time in seconds and microseconds, event (1: sent, 2: received), lines of the UART (none known), 2 of footer |
-//! | IP over SLIP | 8, `LINKTYPE_SLIP` | 16 bytes: direction (1: sent), 0x40 for a packet of IP, the rest 0: compressed headers are expanded |
-//! | IP | 101, `LINKTYPE_RAW` | nothing |
+//! | IP, over SLIP too | 101, `LINKTYPE_RAW` | nothing |
 //! | an engine's datagrams | 147, `LINKTYPE_USER0` | nothing |
 //!
-//! Where a model has zeros for the header of UDP, ports 1649 and the length are filled in. Link types are those of the list of tcpdump.org; the format is that of draft-ietf-opsawg-pcapng. Serial bytes
+//! There is a link type for SLIP (8), which has a header for what was compressed; Wireshark has no dissector for it,
+//! and before compression these are packets of IP. Where a model has zeros for the header of UDP, ports 1649 and the length are filled in. Link types are those of the list of tcpdump.org; the format is that of draft-ietf-opsawg-pcapng. Serial bytes
 //! that follow each other at one end in one direction within 2 ms are one packet, up to 4096.
 
 mod read;
@@ -35,8 +35,6 @@ pub enum Medium {
     /// Bytes of a serial line.
     #[default]
     Serial,
-    /// Packets of IP over SLIP.
-    Slip,
     /// Packets of IP.
     Ip,
     /// Datagrams of an engine without headers before them.
@@ -48,7 +46,6 @@ impl Medium {
     pub const fn link_type(self) -> u16 {
         match self {
             Self::Serial => 250,
-            Self::Slip => 8,
             Self::Ip => 101,
             Self::Bare => 147,
         }
@@ -125,7 +122,7 @@ impl Capture {
         }
         record.latest[at.index()] = Some((record.packets.len(), at_ns));
         let mut bytes = bytes.to_vec();
-        if matches!(record.medium, Medium::Ip | Medium::Slip) {
+        if record.medium == Medium::Ip {
             fill_udp(&mut bytes);
         }
         record.packets.push(Packet { at_ns, at, sent, bytes });

@@ -83,11 +83,6 @@ pub(super) fn packet(medium: Medium, packet: &Packet) -> Vec<u8> {
 fn before(medium: Medium, packet: &Packet) -> Vec<u8> {
     match medium {
         Medium::Ip | Medium::Bare => Vec::new(),
-        Medium::Slip => {
-            let mut header = vec![0; 16];
-            (header[0], header[1]) = (u8::from(packet.sent), 0x40);
-            header
-        }
         Medium::Serial => {
             let (secs, rest) = (packet.at_ns / 1_000_000_000, packet.at_ns % 1_000_000_000);
             let times = [secs as u32, (rest / 1000) as u32].map(u32::to_be_bytes).concat();

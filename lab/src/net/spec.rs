@@ -8,6 +8,7 @@ use crate::capture::{Capture, Medium, Tap};
 use crate::element::{Element, End};
 use crate::host::{HostModel, Hosted};
 use crate::quic::{Quic, QuicModel};
+use crate::sack::{Sack, SackModel};
 use crate::serial::{BadLine, LineModel, Serial};
 use crate::slip::SlipModel;
 use crate::tcp::{Tcp, TcpModel};
@@ -45,7 +46,7 @@ pub enum Link {
 ///                                   [ with host-a:WORDS] [ with host-b:WORDS]
 /// ```
 ///
-/// A carrier is `tcp:` or `quic:` with its words, which carry bytes, or `udp` or `ip`, which put their
+/// A carrier is `tcp:`, `sack:` or `quic:` with its words, which carry bytes, or `udp` or `ip`, which put their
 /// headers before an engine's datagrams. A link is `ethernet:`, `path:`, `slotted:`, `nic:`,
 /// `ring:`, `trace:` or `wifi:` with its words, `slip:` with its words and what carries its bytes ([`crate::slip`]), or `line:`
 /// alone. `host:` is for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
@@ -54,6 +55,8 @@ pub enum Link {
 pub struct Network {
     /// TCP, if there is any.
     pub tcp: Option<TcpModel>,
+    /// TCP as hosts have it today, if there is any.
+    pub sack: Option<SackModel>,
     /// QUIC, if there is any.
     pub quic: Option<QuicModel>,
     /// Bytes of headers before each datagram of an engine; 0 unless `udp` or `ip` stands there.
@@ -148,7 +151,7 @@ impl FromStr for Network {
     fn from_str(text: &str) -> Result<Self, BadNetwork> {
         let mut parts = text.split(" with ");
         let network = parts.next().unwrap_or("");
-        let (mut tcp, mut quic, mut header_bytes) = (None, None, 0);
+        let (mut tcp, mut sack, mut quic, mut header_bytes) = (None, None, None, 0);
         // A SLIP line has what carries its bytes behind an ` over ` of its own.
         let above = network.split_once(" over ").filter(|(above, _)| !is_slip(above));
         let links = match above {
@@ -156,15 +159,16 @@ impl FromStr for Network {
             Some((carrier, links)) => {
                 match kind(carrier) {
                     ("tcp", words) => tcp = Some(words.parse()?),
+                    ("sack", words) => sack = Some(words.parse()?),
                     ("quic", words) => quic = Some(words.parse()?),
                     ("udp", "") => header_bytes = UDP_BYTES,
                     ("ip", "") => header_bytes = IP_BYTES,
-                    _ => return shape("tcp:, quic:, udp or ip before ` over `", carrier),
+                    _ => return shape("tcp:, sack:, quic:, udp or ip before ` over `", carrier),
                 }
                 links
             }
         };
-        let carried = tcp.is_some() || quic.is_some() || header_bytes > 0;
+        let carried = tcp.is_some() || sack.is_some() || quic.is_some() || header_bytes > 0;
         let links = links.split(" + ").map(str::parse).collect::<Result<Vec<Link>, _>>()?;
         let serial = links.iter().filter(|link| matches!(link, Link::Line(_))).count();
         let mut slips = links.iter().filter_map(|link| match link {
@@ -198,11 +202,14 @@ impl FromStr for Network {
                 }
             }
         }
-        if quic.is_some() && hosts.iter().any(Option::is_some) {
-            return shape("quic: without ` with host:`, for its hosts take no time", text);
+        if (quic.is_some() || sack.is_some()) && hosts.iter().any(Option::is_some) {
+            return shape(
+                "quic: and sack: without ` with host:`, for their hosts take no time",
+                text,
+            );
         }
         let hosts = hosts.map(Option::unwrap_or_default);
-        Ok(Self { tcp, quic, header_bytes, links, hosts, capture: None })
+        Ok(Self { tcp, sack, quic, header_bytes, links, hosts, capture: None })
     }
 }
 
@@ -227,6 +234,9 @@ impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(tcp) = &self.tcp {
             write!(f, "{tcp} over ")?;
+        }
+        if let Some(sack) = &self.sack {
+            write!(f, "{sack} over ")?;
         }
         if let Some(quic) = &self.quic {
             write!(f, "{quic} over ")?;
@@ -261,6 +271,9 @@ impl Network {
             return Box::new(self.build_tcp(tcp));
         }
         let mut below = self.build_links();
+        if let Some(sack) = &self.sack {
+            return Box::new(Sack::new(sack, below));
+        }
         if let Some(quic) = &self.quic {
             return Box::new(Quic::new(quic, below));
         }
@@ -327,12 +340,9 @@ impl Network {
     fn build_links(&self) -> Box<dyn Element> {
         let links = self.build_untapped();
         let Some(capture) = &self.capture else { return links };
-        let carried = self.tcp.is_some() || self.quic.is_some() || self.header_bytes > 0;
-        capture.set_medium(match (carried, self.links.first()) {
-            (false, _) => Medium::Bare,
-            (true, Some(Link::Slip(_))) => Medium::Slip,
-            (true, _) => Medium::Ip,
-        });
+        let connected = self.tcp.is_some() || self.sack.is_some() || self.quic.is_some();
+        let carried = connected || self.header_bytes > 0;
+        capture.set_medium(if carried { Medium::Ip } else { Medium::Bare });
         Box::new(Tap::new(links, capture.clone()))
     }
 

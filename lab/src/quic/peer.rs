@@ -85,8 +85,9 @@ pub(super) struct Peer {
     reads: Option<StreamId>,
     /// Since when there may be something to read.
     pub(super) ready: Option<u64>,
-    /// The connection is lost.
+    /// The connection is lost, and why; until that is told.
     pub(super) lost: bool,
+    pub(super) why_lost: Option<String>,
     /// Packets for the network, headers included.
     pub(super) going: VecDeque<Vec<u8>>,
     /// The network did not accept the first of them.
@@ -138,6 +139,7 @@ impl Peer {
             reads: None,
             ready: None,
             lost: false,
+            why_lost: None,
             going: VecDeque::new(),
             refused: false,
             timer,
@@ -211,7 +213,10 @@ impl Peer {
                 Event::Stream(StreamEvent::Readable { .. }) => {
                     self.ready = self.ready.or(Some(now));
                 }
-                Event::ConnectionLost { .. } => self.lost = true,
+                Event::ConnectionLost { reason } => {
+                    self.lost = true;
+                    self.why_lost = Some(reason.to_string());
+                }
                 _ => {}
             }
         }

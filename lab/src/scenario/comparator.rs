@@ -9,6 +9,7 @@ use super::elements::Outside;
 use crate::element::End;
 use crate::net::{Link, Network, Queue, SlottedModel};
 use crate::quic::QuicCongestion;
+use crate::sack::Algorithm;
 use crate::serial::Probability;
 use crate::tcp::Congestion;
 use std::fmt::Write as _;
@@ -21,6 +22,10 @@ pub enum Comparator {
     TcpReno,
     /// TCP with CUBIC.
     TcpCubic,
+    /// TCP as hosts have it today, with Reno.
+    SackReno,
+    /// The same with CUBIC.
+    SackCubic,
     /// QUIC with `NewReno`.
     QuicReno,
     /// QUIC with CUBIC.
@@ -31,13 +36,29 @@ pub enum Comparator {
 
 impl Comparator {
     /// The names that [`Comparator::of`] knows.
-    pub const NAMES: [&str; 5] = ["tcp-reno", "tcp-cubic", "quic-reno", "quic-cubic", "quic-bbr"];
+    pub const NAMES: [&str; 7] = [
+        "tcp-reno",
+        "tcp-cubic",
+        "tcp-reno-v2",
+        "tcp-cubic-v2",
+        "quic-reno",
+        "quic-cubic",
+        "quic-bbr",
+    ];
 
-    const ALL: [Self; 5] =
-        [Self::TcpReno, Self::TcpCubic, Self::QuicReno, Self::QuicCubic, Self::QuicBbr];
+    const ALL: [Self; 7] = [
+        Self::TcpReno,
+        Self::TcpCubic,
+        Self::SackReno,
+        Self::SackCubic,
+        Self::QuicReno,
+        Self::QuicCubic,
+        Self::QuicBbr,
+    ];
 
     /// The comparator of this name, or of this name and version: `tcp-cubic-v1` is `tcp-cubic` as it was when
-    /// the tables in `lab/sweeps/results` were made. A better one gets `-v2`, and the plain name then means that.
+    /// the tables in `lab/sweeps/results` were made. `-v2` of TCP is [`crate::sack`]; the plain names stay what
+    /// the pages and the bars of NETBLT mean by them, `-v1`.
     pub fn of(name: &str) -> Option<Self> {
         let plain = name.strip_suffix("-v1").unwrap_or(name);
         let index = Self::NAMES.iter().position(|of| *of == plain)?;
@@ -55,6 +76,15 @@ impl Comparator {
         match self {
             Self::TcpReno => Some(Congestion::Reno),
             Self::TcpCubic => Some(Congestion::Cubic),
+            _ => None,
+        }
+    }
+
+    /// Its congestion control, if it is TCP as hosts have it today.
+    pub fn sack(self) -> Option<Algorithm> {
+        match self {
+            Self::SackReno => Some(Algorithm::Reno),
+            Self::SackCubic => Some(Algorithm::Cubic),
             _ => None,
         }
     }
@@ -86,11 +116,12 @@ impl Comparator {
             Self::TcpReno | Self::TcpCubic => {
                 format!("tcp:window={window},sendbuf={window},queue=1000,handshake")
             }
+            Self::SackReno | Self::SackCubic => format!("sack:window={window}"),
             _ => format!("quic:window={window}"),
         };
         text.push_str(match self {
-            Self::TcpReno | Self::QuicReno => ",cc=reno",
-            Self::TcpCubic | Self::QuicCubic => ",cc=cubic",
+            Self::TcpReno | Self::SackReno | Self::QuicReno => ",cc=reno",
+            Self::TcpCubic | Self::SackCubic | Self::QuicCubic => ",cc=cubic",
             Self::QuicBbr => ",cc=bbr",
         });
         let _ = write!(text, " over {links}");

@@ -14,6 +14,7 @@
 //! | `flip 7171:` | the same the other way round |
 //! | `tcp:mss=1460 over ethernet:10M,load=30%` | TCP over a network, see [`crate::net::Network`] |
 //! | `tcp:mss=256 over slip:vj,mtu=296 over pep:dte=19200` | TCP over a SLIP line over any of the serial ones above, see [`crate::slip`] |
+//! | `sack:window=4M over trace:lte` | TCP as hosts have it today, see [`crate::sack`] |
 //! | `udp over path:10M,rtt=69ms` | a network of packets, for engines of datagrams |
 //! | `imp:hops=1` | the ARPANET's subnet, for the protocol `ncp`, see [`crate::imp`] |
 //!
@@ -33,10 +34,10 @@ use crate::modem::pep::{PepModel, PepPair};
 use crate::modem::{BadWord, ModemModel, ModemPair};
 use crate::net::ethernet::GAP_BITS;
 use crate::net::{BadNet, BadNetwork, EthernetModel, Link, Network};
+use crate::sack;
 use crate::serial::flow::{FlowLine, FlowModel};
 use crate::serial::interference::{Interference, InterferenceModel};
 use crate::serial::{BadLine, LineModel, Probability, Serial};
-use crate::tcp::TcpModel;
 use crate::terminal::{Ibm7171, Ibm7171Model, TelnetModel, TelnetPath};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -260,8 +261,10 @@ fn is_network(kind: &str) -> bool {
 }
 
 /// What a network begins with, if not with a carrier and `over`.
-const NETWORK: [&str; 11] =
-    ["ethernet", "path", "slotted", "nic", "ring", "trace", "wifi", "slip", "line", "tcp", "quic"];
+const NETWORK: [&str; 12] = [
+    "ethernet", "path", "slotted", "nic", "ring", "trace", "wifi", "slip", "line", "tcp", "sack",
+    "quic",
+];
 
 /// Words that only a line with flow control has.
 const FLOW_WORDS: [&str; 9] =
@@ -287,7 +290,7 @@ fn network(
     let mut network = if spec.contains("seed=") { network.clone() } else { network.seeded(seed) };
     network.supply(&|name| outside.file(name))?;
     network.capture.clone_from(&outside.capture);
-    let reliable = network.tcp.is_some() || network.quic.is_some();
+    let reliable = network.tcp.is_some() || network.sack.is_some() || network.quic.is_some();
     if network.tcp.is_some() {
         for (of, host) in network.hosts.iter_mut().zip(hosts.iter_mut()) {
             let Some(host) = host.take() else { continue };
@@ -300,19 +303,24 @@ fn network(
         }
     }
     let facts = LineFacts { reliable: Some(reliable), clear: reliable, rate_bps: 0, telnet: false };
-    let limit_millicps = network.tcp.as_ref().and_then(|tcp| tcp_millicps(&network.links, tcp));
+    let segment = match (&network.tcp, &network.sack) {
+        (Some(tcp), _) => Some((tcp.mss_bytes as u64, TCP_HEADERS)),
+        (None, Some(sack)) => Some((sack.mss_bytes, sack::AROUND as u64)),
+        (None, None) => None,
+    };
+    let limit_millicps = segment.and_then(|segment| tcp_millicps(&network.links, segment));
     let (element, ports) = (network.build(), [facts; 2]);
     Ok(Part { element, ports, limit_millicps, carrier: Carrier::Network, has_chance: true })
 }
 
+/// Headers of TCP and IP [RFC 793, RFC 791].
+const TCP_HEADERS: u64 = 40;
+
 /// Maximum rate of TCP over these links, in characters per 1000 s: full segments back to back over the slowest
 /// of them, with the headers of TCP and IP and the link's overhead. Cross traffic, and acknowledgements on a
 /// shared cable, are not subtracted. `None` if none of them takes any time.
-fn tcp_millicps(links: &[Link], tcp: &TcpModel) -> Option<u64> {
-    /// Headers of TCP and IP [RFC 793, RFC 791].
-    const HEADERS: u64 = 40;
-    let data = tcp.mss_bytes as u64;
-    let packet = data + HEADERS;
+fn tcp_millicps(links: &[Link], (data, headers): (u64, u64)) -> Option<u64> {
+    let packet = data + headers;
     let millicps = |rate_bps: u64, bits: u64| {
         let rate = u128::from(rate_bps) * u128::from(data) * 1000 / u128::from(bits.max(1));
         u64::try_from(rate).ok().filter(|rate| *rate > 0)

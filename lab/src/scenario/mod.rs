@@ -17,7 +17,7 @@
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` and bare `messages` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` and bare `messages` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, these two with `-v2`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |

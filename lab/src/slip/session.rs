@@ -153,7 +153,7 @@ impl Session {
     /// The line of a connection, and what records its packets.
     fn tapped(&self, wire: Wire) -> Box<dyn Element> {
         let Some(capture) = &self.capture else { return Box::new(wire) };
-        capture.set_medium(Medium::Slip);
+        capture.set_medium(Medium::Ip);
         Box::new(Tap::new(Box::new(wire), capture.clone()))
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Ending> {
 }
 
 /// The text of a built-in scenario, or of a file.
-fn text_of(path: &Path) -> Result<String, Ending> {
+pub(super) fn text_of(path: &Path) -> Result<String, Ending> {
     if let Some(text) = path.to_str().and_then(wetstring_lab::scenario::named) {
         return Ok(text.to_owned());
     }
