@@ -58,7 +58,7 @@ impl Default for Bench {
 const EXACT: u64 = 500;
 
 impl Bench {
-    /// Measures with packets of this length; `build` makes the network anew for each trial.
+    /// Measures with packets of this length; `build` makes a new network for each trial.
     pub fn measure(&self, bytes: usize, build: &dyn Fn() -> Box<dyn Element>) -> Row {
         let most = u128::from(self.most_bps) * 1000 / (bytes as u128 * 8);
         let (mut low, mut high) = (0u64, u64::try_from(most).unwrap_or(u64::MAX));

@@ -82,7 +82,7 @@ impl Repeats {
         median(&self.seconds)
     }
 
-    /// The seconds within which this share of all runs has arrived, those that never do included; `None` if so
+    /// The seconds within which this share of all runs has arrived, those that never do included; `None` if that
     /// many never do.
     pub fn within(&self, percent: u64) -> Option<f64> {
         let all = self.seconds.len() as u64 + self.failed;

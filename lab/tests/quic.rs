@@ -89,15 +89,3 @@ fn a_window_of_time_measures_what_arrives_in_it() {
     // 1 MB/s on the wire for 4 s.
     assert!((3_700_000..3_850_000).contains(&bytes), "{bytes}");
 }
-
-#[test]
-fn a_connection_that_ends_says_why() {
-    let over = "path:rate=10M,rtt=69ms,queue=rtt,loss=1%,reorder=1%@rtt/4";
-    let mut recorder = Recorder::keep();
-    let mut element = network(&format!("quic:cc=bbr,window=431250 over {over}")).seeded(1).build();
-    let report = Bulk::new(40_000_000).run(element.as_mut(), &mut recorder.of("line"));
-    let told: Vec<&String> =
-        recorder.lines().iter().filter(|line| line.contains(" lost_")).collect();
-    println!("{:?} {told:?} {:?}", report, recorder.lines().last());
-    assert_eq!(report.stop == StopBulk::Stalled, !told.is_empty());
-}

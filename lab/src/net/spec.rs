@@ -202,11 +202,12 @@ impl FromStr for Network {
                 }
             }
         }
-        if (quic.is_some() || sack.is_some()) && hosts.iter().any(Option::is_some) {
-            return shape(
-                "quic: and sack: without ` with host:`, for their hosts take no time",
-                text,
-            );
+        let is_timed = hosts.iter().any(Option::is_some);
+        if quic.is_some() && is_timed {
+            return shape("quic: without ` with host:`, for its hosts take no time", text);
+        }
+        if sack.is_some() && is_timed {
+            return shape("sack: without ` with host:`, for its hosts take no time", text);
         }
         let hosts = hosts.map(Option::unwrap_or_default);
         Ok(Self { tcp, sack, quic, header_bytes, links, hosts, capture: None })

@@ -35,7 +35,7 @@ use crate::element::{Element, End, Unit, Usage};
 use crate::net::DATAGRAM_MAX;
 use crate::net::parse::{BadNet, Shown, ShownSize, words};
 use receiver::Receiver;
-use segment::{HEADERS, Segment};
+use segment::{HEADERS, Segment, shift};
 use sender::Sender;
 use std::collections::VecDeque;
 use std::fmt;
@@ -169,7 +169,7 @@ impl Peer {
     }
 
     fn queue(&mut self, now: u64, segment: &Segment) {
-        self.going.push_back(segment.write(self.end, (now / 1_000_000) as u32));
+        self.going.push_back(segment.write(self.end, (now / 1_000_000) as u32, shift(self.window)));
     }
 
     fn call(&mut self, now: u64) {
@@ -191,7 +191,7 @@ impl Peer {
 
     fn come(&mut self, now: u64, packet: &[u8]) {
         let near = (self.receiver.next, self.sender.next_seq());
-        let Some(segment) = Segment::read(packet, near) else { return };
+        let Some(segment) = Segment::read(packet, near, shift(self.window)) else { return };
         match (self.state, segment.syn, segment.ack) {
             (State::Listening, true, None) => {
                 self.state = State::Open;

@@ -11,8 +11,6 @@ use crate::net::headers::write_ip;
 pub(super) const HEADERS: usize = 20 + 20 + 12;
 /// Blocks that fit beside timestamps [RFC 2018].
 pub(super) const BLOCKS: usize = 3;
-/// How far windows are shifted [RFC 7323], so that a gigabyte fits.
-const SHIFT: u32 = 14;
 const PORT: u16 = 1649;
 const TCP: u8 = 6;
 const SYN: u8 = 2;
@@ -30,6 +28,11 @@ pub(super) struct Segment {
     pub(super) data: Vec<u8>,
 }
 
+/// How far windows up to this one are shifted [RFC 7323].
+pub(super) fn shift(window: u64) -> u32 {
+    (0..14).find(|shift| window >> shift <= u64::from(u16::MAX)).unwrap_or(14)
+}
+
 /// A number with these lower 32 bits, as near as possible to `near`.
 fn whole(low: u32, near: u64) -> u64 {
     let ahead = low.wrapping_sub(near as u32) as i32;
@@ -37,11 +40,11 @@ fn whole(low: u32, near: u64) -> u64 {
 }
 
 impl Segment {
-    /// The packet, from this end.
-    pub(super) fn write(&self, from: End, ms: u32) -> Vec<u8> {
+    /// The packet, from this end; its window is shifted.
+    pub(super) fn write(&self, from: End, ms: u32, shift: u32) -> Vec<u8> {
         let ports = if from == End::A { [49_152, PORT] } else { [PORT, 49_152] };
         let options = 12 + if self.blocks.is_empty() { 0 } else { 4 + 8 * self.blocks.len() };
-        let window = (self.window >> SHIFT).min(u64::from(u16::MAX)) as u16;
+        let window = (self.window >> shift).min(u64::from(u16::MAX)) as u16;
         let flags = if self.syn { SYN } else { 0 } | if self.ack.is_some() { ACK } else { 0 };
         let mut packet = vec![0; 20];
         packet.extend(ports.iter().flat_map(|port: &u16| port.to_be_bytes()));
@@ -66,7 +69,7 @@ impl Segment {
     }
 
     /// Reads a packet; `near` are a sequence number and an acknowledgement that are not far away.
-    pub(super) fn read(packet: &[u8], near: (u64, u64)) -> Option<Self> {
+    pub(super) fn read(packet: &[u8], near: (u64, u64), shift: u32) -> Option<Self> {
         let word = |at: usize| packet.get(at..)?.first_chunk().copied().map(u32::from_be_bytes);
         let end = 20 + usize::from(*packet.get(32)? >> 4) * 4;
         let flags = *packet.get(33)?;
@@ -82,7 +85,7 @@ impl Segment {
             syn: flags & SYN != 0,
             seq: whole(word(24)?, near_seq),
             ack: if flags & ACK != 0 { Some(whole(word(28)?, near_ack)) } else { None },
-            window: u64::from(window) << SHIFT,
+            window: u64::from(window) << shift,
             blocks,
             data: packet.get(end..)?.to_vec(),
         })
@@ -103,11 +106,11 @@ mod tests {
             blocks: vec![((1 << 33) + 1, (1 << 33) + 9), ((1 << 33) + 20, (1 << 33) + 30)],
             data: vec![1, 2, 3],
         };
-        let packet = segment.write(End::A, 7);
+        let packet = segment.write(End::A, 7, 5);
         assert_eq!(packet.len(), HEADERS + 4 + 16 + 3);
         let near = ((1 << 32) - 100, (1 << 33) + 100);
-        assert_eq!(Segment::read(&packet, near).expect("a segment"), segment);
+        assert_eq!(Segment::read(&packet, near, 5).expect("a segment"), segment);
         let syn = Segment { syn: true, ..Segment::default() };
-        assert_eq!(Segment::read(&syn.write(End::B, 0), (0, 0)).expect("a segment"), syn);
+        assert_eq!(Segment::read(&syn.write(End::B, 0, 0), (0, 0), 0).expect("a segment"), syn);
     }
 }

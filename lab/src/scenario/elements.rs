@@ -207,8 +207,7 @@ pub fn part(
     }
     match kind {
         Some(kind) if today::KINDS.contains(&kind) => {
-            let words = &text[kind.len() + 1..];
-            today::of(kind, words, name, seed).map_err(|e: BadNet| bad(e.to_string()))
+            today::of(kind, &text[kind.len() + 1..], name, seed).map_err(|e| bad(e.to_string()))
         }
         Some("interference") => {
             let model: InterferenceModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
@@ -224,8 +223,7 @@ pub fn part(
         }
         Some("7171") => {
             let model: Ibm7171Model = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
-            let element = Box::new(Ibm7171::new(&model));
-            Ok(Part::quiet(element, [model.rate_bps; 2], model.rate_bps))
+            Ok(Part::quiet(Box::new(Ibm7171::new(&model)), [model.rate_bps; 2], model.rate_bps))
         }
         Some("imp") => {
             let model: SubnetModel = text.parse().map_err(|e: BadNet| bad(e.to_string()))?;

@@ -235,15 +235,9 @@ impl Scenario {
         let mut hosts = [None; 2];
         layers.iter().try_for_each(|layer| layer.find_hosts(&mut hosts))?;
         let unit = other.map_or(Unit::Bytes, Other::unit);
-        let stretch =
-            elements::stretch(&specs, seed, &hosts, unit, &outside).map_err(bad_element)?;
-        let mut ends = match other {
-            Some(Other::Netblt) => Ends::netblt(),
-            Some(Other::Ncp) => Ends::ncp(),
-            Some(Other::Messages) => Ends::messages(),
-            Some(bare) => Ends::idle(bare.name(), stretch.ports),
-            None => Ends::new(protocol, stretch.ports),
-        };
+        let stretch = elements::stretch(&specs, seed, &hosts, unit, &outside);
+        let stretch = stretch.map_err(bad_element)?;
+        let mut ends = usual_ends(protocol, other, &stretch);
         for layer in layers {
             layer.apply_ends(&mut ends)?;
         }
@@ -255,8 +249,8 @@ impl Scenario {
         let slip =
             network.clone().filter(|of| other == Some(Other::Ftp) && is_slip(of)).map(Box::new);
         let typing = find.typing(slip.is_some() || other == Some(Other::Ncp))?;
-        let packets = matches!(other, Some(Other::Transport(_) | Other::Netblt));
-        let network = network.filter(|_| packets);
+        let network =
+            network.filter(|_| matches!(other, Some(Other::Transport(_) | Other::Netblt)));
         Ok(Self {
             protocol,
             other,
@@ -526,6 +520,17 @@ impl<'a> Finder<'a> {
         let name = part(|file| file.name.as_ref()).map_or(name, |(_, name)| name.get_ref().clone());
         let kind = if text { FileKind::Text } else { FileKind::Binary };
         Ok(MemoryFile { kind, ..MemoryFile::new(&name, content) })
+    }
+}
+
+/// The ends with the settings that they have on this line unless they are told others.
+fn usual_ends(protocol: Protocol, other: Option<Other>, stretch: &Stretch) -> Ends {
+    match other {
+        Some(Other::Netblt) => Ends::netblt(),
+        Some(Other::Ncp) => Ends::ncp(),
+        Some(Other::Messages) => Ends::messages(),
+        Some(bare) => Ends::idle(bare.name(), stretch.ports),
+        None => Ends::new(protocol, stretch.ports),
     }
 }
 
