@@ -75,5 +75,6 @@ mod settings_page;
 mod text_and_parts;
 mod touched;
 mod transfer;
+mod uucp_python_deaths;
 mod uucp_python_peer;
 mod zmodem_strangers;

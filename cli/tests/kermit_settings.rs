@@ -8,7 +8,7 @@ use peers::{LIMIT, Scene, ckermit, wst};
 use wetstring_drive::disk::StoreSettings;
 use wetstring_proto::kermit::Config as Kermit;
 use wetstring_proto::settings::{Range, Setting as Row};
-use wetstring_protocols::{FAMILIES, Family};
+use wetstring_protocols::{FAMILIES, Family, Protocol};
 
 /// What a run said on stdout and stderr, and its code.
 fn kermit(scene: &Scene, script: &str) -> (String, i32) {
@@ -61,6 +61,7 @@ fn values(setting: &Setting) -> Vec<String> {
     assert_eq!(syntax, "text", "{setting:?}");
     let text: &[&str] = match setting.name.as_str() {
         "ESCAPE-CHARACTER" => &["29"],
+        "TRANSFER PROTOCOL" => &["zmodem", "kermit"],
         "FILE DOWNLOAD-DIRECTORY" => &["."],
         "FILE SYSTEM-ID" => &["UN"],
         "INPUT SCALE-FACTOR" => &["2"],
@@ -120,30 +121,37 @@ fn row_values(row: &'static Row) -> Vec<String> {
     let mut values = match row.range {
         Range::Number(low, high) => vec![low.to_string(), high.to_string()],
         Range::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
-        // Lists of codes, the only text among the rows that act here.
-        Range::Text => vec!["1,3,19".to_owned()],
+        // Lists of codes, and names.
+        Range::Text if row.name.starts_with("kermit.") => vec!["1,3,19".to_owned()],
+        Range::Text => Vec::new(),
     };
     values.push(row.default.to_owned());
     values
 }
 
-/// A row that is added to a table is set and shown by its name, with nothing else to do. Only the transfers of Kermit
-/// are in the language: settings of another protocol are refused with that reason.
+/// Whether SET TRANSFER PROTOCOL has a protocol of the family.
+fn acts(family: &Family) -> bool {
+    Protocol::of_bytes().any(|protocol| protocol.family() == family)
+}
+
+/// A row that is added to a table is set and shown by its name, with nothing else to do. No transfer of the language is by
+/// datagrams or from host to host: settings of such protocols are refused with that reason.
 #[test]
 fn every_row_of_the_table_is_set_and_shown_by_its_name() {
     let scene = Scene::new();
-    let acts = Kermit::TABLE.iter().chain(StoreSettings::TABLE);
-    let acts: Vec<(&Row, String)> =
-        acts.flat_map(|row| row_values(row).into_iter().map(move |value| (row, value))).collect();
-    let others: Vec<&Row> = FAMILIES
-        .iter()
-        .filter(|family| family.prefix() != "kermit")
-        .flat_map(Family::table)
+    let rows = FAMILIES.iter().filter(|family| acts(family)).flat_map(Family::table);
+    let all: Vec<(&Row, String)> = rows
+        .chain(StoreSettings::TABLE)
+        .flat_map(|row| row_values(row).into_iter().map(move |value| (row, value)))
         .collect();
-    assert!(acts.len() > 100 && others.len() > 50, "{} {}", acts.len(), others.len());
-    let own = acts.iter().map(|(row, value)| {
-        let name = row.name;
-        format!("set {name} {value}\nif fail echo {name} {value} refused\nshow {name}\n")
+    let others: Vec<&Row> =
+        FAMILIES.iter().filter(|family| !acts(family)).flat_map(Family::table).collect();
+    assert!(all.len() > 250 && others.len() > 25, "{} {}", all.len(), others.len());
+    // By its name, and by the name of its protocol and its own.
+    let own = all.iter().enumerate().map(|(at, (row, value))| {
+        let (name, words) = (row.name, row.name.replacen('.', " ", 1));
+        let (set, show) = if at % 2 == 0 { (name, &*words) } else { (&*words, name) };
+        format!("set {set} {value}\nif fail echo {name} {value} refused\nshow {show}\n")
     });
     let foreign = others.iter().map(|row| {
         let name = row.name;
@@ -152,7 +160,7 @@ fn every_row_of_the_table_is_set_and_shown_by_its_name() {
     let script = own.chain(foreign).collect::<Vec<_>>().concat();
     let (said, _) = kermit(&scene, &script);
     let mut shown = said.lines().filter(|line| !line.contains(": not supported: "));
-    for (row, value) in &acts {
+    for (row, value) in &all {
         let words: Vec<&str> = shown.next().unwrap_or("").split_whitespace().collect();
         let expected: Vec<&str> = [row.name, value].into_iter().filter(|w| !w.is_empty()).collect();
         assert_eq!(words, expected, "{said}");
@@ -161,7 +169,7 @@ fn every_row_of_the_table_is_set_and_shown_by_its_name() {
         let line = shown.next().unwrap_or("");
         assert_eq!(line.trim(), format!("{:<28} {}", row.name, row.default).trim(), "{said}");
         let reason =
-            format!("SET {}: not supported: transfers of this language", row.name.to_uppercase());
+            format!("SET {}: not supported: no transfer of this script", row.name.to_uppercase());
         assert!(said.contains(&reason), "{}: {said}", row.name);
     }
     assert_eq!(shown.next(), None);
@@ -191,6 +199,13 @@ fn a_keyword_and_the_name_of_its_row_are_one_setting() {
         ("window 32", "kermit.window 31"),
         ("window 3", "kermit.window 3"),
         ("attributes", "kermit.attributes on"),
+        ("zmodem window 4096", "zmodem.window 4096"),
+        ("zm win 4096", "zmodem.window 4096"),
+        ("xmodem block 1024", "xymodem.block 1024"),
+        ("ymodem-g retries 7", "xymodem.retries 7"),
+        ("uucp window 3", "uucp.window 3"),
+        ("kermit window 3", "kermit.window 3"),
+        ("store collision reject", "store.collision reject"),
     ] {
         let row = shown.split(' ').next().unwrap_or("");
         let (said, code) = kermit(&scene, &format!("set {set}\nshow {row}\n"));
@@ -202,9 +217,53 @@ fn a_keyword_and_the_name_of_its_row_are_one_setting() {
         ("kermit.s on", "ambiguous setting: kermit.s"),
         ("kermit.window 33", "expected 1 to 31 for KERMIT.WINDOW, got 33"),
         ("store.collision maybe", "got maybe"),
+        ("zmodem windows 3", "got windows"),
+        ("zmodem window -1", "expected 0 to"),
+        ("emodem window 3", "no such setting: emodem"),
+        ("protocol emodem", "expected one of kermit, "),
     ] {
         let (said, code) = kermit(&scene, &format!("set {bad}\n"));
         assert!(said.contains(why) && code == 1, "{bad}: {said}");
+    }
+}
+
+/// SEND and RECEIVE are by the protocol that is set, with its settings; a server speaks Kermit.
+#[test]
+fn transfers_are_by_the_protocol_that_is_set() {
+    let scene = Scene::new();
+    let bytes = vec![b'x'; 5000];
+    scene.file("here/sent", &bytes);
+    for protocol in ["zmodem", "ymodem", "ymodem-g", "xmodem", "xmodem-1k", "uucp-g", "kermit"] {
+        let into = scene.folder(&format!("in-{protocol}"));
+        let (wst, to) = (env!("CARGO_BIN_EXE_wst"), into.display());
+        // XMODEM sends no names, and pads the last block.
+        let nameless = protocol.starts_with("xmodem");
+        let name = if nameless { "--as got" } else { "" };
+        let script = format!(
+            "set receive confirm off\nset protocol {protocol}\n\
+             set host /pipe {wst} receive -P {protocol} -o {to} {name} stdio:\n\
+             send sent\nif fail exit 1\nset host\n\
+             set host /pipe {wst} send -P {protocol} sent stdio:\n\
+             receive again-{protocol}\nexit \\v(status)\n"
+        );
+        let (said, code) = kermit(&scene, &script);
+        assert_eq!(code, 0, "{protocol}: {said}");
+        let came = into.join(if nameless { "got" } else { "sent" });
+        for file in [came, scene.path(&format!("here/again-{protocol}"))] {
+            let came = std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            assert!(came.starts_with(&bytes), "{}", file.display());
+            assert!(nameless || came.len() == bytes.len(), "{}", file.display());
+        }
+    }
+    let (said, code) = kermit(&scene, "set protocol zmodem\nset host /pipe cat\nget x\n");
+    let expected = "expected SET TRANSFER PROTOCOL KERMIT for a server, got ZMODEM";
+    assert!(said.contains(expected) && code == 1, "{said}");
+    let (said, _) = kermit(&scene, "set protocol xmodem\nset host /pipe cat\nreceive\n");
+    assert!(said.contains("expected RECEIVE with a name: XMODEM sends none"), "{said}");
+    // Each setting has its help, by either name.
+    for (words, row) in [("zmodem window", "zmodem.window"), ("uucp", "uucp.timeout")] {
+        let (said, _) = kermit(&scene, &format!("help set {words}\n"));
+        assert!(said.contains(&format!("SET {row} ")), "{said}");
     }
 }
 

@@ -21,12 +21,12 @@ pub mod subnet;
 pub use live::{Live, Stop};
 pub use serve::{Guard, News, Plan, serve};
 
+use crate::event::Source;
 use crate::line::{HostPort, NcpSpec};
 use crate::port::{OpenError, Port, PortFacts};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
 use std::time::Duration;
 use wetstring_proto::arpanet::imp;
@@ -300,12 +300,12 @@ impl Port for ImpPort {
         Duration::ZERO
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.socket)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.socket)
     }
 
     fn facts(&self) -> &PortFacts {

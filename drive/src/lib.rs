@@ -9,6 +9,7 @@
 //! DiskStore / SinkStore ----+
 //! ```
 //!
+//! * [`event`] waits for ports, signals and the keyboard;
 //! * [`mod@line`] parses the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
 //! * [`mod@port`] opens it: non-blocking reads and writes, and what is known about the line;
 //! * [`datagram`] is the same for protocols of datagrams: sockets, sessions, many peers;
@@ -31,10 +32,12 @@ pub mod charset;
 pub mod clock;
 pub mod datagram;
 pub mod disk;
+pub mod event;
 pub mod imp;
 pub mod line;
 pub mod live;
 pub mod lookout;
+mod os;
 mod os_error;
 mod page;
 pub mod port;

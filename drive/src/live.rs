@@ -17,9 +17,9 @@ pub mod datagrams;
 mod ends;
 
 use crate::clock::Clock;
+use crate::event::{self, Interest};
 use crate::port::Port;
 use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::time::Duration;
 use wetstring_lab::element::{Element, End, Usage};
@@ -232,32 +232,22 @@ impl Live<'_> {
 
     /// Waits for the ports, at most this long.
     fn wait(&mut self, signals: Option<&Signals>, timeout: Option<Duration>) -> io::Result<()> {
-        let timeout = timeout.map(|timeout| Timespec {
-            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
-        });
-        // Poll only for what is needed: a closed port would always be ready.
-        let mut fds = Vec::with_capacity(5);
+        // Wait only for what is needed: a closed port would always be ready.
+        let mut interests = Vec::with_capacity(5);
         let mut asked = Vec::with_capacity(4);
         for side in &self.sides {
             if !side.readable && side.wants_input() {
-                fds.push(PollFd::from_borrowed_fd(side.port.read_fd(), PollFlags::IN));
+                interests.push(Interest::read(side.port.read_source()));
                 asked.push((side.end, false));
             }
             if !side.writable && side.wants_output() {
-                fds.push(PollFd::from_borrowed_fd(side.port.write_fd(), PollFlags::OUT));
+                interests.push(Interest::write(side.port.write_source()));
                 asked.push((side.end, true));
             }
         }
-        if let Some(signals) = signals {
-            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
-        }
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        interests.extend(signals.map(|signals| Interest::read(signals.source())));
+        event::wait(&mut interests, timeout)?;
+        let ready: Vec<bool> = interests.iter().map(Interest::is_ready).collect();
         for ((end, output), _) in asked.iter().zip(ready).filter(|(_, ready)| *ready) {
             let side = &mut self.sides[end.index()];
             match output {

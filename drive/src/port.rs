@@ -1,14 +1,14 @@
 //! Ports: the open ends of lines.
 //!
-//! A [`Port`] is opened from a [`LineSpec`](crate::LineSpec), never blocks, takes partial writes, lends the descriptors to poll,
+//! A [`Port`] is opened from a [`LineSpec`](crate::LineSpec), never blocks, takes partial writes, lends what to wait for,
 //! and reports what is known about the line ([`PortFacts`]).
 
+use crate::event::{Interest, Source};
 use crate::in_words;
 use crate::signals::Signals;
-use rustix::event::PollFlags;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ pub trait Port: Send {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>>;
     /// Writes as much as fits: `Ok(None)` if nothing fits now. Part of `bytes` may be accepted.
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>>;
-    /// Time until a write is worth retrying, where the port keeps its driver's queue short and the descriptor
+    /// Time until a write is worth retrying, where the port keeps its driver's queue short and the system
     /// cannot tell; zero where it can.
     fn rest(&self) -> Duration {
         Duration::ZERO
@@ -49,7 +49,7 @@ pub trait Port: Send {
         Ok(false)
     }
     /// Whether the port holds output that the system has not accepted yet, which [`Port::flush`] writes when
-    /// [`Port::write_fd`] is ready.
+    /// [`Port::write_source`] is ready.
     fn held(&self) -> bool {
         false
     }
@@ -67,10 +67,10 @@ pub trait Port: Send {
         let _ = (signals, notes);
         Ok(())
     }
-    /// Poll this to read.
-    fn read_fd(&self) -> BorrowedFd<'_>;
-    /// Poll this to write.
-    fn write_fd(&self) -> BorrowedFd<'_>;
+    /// What becomes readable with this port.
+    fn read_source(&self) -> Source<'_>;
+    /// What becomes writable with this port.
+    fn write_source(&self) -> Source<'_>;
     /// What is known about the line.
     fn facts(&self) -> &PortFacts;
     /// Whether the other side asks the user something, such as a password.
@@ -189,8 +189,8 @@ fn drain(port: &mut dyn Port, patience: Duration) {
     let until = Instant::now() + patience;
     while port.flush().is_ok() && port.held() {
         let left = until.saturating_duration_since(Instant::now());
-        let ready = Signals::wait(None, port.write_fd(), PollFlags::OUT, Some(left));
-        if left.is_zero() || !matches!(ready, Ok(Ok(ready)) if !ready.is_empty()) {
+        let ready = Signals::wait(None, Interest::write(port.write_source()), Some(left));
+        if left.is_zero() || !matches!(ready, Ok(Ok(true))) {
             return;
         }
     }

@@ -5,9 +5,8 @@
 //! terminals are restored and the process exits with 128 + the signal's number. SIGQUIT ends at once, as
 //! expected by a user who wants a core dump; but terminals are restored first.
 
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::event::{self, Interest, Source};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 
-/// The signals of this process, as a count and a descriptor to poll. Cheap to clone; all clones share the
+/// The signals of this process, as a count and something to wait for. Cheap to clone; all clones share the
 /// state.
 #[derive(Clone, Debug)]
 pub struct Signals(Arc<Shared>);
@@ -130,11 +129,11 @@ impl Signals {
     }
 
     /// Readable when an unhandled signal has arrived.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.0.reader.as_fd()
+    pub fn source(&self) -> Source<'_> {
+        Source::of(&self.0.reader)
     }
 
-    /// Makes [`Signals::fd`] wait for the next one. [`Signals::count`] stays.
+    /// Makes [`Signals::source`] wait for the next one. [`Signals::count`] stays.
     pub fn noticed(&self) {
         let mut bytes = [0; 64];
         while matches!((&self.0.reader).read(&mut bytes), Ok(len) if len == bytes.len()) {}
@@ -147,35 +146,31 @@ impl Signals {
         self.0.count.store(0, Ordering::SeqCst);
     }
 
-    /// Waits until `fd` is ready for `events` or `timeout` has passed; returns the ready events, empty after
-    /// the timeout. A signal ends it early with its number.
+    /// Waits until `interest` is ready or `timeout` has passed; returns whether it is. A signal ends it early with
+    /// its number.
     pub(crate) fn wait(
         signals: Option<&Self>,
-        fd: BorrowedFd<'_>,
-        events: PollFlags,
+        interest: Interest<'_>,
         timeout: Option<Duration>,
-    ) -> Result<io::Result<PollFlags>, i32> {
+    ) -> Result<io::Result<bool>, i32> {
         if let Some(signal) = signals.and_then(Self::last) {
             return Err(signal);
         }
         let until = timeout.map(|timeout| Instant::now() + timeout);
-        let wake = signals.map_or(fd, Self::fd);
+        let wake = signals.map_or(interest.source, Self::source);
+        let used = if signals.is_some() { 2 } else { 1 };
         loop {
-            let left =
-                until.map(|until| until.saturating_duration_since(Instant::now()).try_into().ok());
-            let mut fds = [
-                PollFd::from_borrowed_fd(fd, events),
-                PollFd::from_borrowed_fd(wake, PollFlags::IN),
-            ];
-            let used = if signals.is_some() { 2 } else { 1 };
-            let result = poll(&mut fds[..used], left.flatten().as_ref());
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let mut interests = [interest, Interest::read(wake)];
+            let result = event::wait(&mut interests[..used], left);
             if let Some(signal) = signals.and_then(Self::last) {
                 return Err(signal);
             }
+            // It may have been interrupted.
+            let over = left.is_some_and(|left| left.is_zero());
             match result {
-                Ok(_) => return Ok(Ok(fds[0].revents())),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Ok(Err(error.into())),
+                Ok(false) if !over => {}
+                result => return Ok(result.map(|_| interests[0].is_ready())),
             }
         }
     }

@@ -8,6 +8,7 @@ mod pump;
 
 mod code;
 mod datagrams;
+mod disk_sending;
 mod doors;
 mod line;
 mod live;

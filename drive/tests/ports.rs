@@ -4,12 +4,11 @@ mod common;
 mod heed;
 
 use common::pattern;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use wetstring_drive::event::{self, Interest};
 use wetstring_drive::port::OpenError;
 use wetstring_drive::{LineSpec, Port, Signals, open};
 
@@ -44,10 +43,8 @@ fn listen() -> (JoinHandle<Box<dyn Port>>, String) {
     (listener, address)
 }
 
-fn wait(fd: BorrowedFd<'_>, events: PollFlags) {
-    let timeout = Timespec { tv_sec: LONG.as_secs() as i64, tv_nsec: 0 };
-    let ready = poll(&mut [PollFd::from_borrowed_fd(fd, events)], Some(&timeout)).unwrap();
-    assert_eq!(ready, 1, "nothing came in time");
+fn wait(interest: Interest<'_>) {
+    assert!(event::wait(&mut [interest], Some(LONG)).unwrap(), "nothing came in time");
 }
 
 /// Writes all, waiting where the port is full.
@@ -55,7 +52,7 @@ fn write_all(port: &mut dyn Port, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         match port.write(bytes).unwrap() {
             Some(len) => bytes = &bytes[len..],
-            None => wait(port.write_fd(), PollFlags::OUT),
+            None => wait(Interest::write(port.write_source())),
         }
     }
 }
@@ -68,7 +65,7 @@ fn read_up_to(port: &mut dyn Port, len: usize) -> Vec<u8> {
         match port.read(&mut buffer).unwrap() {
             Some(0) => break,
             Some(got) => all.extend_from_slice(&buffer[..got]),
-            None => wait(port.read_fd(), PollFlags::IN),
+            None => wait(Interest::read(port.read_source())),
         }
     }
     all

@@ -4,12 +4,12 @@ use crate::common;
 
 use common::{ABORTED, CLOSED, Seen, TOLD, ToyReceiver, ToySender, pattern, store_failed};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use wetstring_drive::disk::{DiskStore, FileOutcome, ReceiveOptions, SendOptions, Source};
+use wetstring_drive::event;
 use wetstring_drive::run::{Ended, NoWatch, RunOptions, run};
 use wetstring_drive::{LineSpec, Port, PortFacts, Signals, SinkStore, Watch, open};
 use wetstring_proto::engine::{Command, Cx, Engine, Event, Outcome, Status, Wants};
@@ -70,11 +70,11 @@ impl Port for Counted {
         let len = bytes.len().min(self.most);
         nonblocking(io::Write::write(&mut self.stream, &bytes[..len]))
     }
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    fn read_source(&self) -> event::Source<'_> {
+        event::Source::of(&self.stream)
     }
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    fn write_source(&self) -> event::Source<'_> {
+        event::Source::of(&self.stream)
     }
     fn facts(&self) -> &PortFacts {
         &self.facts

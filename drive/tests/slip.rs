@@ -2,12 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use wetstring_drive::event::Source;
 use wetstring_drive::slip::{Inside, Outcome, Plan, Stop, run};
 use wetstring_drive::stack::{Stack, StackConfig};
 use wetstring_drive::{Port, PortFacts};
@@ -58,12 +58,12 @@ impl Port for Marking {
         Ok(true)
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.socket)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.socket)
     }
 
     fn facts(&self) -> &PortFacts {

@@ -1,12 +1,12 @@
 //! Two user-space stacks with a line between them, and real sockets at both ends.
 
-use rustix::event::{PollFd, Timespec, poll};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+use wetstring_drive::event;
 use wetstring_drive::stack::{Answer, Forward, Stack, StackConfig, StackCounts};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
@@ -103,12 +103,11 @@ fn run(stacks: &mut [Stack; 2], stop: &AtomicBool, ping: bool) -> Ended {
         let due = stacks.iter_mut().filter_map(|stack| stack.due(now)).min();
         let wait = if moved { Duration::ZERO } else { due.unwrap_or(Duration::MAX) };
         let wait = wait.min(Duration::from_millis(20));
-        let timeout = Timespec { tv_sec: 0, tv_nsec: wait.as_nanos() as i64 };
-        let mut fds: Vec<PollFd<'_>> = Vec::new();
+        let mut interests = Vec::new();
         for stack in stacks.iter() {
-            stack.wants(&mut fds);
+            stack.wants(&mut interests);
         }
-        let _ = poll(&mut fds, Some(&timeout));
+        let _ = event::wait(&mut interests, Some(wait));
     }
     let still_open = stacks.iter().map(Stack::open_connections).sum();
     Ended { counts: [stacks[0].counts(), stacks[1].counts()], answers, longest_packet, still_open }

@@ -1,11 +1,11 @@
 //! The user-space stack and packets in fragments: what a host with a longer MTU, or a router between, makes
 //! of them.
 
-use rustix::event::{PollFd, Timespec, poll};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
+use wetstring_drive::event;
 use wetstring_drive::stack::{Forward, Stack, StackConfig};
 use wetstring_proto::checksum::checksum;
 use wetstring_testkit::Dice;
@@ -169,12 +169,12 @@ fn connections_work_over_fragments() {
                 moved = true;
             }
         }
-        let wait = Timespec { tv_sec: 0, tv_nsec: if moved { 0 } else { 2_000_000 } };
-        let mut fds: Vec<PollFd<'_>> = Vec::new();
+        let wait = if moved { Duration::ZERO } else { Duration::from_millis(2) };
+        let mut interests = Vec::new();
         for stack in &stacks {
-            stack.wants(&mut fds);
+            stack.wants(&mut interests);
         }
-        let _ = poll(&mut fds, Some(&wait));
+        let _ = event::wait(&mut interests, Some(wait));
     }
     let mut got = client.join().unwrap();
     got.reverse();

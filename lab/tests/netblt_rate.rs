@@ -3,73 +3,13 @@
 use crate::netblt_run;
 
 use netblt_run::{OVERHEAD, Path, Plan, Report, Side, ends, receiver, run, sender};
+use wetstring_lab::pattern::{PatternSink, PatternSource};
 use wetstring_proto::netblt::Config;
-use wetstring_proto::{Duration, FileInfo, Outcome, Reply, Request, Store, StoreError};
+use wetstring_proto::{Duration, Outcome};
 
-/// A file of made content that is nowhere kept.
-struct Made {
-    len: u64,
-    given: bool,
-}
-
-/// Its byte at a position.
-fn byte(at: u64) -> u8 {
-    (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
-}
-
-impl Store for Made {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        match request {
-            Request::Next if self.given => Reply::NoMoreFiles,
-            Request::Next => {
-                self.given = true;
-                let info = FileInfo { name: b"made", size: Some(self.len), ..FileInfo::default() };
-                Reply::File(info)
-            }
-            Request::Read { offset, into } => {
-                let len = (into.len() as u64).min(self.len - offset) as usize;
-                for (index, place) in into[..len].iter_mut().enumerate() {
-                    *place = byte(offset + index as u64);
-                }
-                Reply::Read(len)
-            }
-            Request::Close { .. } => Reply::Done,
-            _ => Reply::Failed(StoreError::Unsupported),
-        }
-    }
-}
-
-/// Compares what comes, and counts it.
-struct Checked {
-    len: u64,
-    came: u64,
-    whole: bool,
-}
-
-impl Store for Checked {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        match request {
-            Request::Offer { .. } => Reply::Accept { offset: 0 },
-            Request::Held { from } => Reply::Held { from, to: from },
-            Request::Write { offset, bytes } => {
-                self.came += bytes.len() as u64;
-                // A few of each, or a gigabyte would take its time.
-                for index in (0..bytes.len()).step_by(97) {
-                    assert_eq!(bytes[index], byte(offset + index as u64));
-                }
-                Reply::Done
-            }
-            Request::Close { complete, .. } => {
-                self.whole = complete && self.came == self.len;
-                Reply::Done
-            }
-            _ => Reply::Failed(StoreError::Unsupported),
-        }
-    }
-}
-
+/// Without digests: of a gigabyte each would take its time.
 fn config() -> Config {
-    Config::default()
+    Config { digest: false, ..Config::default() }
 }
 
 /// What of the line's rate file data can have, with this loss.
@@ -85,14 +25,13 @@ fn measure(path: &Path, config: &Config, seconds: f64) -> (Report, f64) {
     let len = (path.rate_bps as f64 * seconds / 8.0) as u64;
     let (ours, theirs) = ends(config, true);
     let (mut sending, mut receiving) = (sender(&ours), receiver(&theirs));
-    let (mut source, mut sink) =
-        (Made { len, given: false }, Checked { len, came: 0, whole: false });
+    let (mut source, mut sink) = (PatternSource::new(b"made", len), PatternSink::new());
     let a = Side { engine: &mut sending, store: &mut source };
     let b = Side { engine: &mut receiving, store: &mut sink };
     let every = Some(Duration::from_secs_f64(rtt / 4.0).max(Duration::from_millis(5)));
     let report = run(path, &Plan { every, ..Plan::default() }, a, b);
     assert_eq!(report.b.outcome, Some(Outcome::Done), "{path:?} {report:?}");
-    assert!(sink.whole, "{path:?}");
+    assert!(sink.has_all(len), "{path:?}");
     // After ten round trips, until a little before the sender has nothing new.
     let from = Duration::from_secs_f64(10.0 * rtt);
     let until = Duration::from_secs_f64((seconds * 0.9).max(10.0 * rtt + 0.5));
@@ -162,8 +101,7 @@ fn filled(path: &Path, round_trips: &[f64]) -> Vec<f64> {
     let len = (path.rate_bps as f64 * until / 4.0) as u64;
     let (ours, theirs) = ends(&config, true);
     let (mut sending, mut receiving) = (sender(&ours), receiver(&theirs));
-    let (mut source, mut sink) =
-        (Made { len, given: false }, Checked { len, came: 0, whole: false });
+    let (mut source, mut sink) = (PatternSource::new(b"made", len), PatternSink::new());
     let a = Side { engine: &mut sending, store: &mut source };
     let b = Side { engine: &mut receiving, store: &mut sink };
     let every = Some(Duration::from_secs_f64((rtt / 50.0).min(packet * 4.0)));

@@ -13,20 +13,21 @@ use wetstring_proto::arpanet::ftp::{Client, Dialect, Form, Mode, Options, Struct
 use wetstring_proto::arpanet::leader::Form as LeaderForm;
 use wetstring_proto::arpanet::ncp::{Buffers, Config, State};
 use wetstring_proto::{
-    Blame, Command, Cx, Duration, Event, FailureKind, NoTrace, Outcome, Refusal, Status, Store,
+    Blame, Command, Cx, Duration, Event, FailureKind, Outcome, Refusal, Status, Store,
 };
+use wetstring_testkit::Edges;
 
 /// A client with its store.
-struct User {
+pub(crate) struct User {
     /// Its host.
     at: usize,
-    client: Client<Vec<u8>>,
+    pub(crate) client: Client<Vec<u8>>,
     store: Box<dyn Store>,
-    said: Vec<String>,
+    pub(crate) said: Vec<String>,
 }
 
 impl User {
-    fn new(options: Options, puts: bool, store: Box<dyn Store>) -> Self {
+    pub(crate) fn new(options: Options, puts: bool, store: Box<dyn Store>) -> Self {
         let memory = vec![0; options.memory()];
         let client = Client::new(options, address(1), puts, memory).unwrap();
         Self { at: 0, client, store, said: Vec::new() }
@@ -34,7 +35,12 @@ impl User {
 }
 
 /// Turns clients, on host 0 unless they say another, and a server on host 1 until the clients are over, or this much time has passed.
-fn run(net: &mut Net, users: &mut [User], server: &mut Server, most: Duration) -> Vec<Status> {
+pub(crate) fn run(
+    net: &mut Net,
+    users: &mut [User],
+    server: &mut Server,
+    most: Duration,
+) -> Vec<Status> {
     let end = net.now + most;
     loop {
         for _ in 0..200_000 {
@@ -113,7 +119,7 @@ fn awkward() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn files_of_every_kind_in_every_form_both_ways() {
+pub(crate) fn files_of_every_kind_in_every_form_both_ways() {
     for form in forms() {
         for dialect in [Dialect::Rfc542, Dialect::Rfc354] {
             let options = Options { dialect, ..options(form) };
@@ -258,7 +264,7 @@ fn file_with_wrong_length_is_incomplete() {
 }
 
 #[test]
-fn broken_data_connection_is_not_end_of_file() {
+pub(crate) fn broken_data_connection_is_not_end_of_file() {
     // What was lost is a message with data: the server sees a connection that was closed in good order.
     for announced in [true, false] {
         let mut net = Net::two();
@@ -309,7 +315,7 @@ fn login() {
 }
 
 #[test]
-fn refused_files_are_skipped() {
+pub(crate) fn refused_files_are_skipped() {
     for (why, number) in
         [(Refusal::NoSpace, "453"), (Refusal::Name, "550"), (Refusal::Exists, "451")]
     {
@@ -545,7 +551,7 @@ fn engines_on_the_common_trait() {
             assert!(receiver.want(b"dir/f"));
             Box::new(receiver)
         };
-        let mut trace = NoTrace;
+        let mut trace = Edges::new();
         let mut cx = Cx { now: Instant(1), trace: &mut trace };
         for _ in 0..5000 {
             while let Some(request) = engine.request() {

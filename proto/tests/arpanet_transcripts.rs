@@ -10,7 +10,8 @@ use wetstring_proto::arpanet::ftp::Options;
 use wetstring_proto::arpanet::leader::{Address, Form, Kind, Leader};
 use wetstring_proto::arpanet::ncp::{self, Echo, Ncp};
 use wetstring_proto::arpanet::{Config, Receiver, Sender, imp};
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Engine, Instant, Outcome, Status, Store};
+use wetstring_testkit::Edges;
 
 fn from_hex(text: &str) -> Vec<u8> {
     (0..text.len())
@@ -152,7 +153,7 @@ fn filled(mut message: Vec<u8>) -> Vec<u8> {
 /// Replays a recording of a host that we played the IMP for; what it heard must be what is said now, but for the filling to
 /// whole words. Each message of ours gets its RFNM at once.
 fn replay(ours: &mut dyn Ours, text: &str) -> usize {
-    let cx = &mut Cx { now: Instant(1), trace: &mut NoTrace };
+    let cx = &mut Cx { now: Instant(1), trace: &mut Edges::new() };
     let (mut said, mut heard) = (Vec::new(), Vec::new());
     let mut imp = |mut message: Vec<u8>| {
         let (_, leader) = imp::forward(Form::Old, OWN, &mut message).unwrap()?;
@@ -185,7 +186,7 @@ fn replay(ours: &mut dyn Ours, text: &str) -> usize {
 
 /// Replays a recording of our own host at an IMP: `<` is what the host said, `>` what the IMP did.
 fn replay_at_imp(ours: &mut dyn Ours, text: &str) -> usize {
-    let cx = &mut Cx { now: Instant(1), trace: &mut NoTrace };
+    let cx = &mut Cx { now: Instant(1), trace: &mut Edges::new() };
     let (mut said, mut expected) = (VecDeque::new(), 0);
     let mut imp = |message: Vec<u8>| {
         said.push_back(filled(message));
@@ -248,7 +249,7 @@ fn linux_ncp_pings_and_answers() {
 }
 
 #[test]
-fn we_call_a_server_at_linux_ncp() {
+pub(crate) fn we_call_a_server_at_linux_ncp() {
     let text = include_str!("../../vectors/arpanet/linux-ncp-server.transcript");
     let mut config = Config { to: THEIRS, ..Config::default() };
     config.ftp.socket = first_socket(text, Form::Old, ">");

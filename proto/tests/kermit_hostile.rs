@@ -5,8 +5,9 @@ use crate::common;
 use common::{Dice, File, Pair, Sink, Source};
 use wetstring_proto::kermit::Config;
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Status, Store,
+    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, Outcome, Status, Store,
 };
+use wetstring_testkit::Edges;
 
 common::protocol!(kermit, Config { buffer_len: 2048, ..Config::default() });
 
@@ -19,7 +20,7 @@ fn turn_against(
     let mut now = Instant::ZERO;
     let mut input = Vec::new();
     for _ in 0..200_000 {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         input.extend(make(now - Instant::ZERO));
         let used = engine.receive(cx, &input);
         input.drain(..used);
@@ -172,7 +173,7 @@ fn an_echoing_line_is_no_peer() {
 fn an_error_packet_ends_either_end_with_its_text() {
     let mut s = sender(&config(&[]));
     let mut texts = Vec::new();
-    let cx = &mut Cx { now: Instant::ZERO, trace: &mut NoTrace };
+    let cx = &mut Cx { now: Instant::ZERO, trace: &mut Edges::new() };
     let len = s.transmit(cx).len();
     s.transmitted(cx, len);
     // E, number 0, "no way", type 1.
@@ -200,7 +201,7 @@ fn an_error_packet_ends_either_end_with_its_text() {
 
 /// What an engine sends now.
 fn spoken(engine: &mut dyn Engine, store: &mut dyn Store) -> Vec<u8> {
-    let cx = &mut Cx { now: Instant::ZERO, trace: &mut NoTrace };
+    let cx = &mut Cx { now: Instant::ZERO, trace: &mut Edges::new() };
     while let Some(request) = engine.request() {
         let reply = store.answer(request);
         engine.reply(cx, reply);
@@ -219,7 +220,7 @@ fn an_error_under_a_weaker_check_counts_on_a_noisy_line_when_silence_follows() {
         let (mut s, mut source) =
             (sender(&config(&[])), Source::new(vec![File::new("name", b"some data")]));
         let (mut r, mut sink) = (receiver(&config(&[])), Sink::new());
-        let cx = &mut Cx { now: Instant::ZERO, trace: &mut NoTrace };
+        let cx = &mut Cx { now: Instant::ZERO, trace: &mut Edges::new() };
         r.receive(cx, &spoken(&mut s, &mut source));
         s.receive(cx, &spoken(&mut r, &mut sink));
         let file = spoken(&mut s, &mut source);
@@ -259,7 +260,7 @@ fn after_the_end_no_byte_is_taken() {
     let mut source = Source::new(vec![File::new("f", b"x")]);
     let mut sink = Sink::new();
     Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
-    let cx = &mut Cx { now: Instant(99_000_000_000), trace: &mut NoTrace };
+    let cx = &mut Cx { now: Instant(99_000_000_000), trace: &mut Edges::new() };
     assert_eq!(s.receive(cx, b"$ "), 0);
     assert_eq!(r.receive(cx, b"$ "), 0);
 }

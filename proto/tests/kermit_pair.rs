@@ -221,7 +221,7 @@ fn refusals_skip_the_file() {
 }
 
 #[test]
-fn cancel_by_either_side_at_any_moment() {
+pub(crate) fn cancel_by_either_side_at_any_moment() {
     for streaming in ["on", "off"] {
         for by_sender in [true, false] {
             for command in [Command::CancelFile, Command::CancelBatch, Command::Abort] {

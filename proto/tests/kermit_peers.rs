@@ -5,7 +5,8 @@ use crate::common;
 
 use common::{File, Source};
 use wetstring_proto::kermit::Config;
-use wetstring_proto::{Cx, Duration, Engine, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Duration, Engine, Instant, Outcome, Status, Store};
+use wetstring_testkit::Edges;
 
 common::protocol!(kermit, Config { buffer_len: 4096, ..Config::default() });
 
@@ -132,7 +133,7 @@ fn send(habit: Habit, window: u8, delay: usize) -> Result<(Duration, u32), (Outc
     let mut line = vec![Vec::new(); delay];
     let mut back = vec![Vec::new(); delay];
     for _ in 0..600_000 {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         let input = back.remove(0);
         assert_eq!(sender.receive(cx, &input), input.len());
         let mut sent = Vec::new();

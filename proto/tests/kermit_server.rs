@@ -12,9 +12,10 @@ use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::command::{BadCommand, Get, ServerCommand as C, code};
 use wetstring_proto::kermit::{Client, Config, Server};
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, FailureKind, FileKind, Instant, NoTrace, Outcome, Remote,
-    RemoteReply, Reply, Request, Status, Store,
+    Blame, Cx, Duration, Engine, FailureKind, FileKind, Instant, Outcome, Remote, RemoteReply,
+    Reply, Request, Status, Store,
 };
+use wetstring_testkit::Edges;
 
 common::protocol!(kermit, Config { buffer_len: 4096, ..Config::default() });
 
@@ -223,7 +224,7 @@ fn idle_server_sends_naks_if_requested() {
     assert_eq!(session.ask(&C::Set { code: 404, value: b"30" }).outcome, Outcome::Done);
     let due = session.server.deadline().unwrap();
     assert_eq!(due - session.now, Duration::from_secs(30));
-    let cx = &mut Cx { now: due, trace: &mut NoTrace };
+    let cx = &mut Cx { now: due, trace: &mut Edges::new() };
     session.server.tick(cx);
     assert_eq!(session.server.transmit(cx), b"\x01# N3\r");
 }
@@ -315,7 +316,7 @@ fn doors_in_any_order() {
 
 /// Bytes are changed, lost and doubled: what is said to be done has been done, once.
 #[test]
-fn a_bad_line_does_nothing_twice() {
+pub(crate) fn a_bad_line_does_nothing_twice() {
     let mut done = 0;
     for seed in 0..150 {
         let config = config(&[("streaming", "off"), ("timeout", "3"), ("window", "4")]);
@@ -358,7 +359,7 @@ fn any_bytes_at_a_server() {
         let mut session = Session::new(&set, shelf());
         let mut now = session.now;
         for _ in 0..200 {
-            let cx = &mut Cx { now, trace: &mut NoTrace };
+            let cx = &mut Cx { now, trace: &mut Edges::new() };
             let bytes = packets(&mut dice);
             let mut at = 0;
             for _ in 0..200 {
@@ -385,7 +386,7 @@ fn any_bytes_at_a_server() {
         for _ in 0..100 {
             let Some(next) = session.server.deadline() else { break };
             session.now = session.now.max(next);
-            let cx = &mut Cx { now: session.now, trace: &mut NoTrace };
+            let cx = &mut Cx { now: session.now, trace: &mut Edges::new() };
             session.server.tick(cx);
             while let Some(request) = session.server.request() {
                 let reply = session.shelf.answer(request);
@@ -465,7 +466,7 @@ fn session_allocates_nothing_and_memory_is_as_stated() {
     let mut held = [0usize; 2];
     let counted = allocation_counter::measure(|| {
         while sender.status() == Status::Running || !server.is_idle() {
-            let cx = &mut Cx { now, trace: &mut NoTrace };
+            let cx = &mut Cx { now, trace: &mut Edges::new() };
             for index in [0, 1] {
                 let engine: &mut dyn Engine = if index == 0 { &mut sender } else { &mut server };
                 engine.tick(cx);

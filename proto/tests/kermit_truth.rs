@@ -9,9 +9,10 @@ use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::attributes::Attributes;
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::{
-    Blame, Command, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Reply,
-    Request, Status, Store, StoreError,
+    Blame, Command, Cx, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Reply, Request,
+    Status, Store, StoreError,
 };
+use wetstring_testkit::Edges;
 
 common::protocol!(kermit, Config { buffer_len: 8192, ..Config::default() });
 
@@ -131,7 +132,7 @@ fn echo_ends() {
     let mut now = Instant(1_000_000);
     let start = now;
     for _ in 0..100_000 {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         let out = r.transmit(cx).to_vec();
         r.transmitted(cx, out.len());
         r.receive(cx, &out);
@@ -141,7 +142,7 @@ fn echo_ends() {
         }
         if out.is_empty() {
             now = now.max(r.deadline().unwrap());
-            r.tick(&mut Cx { now, trace: &mut NoTrace });
+            r.tick(&mut Cx { now, trace: &mut Edges::new() });
         }
         assert!(
             now.since(start) < Duration::from_secs(600),
@@ -158,7 +159,7 @@ fn garbage_flood_ends() {
     let start = now;
     let garbage = b"\x01\xff\x01!\x01zz";
     loop {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         let out = r.transmit(cx).len();
         r.transmitted(cx, out);
         r.receive(cx, garbage);
@@ -287,7 +288,7 @@ fn refused_then_data_is_acked_with_x() {
         pk(3, b'D', b"hello"),
         pk(4, b'Z', b""),
     ] {
-        let cx = &mut Cx { now: Instant(1_000_000), trace: &mut NoTrace };
+        let cx = &mut Cx { now: Instant(1_000_000), trace: &mut Edges::new() };
         r.receive(cx, &p);
         while let Some(q) = r.request() {
             let a = sink.answer(q);

@@ -9,7 +9,8 @@ use std::time::Duration;
 use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::control::{Message, messages};
 use wetstring_proto::netblt::packet::{Body, Packet, Ports};
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Span, Store};
+use wetstring_proto::{Cx, Engine, Instant, Span, Store};
+use wetstring_testkit::Edges;
 
 /// Ports of the peer, which opens.
 const OPENS: Ports = Ports { local: ACTIVE, foreign: PASSIVE };
@@ -77,7 +78,7 @@ fn late_packet_does_not_lengthen_rtt() {
     let mut engine = receiver(&patient(true));
     let mut sink = Sink::new();
     let mut turn = |ms: u64, came: Option<Vec<u8>>, leave: usize| {
-        let cx = &mut Cx { now: at(ms), trace: &mut NoTrace };
+        let cx = &mut Cx { now: at(ms), trace: &mut Edges::new() };
         engine.tick(cx);
         if let Some(bytes) = came {
             engine.receive(cx, &bytes);

@@ -31,7 +31,8 @@ use std::path::Path;
 use std::time::Duration;
 use wetstring_proto::kermit::{Config, Receiver, Sender};
 use wetstring_proto::settings::Settings;
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Refusal, Store};
+use wetstring_proto::{Cx, Engine, Instant, Outcome, Refusal, Store};
+use wetstring_testkit::Edges;
 
 /// The bytes that a text with escapes stands for.
 fn unescape(text: &str) -> Vec<u8> {
@@ -127,12 +128,12 @@ impl Play {
                 let store: &mut dyn Store =
                     if self.is_sender { &mut self.source } else { &mut self.sink };
                 let reply = store.answer(request);
-                engine.reply(&mut Cx { now, trace: &mut NoTrace }, reply);
+                engine.reply(&mut Cx { now, trace: &mut Edges::new() }, reply);
                 moved = true;
             }
-            let bytes = engine.transmit(&mut Cx { now, trace: &mut NoTrace }).to_vec();
+            let bytes = engine.transmit(&mut Cx { now, trace: &mut Edges::new() }).to_vec();
             if !bytes.is_empty() {
-                engine.transmitted(&mut Cx { now, trace: &mut NoTrace }, bytes.len());
+                engine.transmitted(&mut Cx { now, trace: &mut Edges::new() }, bytes.len());
                 self.sent.extend_from_slice(&bytes);
                 moved = true;
             }
@@ -150,7 +151,7 @@ impl Play {
         let now = self.now;
         let mut at = 0;
         while at < bytes.len() {
-            let cx = &mut Cx { now, trace: &mut NoTrace };
+            let cx = &mut Cx { now, trace: &mut Edges::new() };
             let used = self.engine().receive(cx, &bytes[at..]);
             at += used;
             self.settle();
@@ -167,7 +168,7 @@ impl Play {
         while let Some(next) = self.engine().deadline().filter(|next| *next <= until) {
             self.now = self.now.max(next);
             let now = self.now;
-            self.engine().tick(&mut Cx { now, trace: &mut NoTrace });
+            self.engine().tick(&mut Cx { now, trace: &mut Edges::new() });
             self.settle();
         }
         self.now = until;

@@ -9,8 +9,9 @@ use wetstring_proto::uucp::Config;
 use wetstring_proto::uucp::frame::{Found, PacketReader, control, data_header, sum};
 use wetstring_proto::uucp::packet::{Kind, complete, lead};
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Status,
+    Blame, Cx, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Status,
 };
+use wetstring_testkit::Edges;
 
 common::protocol!(uucp, Config { buffer_len: 4096, ..Config::default() });
 
@@ -216,7 +217,7 @@ fn sender_only_leaves_the_peers_queue_alone() {
 
 /// The caller's INITC is lost, and its first packet tells that it has ours.
 #[test]
-fn data_may_come_in_place_of_the_last_init() {
+pub(crate) fn data_may_come_in_place_of_the_last_init() {
     let set = config(&[]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
@@ -229,7 +230,7 @@ fn data_may_come_in_place_of_the_last_init() {
 /// A refusal for good deletes the job at the peer, be it Taylor UUCP, BSD or HDB; 4 keeps it with all
 /// of them.
 #[test]
-fn job_refused_by_the_store_stays_in_the_queue() {
+pub(crate) fn job_refused_by_the_store_stays_in_the_queue() {
     for why in [Refusal::Exists, Refusal::NoSpace, Refusal::Declined] {
         let set = config(&[]);
         let (mut r, mut sink) = (receiver(&set), Sink::new());
@@ -247,6 +248,24 @@ fn job_refused_by_the_store_stays_in_the_queue() {
         assert_eq!(bench.declined, []);
         assert_eq!(r.stats().files_skipped, 3);
     }
+}
+
+/// All of it has arrived, and the peer could not put it in its place.
+#[test]
+pub(crate) fn file_not_stored_by_the_peer_is_skipped() {
+    let set = config(&[("packet", "64")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    bench.give(&[welcome(), one(Kind::Ready(1))].concat());
+    bench.give(&says(1, 1, b"SY\0"));
+    bench.give(&one(Kind::Ready(3)));
+    let said = bench.give(&says(2, 3, b"CN5\0"));
+    assert!(contains(&said, b"H\0"), "{}", said.escape_ascii());
+    bench.give(&says(3, 4, b"HY\0"));
+    bench.wait(Duration::from_secs(30));
+    assert_eq!(bench.outcome(), Some(Outcome::Done));
+    assert_eq!((s.stats().files_done, s.stats().files_skipped), (0, 1));
+    assert_eq!(source.closed, [(false, false)]);
 }
 
 /// HDB leaves without a word after a 4. All of ours has arrived by then, or nothing has.
@@ -284,7 +303,7 @@ fn line_closing_before_the_last_packets_is_success() {
     assert_eq!(bench.engine.if_closed(), None, "H has not come");
     bench.give(&says(1, 0, b"H\0"));
     assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "HY is said");
-    let mut cx = Cx { now: bench.now, trace: &mut NoTrace };
+    let mut cx = Cx { now: bench.now, trace: &mut Edges::new() };
     let last = says(2, 1, b"HY\0");
     assert_eq!(bench.engine.receive(&mut cx, &last), last.len());
     assert!(!bench.engine.transmit(&mut cx).is_empty(), "CLOSE waits to be sent");

@@ -157,7 +157,7 @@ fn the_doors_may_be_opened_in_any_order() {
 }
 
 #[test]
-fn a_refused_file_does_not_end_the_session() {
+pub(crate) fn a_refused_file_does_not_end_the_session() {
     let config = config(&[]);
     for why in [Refusal::Exists, Refusal::NoSpace] {
         let (mut s, mut r) = (sender(&config), receiver(&config));
@@ -173,7 +173,7 @@ fn a_refused_file_does_not_end_the_session() {
 }
 
 #[test]
-fn unencodable_name_is_refused_locally() {
+pub(crate) fn unencodable_name_is_refused_locally() {
     let config = config(&[]);
     let files = [File::new("", b"x"), File::new(&"n".repeat(1025), b"y"), File::new("c", b"z")];
     let (got, ends) = transfer(&config, &config, &files);

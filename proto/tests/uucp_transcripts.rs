@@ -13,7 +13,8 @@ use common::{File, Sink, Source, assert_whole};
 use wetstring_proto::uucp::Config;
 use wetstring_proto::uucp::frame::{Found, PacketReader};
 use wetstring_proto::uucp::packet::Kind;
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Engine, Instant, Outcome, Status, Store};
+use wetstring_testkit::Edges;
 
 common::protocol!(uucp, Config::default());
 
@@ -76,7 +77,7 @@ fn replay(engine: &mut dyn Engine, store: &mut dyn Store, name: &str) {
     let lines = transcript(name);
     let mut ours = Vec::new();
     let mut turn = |engine: &mut dyn Engine, now: Instant| {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         engine.tick(cx);
         loop {
             while let Some(request) = engine.request() {
@@ -96,7 +97,7 @@ fn replay(engine: &mut dyn Engine, store: &mut dyn Store, name: &str) {
         turn(engine, *time);
         let mut used = 0;
         while *theirs && used < bytes.len() {
-            let cx = &mut Cx { now: *time, trace: &mut NoTrace };
+            let cx = &mut Cx { now: *time, trace: &mut Edges::new() };
             let taken = engine.receive(cx, &bytes[used..]);
             used += taken;
             turn(engine, *time);

@@ -201,7 +201,7 @@ fn announced_nonsense() {
 
 /// A name of 60 kB cannot be told: the file is refused here, the others go.
 #[test]
-fn a_name_of_60_kilobytes() {
+pub(crate) fn a_name_of_60_kilobytes() {
     let set = config(&[("variant", "ymodem")]);
     let (mut s, mut r) = (sender(&set), receiver(&set));
     let long = "n".repeat(60_000);

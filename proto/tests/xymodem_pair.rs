@@ -8,6 +8,7 @@ use wetstring_proto::xymodem::Config;
 use wetstring_proto::{
     Blame, Command, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Status, Store,
 };
+use wetstring_testkit::Edges;
 
 const VARIANTS: [&str; 5] = ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"];
 
@@ -196,7 +197,7 @@ fn ymodem_with_checksums_has_short_blocks() {
     for (block, longest) in [("auto", 132), ("1024", 1028)] {
         let ours = config(&[("variant", "ymodem"), ("block", block)]);
         let (mut s, mut source) = (sender(&ours), Source::new(vec![File::new("f", &[7; 2000])]));
-        let mut trace = wetstring_proto::NoTrace;
+        let mut trace = Edges::new();
         let mut cx = wetstring_proto::Cx { now: Instant(0), trace: &mut trace };
         for step in 0..400u64 {
             cx.now = Instant(step * 50_000_000);
@@ -452,7 +453,7 @@ fn common_silence(
 ) -> Vec<(u64, u8)> {
     let (mut now, mut said) = (Instant::ZERO, Vec::new());
     while now < Instant::ZERO + until {
-        let mut trace = wetstring_proto::NoTrace;
+        let mut trace = Edges::new();
         let cx = &mut wetstring_proto::Cx { now, trace: &mut trace };
         engine.tick(cx);
         while let Some(request) = engine.request() {

@@ -8,7 +8,7 @@ use bench::Bench;
 use common::{File, Sink, Source, failed};
 use wetstring_proto::xymodem::Config;
 use wetstring_proto::xymodem::frame::{Check, HEADER, finish};
-use wetstring_proto::{Blame, Duration, FailureKind, Outcome, Status};
+use wetstring_proto::{Blame, Duration, Engine, FailureKind, Outcome, Status};
 
 const EOT: u8 = 4;
 const ACK: u8 = 6;
@@ -172,4 +172,28 @@ fn cancel_at_second_eot_of_empty_file_is_success() {
     bench.give(&[0x18, 0x18]);
     bench.wait(ms(1000));
     assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Aborted)));
+}
+
+/// What looked like the ACK of EOT was noise, and then comes the NAK of a receiver that wants EOT twice.
+#[test]
+pub(crate) fn nak_after_ack_of_eot_repeats_eot() {
+    let mut engine = sender(&config(&[]));
+    let mut source = Source::new(vec![File::new("f", b"hello")]);
+    let mut bench = Bench::new(&mut engine, &mut source);
+    let mut answer = |bytes: &[u8]| {
+        let mut said = bench.give(bytes);
+        said.extend(bench.wait(ms(500)));
+        said
+    };
+    assert_eq!(answer(b"C")[..3], [1, 0, 0xff], "the header");
+    assert_eq!(answer(&[ACK]), []);
+    assert_eq!(answer(b"C")[..3], [1, 1, 0xfe], "the data");
+    assert_eq!(answer(&[ACK]), [EOT]);
+    assert_eq!(answer(&[ACK]), []);
+    assert_eq!(answer(&[NAK]), [EOT]);
+    assert_eq!(answer(&[ACK]), []);
+    assert_eq!(answer(b"C")[..3], [1, 0, 0xff], "the empty header");
+    answer(&[ACK]);
+    assert_eq!(engine.status(), Status::Over(Outcome::Done));
+    assert_eq!(source.closed, [(true, false)]);
 }

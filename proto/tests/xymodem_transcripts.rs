@@ -6,9 +6,10 @@ use std::path::Path;
 use wetstring_proto::settings::Settings;
 use wetstring_proto::xymodem::{Config, Receiver, Sender};
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, Failure, FailureKind, FileInfo, Instant, Left, NoTrace, Outcome,
-    Reply, Request, Status, Store,
+    Blame, Cx, Duration, Engine, Failure, FailureKind, FileInfo, Instant, Left, Outcome, Reply,
+    Request, Status, Store,
 };
+use wetstring_testkit::Edges;
 
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|k| u8::from_str_radix(&text[k..k + 2], 16).unwrap()).collect()
@@ -92,7 +93,7 @@ impl Store for Got {
 
 /// Turns an engine at one moment; returns what it says.
 fn turn(engine: &mut dyn Engine, store: &mut dyn Store, now: Instant) -> Vec<u8> {
-    let cx = &mut Cx { now, trace: &mut NoTrace };
+    let cx = &mut Cx { now, trace: &mut Edges::new() };
     engine.tick(cx);
     while let Some(request) = engine.request() {
         let reply = store.answer(request);
@@ -126,7 +127,7 @@ fn replay(engine: &mut dyn Engine, store: &mut dyn Store, name: &str, ours: &str
         } else if *who != 'x' {
             assert!(said.is_empty(), "{label}: said too much, {said:?}");
             now = now.max(*time);
-            let used = engine.receive(&mut Cx { now, trace: &mut NoTrace }, bytes);
+            let used = engine.receive(&mut Cx { now, trace: &mut Edges::new() }, bytes);
             assert_eq!(used, bytes.len(), "{label}");
             said.extend(turn(engine, store, now));
         }
@@ -214,7 +215,7 @@ fn nak_storm_ends_as_with_sx() {
         let now = Instant(second * 1_000_000_000);
         turn(&mut sender, &mut store, now);
         sender.receive(
-            &mut Cx { now, trace: &mut NoTrace },
+            &mut Cx { now, trace: &mut Edges::new() },
             if second == 0 { b"C" } else { b"\x15" },
         );
         for wait in [0, 100, 500] {
@@ -234,12 +235,12 @@ fn rx_cancel_is_understood() {
     let (mut sender, mut store) = one_file_sender();
     let now = Instant(1_000_000_000);
     turn(&mut sender, &mut store, now);
-    sender.receive(&mut Cx { now, trace: &mut NoTrace }, b"C");
+    sender.receive(&mut Cx { now, trace: &mut Edges::new() }, b"C");
     assert_eq!(turn(&mut sender, &mut store, now).len(), 133);
     let now = now + Duration::from_secs(53);
     let cancel = [[0x18; 10], [0x08; 10]].concat();
     let bytes = [&[0x15][..], &cancel, &cancel].concat();
-    let used = sender.receive(&mut Cx { now, trace: &mut NoTrace }, &bytes);
+    let used = sender.receive(&mut Cx { now, trace: &mut Edges::new() }, &bytes);
     assert_eq!(used, bytes.len());
     turn(&mut sender, &mut store, now + Duration::from_secs(1));
     turn(&mut sender, &mut store, now + Duration::from_secs(2));

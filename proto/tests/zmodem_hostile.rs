@@ -6,10 +6,8 @@ use crate::zmodem_talk;
 use common::{Dice, File, Pair, Sink, Source, failed};
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, end, kind, put_subpacket, subpacket_room};
-use wetstring_proto::{
-    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Remote, RemoteReply,
-    Status, Store,
-};
+use wetstring_proto::{Blame, Cx, Duration, Engine, FailureKind, Instant, Outcome, Status, Store};
+use wetstring_testkit::Edges;
 use zmodem_talk::{
     Talk, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
 };
@@ -406,7 +404,7 @@ fn a_subpacket_that_never_ends() {
 }
 
 #[test]
-fn a_file_name_of_60_kilobytes() {
+pub(crate) fn a_file_name_of_60_kilobytes() {
     // Longer than a subpacket may be.
     let mut r = receiver(&config(&[]));
     let mut sink = Sink::new();
@@ -481,113 +479,6 @@ fn a_million_files() {
     assert_eq!(r.stats().files_skipped, 50);
 }
 
-#[test]
-fn commands_are_refused() {
-    for (setting, status) in [("refuse", 1), ("announce", 0)] {
-        let mut r = receiver(&config(&[("commands", setting)]));
-        let command =
-            [header(Form::Bin32, kind::ZCOMMAND, 0), data(Form::Bin32, b"rm -rf /\0", end::ZCRCW)];
-        let parts = vec![
-            flags(Form::Hex, kind::ZRQINIT, [0, 0, 0, kind::ZCOMMAND]),
-            command.concat(),
-            header(Form::Hex, kind::ZFIN, 0),
-            b"OO".to_vec(),
-        ];
-        let talk = turn_against(&mut r, &mut Sink::new(), script(parts));
-        assert_eq!(r.status().outcome(), Some(Outcome::Done));
-        assert!(talk.headers().contains(&(kind::ZCOMPL, status)), "{:?}", talk.headers());
-        assert!(talk.events.iter().any(|event| event.starts_with("Message")));
-    }
-}
-
-/// Remembers what it was asked to run.
-struct Runner(Vec<Vec<u8>>);
-impl Store for Runner {
-    fn answer<'s>(
-        &'s mut self,
-        request: wetstring_proto::Request<'_>,
-    ) -> wetstring_proto::Reply<'s> {
-        use wetstring_proto::{Reply, Request, StoreError};
-        match request {
-            Request::Remote(Remote::Run { command }) => {
-                self.0.push(command.to_vec());
-                Reply::Remote(RemoteReply::Ran(7))
-            }
-            _ => Reply::Failed(StoreError::Unsupported),
-        }
-    }
-}
-
-/// Once, although the sender repeats it; at once, or when the session is over.
-#[test]
-fn a_command_that_is_allowed_is_run_once() {
-    for (immediate, status) in [(0, 7), (1, 0)] {
-        let mut r = receiver(&config(&[("commands", "run")]));
-        let command = [
-            flags(Form::Bin32, kind::ZCOMMAND, [0, 0, 0, immediate]),
-            data(Form::Bin32, b"date\0", end::ZCRCW),
-        ];
-        let command = command.concat();
-        let finish = [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()];
-        let parts = [&[command.clone(), command][..], &finish].concat();
-        let mut store = Runner(Vec::new());
-        let talk = turn_against(&mut r, &mut store, script(parts));
-        assert_eq!(r.status().outcome(), Some(Outcome::Done));
-        assert_eq!(store.0, [b"date".to_vec()]);
-        let told = talk.headers().iter().filter(|h| **h == (kind::ZCOMPL, status)).count();
-        assert_eq!(told, 2, "{:?}", talk.headers());
-    }
-    // A session that fails runs nothing of what was to wait for its end.
-    let mut r = receiver(&config(&[("commands", "run"), ("patience", "3")]));
-    let command = [
-        flags(Form::Bin32, kind::ZCOMMAND, [0, 0, 0, 1]),
-        data(Form::Bin32, b"date\0", end::ZCRCW),
-    ];
-    let mut store = Runner(Vec::new());
-    turn_against(&mut r, &mut store, script(vec![command.concat()]));
-    assert!(store.0.is_empty());
-    assert_eq!(failure(&r), (Blame::Peer, FailureKind::Silence));
-}
-
-#[test]
-fn questions_are_answered() {
-    let mut r = receiver(&config(&[("free", "123456"), ("challenge", "77")]));
-    let parts = vec![
-        header(Form::Hex, kind::ZRQINIT, 0),
-        // Before the number comes back, no file.
-        file(b"f\x000 0 0\0"),
-        header(Form::Hex, kind::ZACK, 76),
-        header(Form::Hex, kind::ZACK, 77),
-        header(Form::Hex, kind::ZFREECNT, 0),
-        header(Form::Hex, kind::ZFIN, 0),
-        b"OO".to_vec(),
-    ];
-    let mut sink = Sink::new();
-    let talk = turn_against(&mut r, &mut sink, script(parts));
-    assert_eq!(r.status().outcome(), Some(Outcome::Done));
-    assert!(talk.headers().contains(&(kind::ZACK, 123_456)));
-    assert_eq!(talk.count(kind::ZRINIT), 1);
-    assert!(sink.files.is_empty());
-    // A sender gives a number back, and tells the CRC of its file.
-    let mut s = sender(&config(&[]));
-    let mut source = Source::new(vec![File::new("f", b"hello")]);
-    let begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
-    let parts = vec![
-        header(Form::Hex, kind::ZCHALLENGE, 0xDEAD_BEEF),
-        begin.clone(),
-        header(Form::Hex, kind::ZCRC, 0),
-        header(Form::Hex, kind::ZRPOS, 0),
-        begin,
-        header(Form::Hex, kind::ZFIN, 0),
-    ];
-    let talk = turn_against(&mut s, &mut source, script(parts));
-    assert_eq!(s.status().outcome(), Some(Outcome::Done));
-    let digest = common::digest(b"hello");
-    let crc = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
-    assert!(talk.headers().contains(&(kind::ZACK, 0xDEAD_BEEF)));
-    assert!(talk.headers().contains(&(kind::ZCRC, crc)), "{:?}", talk.headers());
-}
-
 /// The sender asks to be interrupted with its own words; only harmless ones are said, and pauses
 /// are bounded.
 #[test]
@@ -633,7 +524,7 @@ fn bytes_after_the_end_are_not_consumed() {
             feed.extend_from_slice(last);
             let (mut given, mut at) = (0, 0);
             while at < feed.len() {
-                let cx = &mut Cx { now, trace: &mut NoTrace };
+                let cx = &mut Cx { now, trace: &mut Edges::new() };
                 given = (given + chunk).min(feed.len());
                 at += r.receive(cx, &feed[at..given]);
                 let len = r.transmit(cx).len();
@@ -645,7 +536,7 @@ fn bytes_after_the_end_are_not_consumed() {
             }
             assert_eq!(r.status(), Status::Over(Outcome::Done), "{last:?}");
             assert_eq!(&feed[at..], left, "{last:?} by {chunk}");
-            let cx = &mut Cx { now, trace: &mut NoTrace };
+            let cx = &mut Cx { now, trace: &mut Edges::new() };
             assert_eq!(r.receive(cx, b"$ "), 0);
         }
     }
@@ -658,7 +549,7 @@ fn bytes_after_the_end_are_not_consumed() {
         let feed = [header(Form::Hex, kind::ZFIN, 0), b"$ ".to_vec()].concat();
         let mut at = 0;
         for _ in 0..1000 {
-            let cx = &mut Cx { now, trace: &mut NoTrace };
+            let cx = &mut Cx { now, trace: &mut Edges::new() };
             if begin.is_empty() {
                 at += s.receive(cx, &feed[at..(at + chunk).min(feed.len())]);
             } else {

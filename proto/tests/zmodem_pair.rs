@@ -171,7 +171,7 @@ fn resume(partial: &[u8], whole: &[u8], crc: bool) -> (Vec<File>, Ends) {
 }
 
 #[test]
-fn resume_continues_where_the_receiver_is() {
+pub(crate) fn resume_continues_where_the_receiver_is() {
     let whole = random(30_000, 3);
     for have in [0, 1, 12_345, 29_999, 30_000] {
         let (got, ends) = resume(&whole[..have], &whole, true);
@@ -185,7 +185,7 @@ fn resume_continues_where_the_receiver_is() {
 
 /// Another start, a longer file, or a store that cannot tell: offered again without the request.
 #[test]
-fn resume_of_another_file_starts_over() {
+pub(crate) fn resume_of_another_file_starts_over() {
     let whole = random(30_000, 3);
     for (partial, digests) in
         [(random(10_000, 4), true), (random(40_000, 3), true), (whole[..5000].to_vec(), false)]
@@ -247,7 +247,7 @@ fn a_file_of_4_gib_is_refused_by_either_end() {
 }
 
 #[test]
-fn cancel_by_either_side_at_any_moment() {
+pub(crate) fn cancel_by_either_side_at_any_moment() {
     for by_sender in [true, false] {
         for command in [Command::CancelFile, Command::CancelBatch, Command::Abort] {
             for when in 0..60u32 {

@@ -10,7 +10,8 @@ use wetstring_proto::zmodem::frame::{Found, FrameReader};
 use wetstring_proto::zmodem::packet::{
     Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room,
 };
-use wetstring_proto::{Cx, Duration, Engine, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Duration, Engine, Instant, Outcome, Status, Store};
+use wetstring_testkit::Edges;
 use zmodem_talk::{config, data, file, flags, header, receiver, sender};
 
 /// A receiver that acknowledges some ends of subpackets.
@@ -91,7 +92,7 @@ fn meet(
 ) -> Duration {
     let (mut now, mut input) = (Instant::ZERO, Vec::new());
     for _ in 0..100_000 {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         let mut sent = Vec::new();
         for _ in 0..20 {
             let used = engine.receive(cx, &input);

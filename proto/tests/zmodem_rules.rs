@@ -7,9 +7,10 @@ use common::{File, Pair, Sink, Source};
 use wetstring_proto::zmodem::packet::{Form, end, kind};
 use wetstring_proto::zmodem::{Config, Receiver};
 use wetstring_proto::{
-    Cx, Duration, Engine, FailureKind, FileInfo, Instant, NoTrace, Outcome, Refusal, Reply,
-    Request, Store, StoreError,
+    Cx, Duration, Engine, FailureKind, FileInfo, Instant, Outcome, Refusal, Reply, Request, Store,
+    StoreError,
 };
+use wetstring_testkit::Edges;
 use zmodem_talk::{
     Talk, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
 };
@@ -123,7 +124,7 @@ fn line_end_across_writes_is_converted() {
     let mut receiver = receiver(&set);
     let mut sink = Sink::new();
     let mut step = |receiver: &mut Receiver<Vec<u8>>, bytes: &[u8], answer: bool| {
-        let cx = &mut Cx { now: Instant(1), trace: &mut NoTrace };
+        let cx = &mut Cx { now: Instant(1), trace: &mut Edges::new() };
         let mut used = 0;
         let mut take = |receiver: &mut Receiver<Vec<u8>>, cx: &mut Cx<'_>| loop {
             match receiver.receive(cx, &bytes[used..]) {
@@ -201,6 +202,31 @@ fn second_file_of_same_name_is_another_file() {
     assert_eq!(sink.0, ["x Some(3000)", "x Some(5)"]);
     assert_eq!((talk.count(kind::ZSKIP), receiver.stats().files_done), (2, 1));
     assert_eq!(receiver.stats().files_skipped, 1);
+}
+
+/// Wants the sender's CRC before it decides.
+struct Doubting;
+
+impl Store for Doubting {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        if let Request::Offer { .. } = request { Reply::TellCheck } else { Reply::Done }
+    }
+}
+
+/// The store has not opened it, so there is nothing to close.
+#[test]
+pub(crate) fn file_left_while_its_check_is_awaited() {
+    let mut receiver = receiver(&config(&[]));
+    let parts = vec![
+        file(b"x\x005 0 0 0 1\0"),
+        header(Form::Hex, kind::ZSKIP, 0),
+        [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat(),
+    ];
+    let talk = turn_against(&mut receiver, &mut Doubting, script(parts));
+    assert_eq!(receiver.status().outcome(), Some(Outcome::Done));
+    let kinds: Vec<u8> = talk.headers().into_iter().map(|(kind, _)| kind).collect();
+    assert!(kinds.ends_with(&[kind::ZCRC, kind::ZRINIT, kind::ZFIN]), "{:?}", talk.headers());
+    assert_eq!((receiver.stats().files_done, receiver.stats().files_skipped), (0, 1));
 }
 
 /// Our ZSKIP says which file it is about.

@@ -9,8 +9,9 @@ use std::fmt::Write as _;
 use wetstring_proto::zmodem::Attention;
 use wetstring_proto::zmodem::packet::{Form, end, kind};
 use wetstring_proto::{
-    Cx, Duration, Engine, Instant, NoTrace, Outcome, Refusal, Reply, Request, Status, Store,
+    Cx, Duration, Engine, Instant, Outcome, Refusal, Reply, Request, Status, Store,
 };
+use wetstring_testkit::Edges;
 use zmodem_talk::{Talk, config, data, file, flags, header, receiver, sender};
 
 /// One engine on a line without delay.
@@ -25,7 +26,7 @@ impl Desk<'_> {
     fn give(&mut self, bytes: &[u8]) -> Vec<u8> {
         let (mut rest, mut said) = (bytes, Vec::new());
         for _ in 0..6 {
-            let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+            let cx = &mut Cx { now: self.now, trace: &mut Edges::new() };
             for _ in 0..50 {
                 let used = self.engine.receive(cx, rest);
                 rest = &rest[used..];
@@ -134,7 +135,7 @@ ZSTDERR    -              -              -              -              -        
 ";
 
 #[test]
-fn every_header_in_every_state_of_a_receiver() {
+pub(crate) fn every_header_in_every_state_of_a_receiver() {
     let states = ["init", "unproved", "check", "data", "moving", "skip"];
     compare(RECEIVER, &states, |state, kind| {
         let challenge = if state == "unproved" { "77" } else { "0" };
@@ -201,7 +202,7 @@ impl Store for Slow<'_> {
 }
 
 #[test]
-fn every_header_in_every_state_of_a_sender() {
+pub(crate) fn every_header_in_every_state_of_a_sender() {
     let states =
         ["init", "attention", "next", "file", "data", "eof", "skip", "command", "close", "finish"];
     compare(SENDER, &states, |state, kind| {
@@ -230,7 +231,7 @@ fn every_header_in_every_state_of_a_sender() {
         }
         match state {
             "skip" => desk.engine.command(
-                &mut Cx { now: desk.now, trace: &mut NoTrace },
+                &mut Cx { now: desk.now, trace: &mut Edges::new() },
                 wetstring_proto::Command::CancelFile,
             ),
             "close" => drop(desk.give(&whole(kind::ZRINIT))),

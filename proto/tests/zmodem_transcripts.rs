@@ -9,9 +9,9 @@ use wetstring_proto::zmodem::frame::{Found, FrameReader};
 use wetstring_proto::zmodem::packet::kind;
 use wetstring_proto::zmodem::{Config, Receiver, Sender};
 use wetstring_proto::{
-    Cx, Duration, Engine, FileInfo, Instant, NoTrace, Outcome, Refusal, Reply, Request, Status,
-    Store,
+    Cx, Duration, Engine, FileInfo, Instant, Outcome, Refusal, Reply, Request, Status, Store,
 };
+use wetstring_testkit::Edges;
 
 const SESSIONS: &str = include_str!("../../vectors/zmodem/lrzsz.txt");
 
@@ -59,7 +59,7 @@ common::protocol!(zmodem, Config { buffer_len: 8192, ..Config::default() });
 fn settle(engine: &mut dyn Engine, store: &mut dyn Store, now: Instant) -> Vec<u8> {
     let mut sent = Vec::new();
     loop {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         let mut moved = false;
         while let Some(request) = engine.request() {
             let reply = store.answer(request);
@@ -92,7 +92,7 @@ fn play(
         let mut rest = &bytes[..];
         let (mut turns, mut offered) = (0, chunk);
         while !rest.is_empty() && !matches!(engine.status(), Status::Over(_)) {
-            let cx = &mut Cx { now, trace: &mut NoTrace };
+            let cx = &mut Cx { now, trace: &mut Edges::new() };
             let used = engine.receive(cx, &rest[..rest.len().min(offered)]);
             rest = &rest[used..];
             // What was not taken is offered again with what came later.
@@ -108,7 +108,7 @@ fn play(
     // What may still come is awaited.
     for _ in 0..10 {
         now = now + Duration::from_secs(1);
-        engine.tick(&mut Cx { now, trace: &mut NoTrace });
+        engine.tick(&mut Cx { now, trace: &mut Edges::new() });
         sent.extend(settle(engine, store, now));
     }
     (sent, events)

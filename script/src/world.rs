@@ -514,6 +514,13 @@ pub trait World {
     }
     /// The rows of the program's table of settings: SET and SHOW have them by their names and by their keywords.
     fn rows(&self) -> Vec<&'static Setting>;
+    /// Words after SET, SHOW and HELP SET for the settings of a protocol or of the store, and the prefix of their names.
+    fn families(&self) -> Vec<(&'static str, &'static str)> {
+        let prefixes = self.rows().into_iter().filter_map(|row| row.name.split('.').next());
+        let mut families: Vec<_> = prefixes.map(|prefix| (prefix, prefix)).collect();
+        families.dedup();
+        families
+    }
     /// Sets a row of the program's table of settings, in the table's notation.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault>;
     /// Called for a setting that is not in the table, with the words after SET. A setting without effect is an

@@ -6,12 +6,14 @@
 
 mod bytes;
 mod dice;
+mod edges;
 mod store;
 mod terminal;
 mod wait;
 
 pub use bytes::{counted, digest, noise, pattern, random};
 pub use dice::{Dice, Star};
+pub use edges::{ELSEWHERE, Edges, Elsewhere, Taken, taken};
 pub use store::{File, NoFiles, Sink, Source};
 pub use terminal::{Terminal, terminal};
 pub use wait::{Within, wait_until, within};

@@ -108,6 +108,8 @@ impl Store for Source {
 pub struct Sink {
     /// The files.
     pub files: Vec<File>,
+    /// The sizes that were announced for them.
+    pub sizes: Vec<Option<u64>>,
     /// Refuses all files.
     pub refuse: Option<Refusal>,
     /// What it has of each file that is resumed.
@@ -136,6 +138,7 @@ impl Store for Sink {
                 }
                 let bytes = if info.resume { self.partial.clone() } else { Vec::new() };
                 let offset = bytes.len() as u64;
+                self.sizes.push(info.size);
                 self.files.push(File {
                     name: info.name.into(),
                     bytes,

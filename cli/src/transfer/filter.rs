@@ -181,61 +181,27 @@ impl Store for Filtered<'_> {
 mod tests {
     use super::*;
     use wetstring_proto::{Extras, ZmodemExtras};
-
-    /// A store in memory.
-    #[derive(Default)]
-    struct Memory {
-        offered: Vec<u8>,
-        kind: FileKind,
-        size: Option<u64>,
-        bytes: Vec<u8>,
-    }
-
-    impl Store for Memory {
-        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-            match request {
-                Request::Offer { info } => {
-                    self.offered = info.name.to_vec();
-                    self.kind = info.kind;
-                    self.size = info.size;
-                    Reply::Accept { offset: 0 }
-                }
-                Request::Write { offset, bytes } => {
-                    assert_eq!(offset, self.bytes.len() as u64);
-                    self.bytes.extend_from_slice(bytes);
-                    Reply::Done
-                }
-                Request::Next => Reply::File(FileInfo { size: Some(4), ..FileInfo::default() }),
-                Request::Read { offset, into } => {
-                    let rest = &self.bytes[(offset as usize).min(self.bytes.len())..];
-                    let len = rest.len().min(into.len());
-                    into[..len].copy_from_slice(&rest[..len]);
-                    Reply::Read(len)
-                }
-                _ => Reply::Done,
-            }
-        }
-    }
+    use wetstring_testkit::{File, Sink, Source};
 
     #[test]
     fn text_loses_carriage_returns_and_what_follows_its_end() {
-        let mut memory = Memory::default();
+        let mut sink = Sink::new();
         let filter = Filter { text: Some(true), ..Filter::default() };
-        let mut store = filter.before(&mut memory);
+        let mut store = filter.before(&mut sink);
         let info = FileInfo { name: b"a", kind: FileKind::Text, ..FileInfo::default() };
         assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
         for (offset, bytes) in [(0, &b"one\r"[..]), (4, b"\ntwo\r\n\x1a\x1arest"), (16, b"more")] {
             assert_eq!(store.answer(Request::Write { offset, bytes }), Reply::Done);
         }
-        assert_eq!(memory.bytes, b"one\ntwo\n");
+        assert_eq!(sink.files[0].bytes, b"one\ntwo\n");
     }
 
     /// The offset of converted text out of order is unknown.
     #[test]
     fn text_out_of_order_is_an_error_and_never_written() {
-        let mut memory = Memory::default();
+        let mut sink = Sink::new();
         let filter = Filter { text: Some(true), ..Filter::default() };
-        let mut store = filter.before(&mut memory);
+        let mut store = filter.before(&mut sink);
         let info = FileInfo { name: b"a", kind: FileKind::Text, ..FileInfo::default() };
         assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
         assert_eq!(store.answer(Request::Write { offset: 0, bytes: b"one\r\n" }), Reply::Done);
@@ -244,28 +210,29 @@ mod tests {
             assert_eq!(reply, Reply::Failed(StoreError::Unsupported), "{offset}");
         }
         assert_eq!(store.answer(Request::Write { offset: 5, bytes: b"two\r\n" }), Reply::Done);
-        assert_eq!(memory.bytes, b"one\ntwo\n");
+        assert_eq!(sink.files[0].bytes, b"one\ntwo\n");
     }
 
     /// Text converted by an engine must not lose anything.
     #[test]
     fn the_default_changes_nothing() {
-        let mut memory = Memory::default();
+        let mut sink = Sink::new();
         let filter = Filter::default();
-        let mut store = filter.before(&mut memory);
+        let mut store = filter.before(&mut sink);
         let info = FileInfo { name: b"README", kind: FileKind::Text, ..FileInfo::default() };
         assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
         let bytes = b"one\r\ntwo\n\x1arest\r";
         assert_eq!(store.answer(Request::Write { offset: 0, bytes }), Reply::Done);
-        assert_eq!((&memory.offered[..], &memory.bytes[..]), (&b"README"[..], &bytes[..]));
+        let file = &sink.files[0];
+        assert_eq!((&file.name[..], &file.bytes[..]), (&b"README"[..], &bytes[..]));
     }
 
     #[test]
     fn text_gets_carriage_returns_with_any_buffer_size() {
         for room in 1..9 {
-            let mut memory = Memory { bytes: b"a\n\n\nbc\n".to_vec(), ..Memory::default() };
+            let mut source = Source::new(vec![File::new("a", b"a\n\n\nbc\n")]);
             let filter = Filter { expand: true, ..Filter::default() };
-            let mut store = filter.before(&mut memory);
+            let mut store = filter.before(&mut source);
             assert!(
                 matches!(store.answer(Request::Next), Reply::File(info) if info.size.is_none())
             );
@@ -289,36 +256,36 @@ mod tests {
     fn files_declared_binary_stay_unchanged() {
         let bytes = b"a\r\nb\x1ac\r\n";
         for (verbatim, kept) in [(true, &bytes[..]), (false, b"a\nb")] {
-            let mut memory = Memory::default();
+            let mut sink = Sink::new();
             let filter = Filter { text: Some(true), ..Filter::default() };
-            let mut store = filter.before(&mut memory);
+            let mut store = filter.before(&mut sink);
             let size = Some(bytes.len() as u64);
             let extras = Extras::Zmodem(ZmodemExtras { verbatim, ..ZmodemExtras::default() });
             let info = FileInfo { name: b"f", extras, size, ..FileInfo::default() };
             assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
             assert_eq!(store.answer(Request::Write { offset: 0, bytes }), Reply::Done);
-            let told = if verbatim { (FileKind::Binary, size) } else { (FileKind::Text, None) };
-            assert_eq!((memory.kind, memory.size), told);
-            assert_eq!(memory.bytes, kept);
+            let told = if verbatim { (false, size) } else { (true, None) };
+            assert_eq!((sink.files[0].text, sink.sizes[0]), told);
+            assert_eq!(sink.files[0].bytes, kept);
         }
     }
 
     #[test]
     fn names_are_refused_or_lowercased() {
-        let mut memory = Memory::default();
+        let mut sink = Sink::new();
         let filter =
             Filter { lower_case: true, no_hidden: true, no_directories: true, ..Filter::default() };
-        let mut store = filter.before(&mut memory);
+        let mut store = filter.before(&mut sink);
         for name in [&b".profile"[..], b"a/b", b"a\\.b"] {
             let info = FileInfo { name, ..FileInfo::default() };
             assert_eq!(store.answer(Request::Offer { info }), Reply::Refuse(Refusal::Name));
         }
         let info = FileInfo { name: b"README.TXT", ..FileInfo::default() };
         let _ = store.answer(Request::Offer { info });
-        assert_eq!(memory.offered, b"readme.txt");
-        let mut store = filter.before(&mut memory);
+        assert_eq!(sink.files[0].name, b"readme.txt");
+        let mut store = filter.before(&mut sink);
         let info = FileInfo { name: b"README.TXT", size: Some(1), ..FileInfo::default() };
         let _ = store.answer(Request::Offer { info });
-        assert_eq!(memory.offered, b"README.TXT");
+        assert_eq!(sink.files[1].name, b"README.TXT");
     }
 }

@@ -1,10 +1,10 @@
 //! Observes a transfer: progress and events for the user and for programs.
 
 use std::cell::Cell;
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use wetstring_drive::Watch;
+use wetstring_drive::event::Source;
 use wetstring_events::{self as events, Counters, Event as Happened};
 use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
 
@@ -302,7 +302,7 @@ impl Watch for Observer<'_> {
         self.keys.as_mut()?.command()
     }
 
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
+    fn wake(&self) -> Option<Source<'_>> {
         self.keys.as_ref()?.wake()
     }
 

@@ -3,12 +3,10 @@
 //! Active only if stdin and stderr are the terminal, with this program in the foreground, and only once a
 //! file is in transfer: before that a program such as `ssh` may ask for a password there.
 
-use std::os::fd::BorrowedFd;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::getpgrp;
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::{isatty, tcgetpgrp};
+use wetstring_drive::event::{Source, is_readable};
 use wetstring_drive::terminal::Restore;
 use wetstring_proto::Command;
 
@@ -37,19 +35,17 @@ impl Keys {
     }
 
     /// Readable when a key was pressed. In the background the keys are the shell's.
-    pub(crate) fn wake(&self) -> Option<BorrowedFd<'static>> {
-        (!self.gone && in_front()).then(stdin)
+    pub(crate) fn wake(&self) -> Option<Source<'static>> {
+        (!self.gone && in_front()).then(|| stdin().into())
     }
 
     /// The command of a pressed key, if any.
     pub(crate) fn command(&mut self) -> Option<Command> {
-        let keyboard = self.wake()?;
-        let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
-        if !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1..)) {
+        if !is_readable(self.wake()?) {
             return None;
         }
         let mut pressed = [0; 64];
-        let len = rustix::io::read(keyboard, &mut pressed).unwrap_or(0);
+        let len = rustix::io::read(stdin(), &mut pressed).unwrap_or(0);
         // The terminal is closed.
         self.gone = len == 0;
         pressed[..len].iter().find_map(|key| meaning(*key))

@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, Read};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::stdio::{stderr, stdin};
 use wetstring_drive::Signals;
+use wetstring_drive::event::{Interest, wait};
 use wetstring_drive::terminal::Restore;
 
 /// Asks a question at the terminal, without echoing the answer.
@@ -13,15 +13,12 @@ pub(crate) fn ask(question: &str) -> io::Result<Vec<u8>> {
     let signals = Signals::install()?;
     let silent = Restore::silent(stdin())?;
     let interrupted = loop {
-        let mut fds = [
-            PollFd::from_borrowed_fd(stdin(), PollFlags::IN),
-            PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN),
-        ];
-        let ready = poll(&mut fds, None).is_ok();
+        let mut interests = [Interest::read(stdin().into()), Interest::read(signals.source())];
+        let ready = wait(&mut interests, None).is_ok();
         if signals.count() > 0 {
             break true;
         }
-        if ready && !fds[0].revents().is_empty() {
+        if ready && interests[0].is_ready() {
             break false;
         }
     };

@@ -3,10 +3,10 @@
 use std::io::{self, BufRead as _, Read as _};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
 use wetstring_drive::Signals;
+use wetstring_drive::event::{Interest, wait};
 
 /// The longest answer.
 const LONGEST: u64 = 200;
@@ -47,16 +47,9 @@ pub(crate) fn ask(question: &str, patience: Option<Duration>) -> io::Result<Answ
     rustix::io::write(stderr(), question.as_bytes())?;
     let signals = Signals::install()?;
     let before = signals.count();
-    let timeout = patience.map(|patience| Timespec {
-        tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: 0,
-    });
-    let mut fds = [
-        PollFd::from_borrowed_fd(stdin(), PollFlags::IN),
-        PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN),
-    ];
-    let ready = poll(&mut fds, timeout.as_ref());
-    if signals.count() > before || !matches!(ready, Ok(1..)) || fds[0].revents().is_empty() {
+    let mut interests = [Interest::read(stdin().into()), Interest::read(signals.source())];
+    let answered = wait(&mut interests, patience).is_ok() && interests[0].is_ready();
+    if signals.count() > before || !answered {
         rustix::io::write(stderr(), b"\n")?;
         return Ok(Answer::Nothing);
     }

@@ -13,8 +13,10 @@ mod heed;
 pub mod joined;
 pub mod lrzsz;
 pub mod material;
+pub mod netblt_python;
 pub mod serving;
 pub mod uboot;
+pub mod uucp_python;
 pub mod wired;
 
 use std::ffi::OsStr;

@@ -249,42 +249,7 @@ impl Store for Translated<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// One text file, to send and to receive.
-    #[derive(Default)]
-    struct Memory {
-        bytes: Vec<u8>,
-        got: Vec<u8>,
-        size: Option<u64>,
-    }
-
-    impl Store for Memory {
-        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-            match request {
-                Request::Next => {
-                    let size = Some(self.bytes.len() as u64);
-                    let kind = FileKind::Text;
-                    Reply::File(FileInfo { name: b"x", size, kind, ..FileInfo::default() })
-                }
-                Request::Read { offset, into } => {
-                    let rest = &self.bytes[usize::try_from(offset).unwrap()..];
-                    let len = rest.len().min(into.len()).min(5);
-                    into[..len].copy_from_slice(&rest[..len]);
-                    Reply::Read(len)
-                }
-                Request::Offer { info } => {
-                    self.size = info.size;
-                    Reply::Accept { offset: 0 }
-                }
-                Request::Write { offset, bytes } => {
-                    assert_eq!(offset, self.got.len() as u64);
-                    self.got.extend(bytes);
-                    Reply::Done
-                }
-                _ => Reply::Done,
-            }
-        }
-    }
+    use wetstring_testkit::{File, Sink, Source};
 
     fn sets(transfer: &str, file: &str) -> Sets {
         let named = |name| Charset::named(name).unwrap();
@@ -293,8 +258,9 @@ mod tests {
 
     /// The sent data, its declared set, and the number of lost characters.
     fn sent(bytes: &[u8], sets: Sets) -> (Vec<u8>, Encoding, Option<u64>, u64) {
-        let mut memory = Memory { bytes: bytes.to_vec(), ..Memory::default() };
-        let mut store = Translated::new(&mut memory, sets);
+        let text = File { text: true, ..File::new("x", bytes) };
+        let mut source = Source { chunk: 5, ..Source::new(vec![text]) };
+        let mut store = Translated::new(&mut source, sets);
         let Reply::File(info) = store.answer(Request::Next) else { panic!() };
         let (encoding, size) = (info.extras.kermit().encoding, info.size);
         let (mut wire, mut piece) = (Vec::new(), [0; 3]);
@@ -324,8 +290,8 @@ mod tests {
         let (wire, encoding, size, lost) = sent("é\nñ€\n".as_bytes(), sets("latin1-iso", "utf8"));
         assert_eq!((&wire[..], size, lost), (&b"\xE9\n\xF1?\n"[..], None, 1));
         assert_eq!(encoding, Encoding::Known(Charset::named("latin1-iso").unwrap()));
-        let mut memory = Memory::default();
-        let mut store = Translated::new(&mut memory, sets("transparent", "cp437"));
+        let mut sink = Sink::new();
+        let mut store = Translated::new(&mut sink, sets("transparent", "cp437"));
         let (kind, size) = (FileKind::Text, Some(9));
         let info =
             FileInfo { kind, size, extras: said(encoding), resume: true, ..FileInfo::default() };
@@ -339,20 +305,20 @@ mod tests {
         assert_eq!(store.answer(again), Reply::Failed(StoreError::Unsupported));
         store.answer(Request::Close { complete: true, verified: true });
         // Length is preserved there.
-        assert_eq!((&memory.got[..], memory.size), (&b"\x82\n\xA4?\n"[..], Some(9)));
+        assert_eq!((&sink.files[0].bytes[..], sink.sizes[0]), (&b"\x82\n\xA4?\n"[..], Some(9)));
     }
 
     #[test]
     fn the_end_of_a_text_is_flushed() {
         let encoding = Encoding::Known(Charset::UTF8);
-        let mut memory = Memory::default();
-        let mut store = Translated::new(&mut memory, sets("transparent", "latin1-iso"));
+        let mut sink = Sink::new();
+        let mut store = Translated::new(&mut sink, sets("transparent", "latin1-iso"));
         let info = FileInfo { kind: FileKind::Text, extras: said(encoding), ..FileInfo::default() };
         store.answer(Request::Offer { info });
         store.answer(Request::Write { offset: 0, bytes: b"x\xC3" });
         store.answer(Request::Close { complete: true, verified: false });
         assert_eq!(store.lost(), 1);
-        assert_eq!(memory.got, b"x?");
+        assert_eq!(sink.files[0].bytes, b"x?");
     }
 
     #[test]
@@ -362,18 +328,18 @@ mod tests {
             extras: said(Encoding::Unknown),
             ..FileInfo::default()
         };
-        let mut memory = Memory::default();
-        let mut store = Translated::new(&mut memory, sets("transparent", "utf8"));
+        let mut sink = Sink::new();
+        let mut store = Translated::new(&mut sink, sets("transparent", "utf8"));
         let refused = Reply::Refuse(Refusal::CharacterSet);
         assert_eq!(store.answer(Request::Offer { info }), refused);
         // Binary files have no set, whatever is declared.
         let bytes = FileInfo { kind: FileKind::Binary, ..info };
         assert_eq!(store.answer(Request::Offer { info: bytes }), Reply::Accept { offset: 0 });
         let keeping = Sets { keep_unknown: true, ..sets("transparent", "utf8") };
-        let mut store = Translated::new(&mut memory, keeping);
+        let mut store = Translated::new(&mut sink, keeping);
         assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
         store.answer(Request::Write { offset: 0, bytes: b"\xE9" });
-        assert_eq!(memory.got, b"\xE9");
+        assert_eq!(sink.files[1].bytes, b"\xE9");
     }
 
     #[test]

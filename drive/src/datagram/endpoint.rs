@@ -6,12 +6,12 @@
 //! tries.
 
 use crate::clock::Clock;
+use crate::event::Source;
 use crate::line::HostPort;
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, SystemTime};
 use wetstring_proto::time::Instant;
 
@@ -257,8 +257,8 @@ impl Endpoint {
     }
 
     /// The descriptor to poll.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    pub fn source(&self) -> Source<'_> {
+        Source::of(&self.socket)
     }
 }
 

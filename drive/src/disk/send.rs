@@ -5,12 +5,12 @@ use super::digest::{self, Running};
 use super::error::{Failed, show};
 use super::source::Opened;
 use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
+use crate::event::{self, Interest};
 use crate::signals::Signals;
-use rustix::event::PollFlags;
 use rustix::fs::{Advice, FileType, Mode, OFlags, Stat, fadvise, fstat};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
@@ -290,11 +290,11 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
     Ok(Outgoing { file, before, announced, stream, stdin, reached: 0, running })
 }
 
-/// Waits until a stream has bytes or has ended. A FIFO that no writer has opened yet has not ended; only poll
+/// Waits until a stream has bytes or has ended. A FIFO that no writer has opened yet has not ended; only waiting
 /// can tell. A signal ends the wait, so that Ctrl-C works on a silent source.
 fn wait(stream: &OwnedFd) -> io::Result<()> {
     let signals = Signals::installed();
-    Signals::wait(signals.as_ref(), stream.as_fd(), PollFlags::IN, None)
+    Signals::wait(signals.as_ref(), Interest::read(event::Source::of(stream)), None)
         .map_err(|_| io::Error::from(io::ErrorKind::Interrupted))?
         .map(drop)
 }

@@ -2,9 +2,9 @@
 
 use super::ImpPort;
 use crate::clock::Clock;
+use crate::event::{self, Interest};
 use crate::port::Port;
 use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::time::Duration;
 use wetstring_proto::arpanet::ncp::{Config, Host, Ncp};
@@ -123,16 +123,9 @@ impl<'a> Live<'a> {
     }
 
     fn wait(&self, nap: Duration) -> io::Result<()> {
-        let mut fds = vec![PollFd::from_borrowed_fd(self.port.read_fd(), PollFlags::IN)];
-        if let Some(signals) = self.signals {
-            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
-        }
-        let time =
-            Timespec { tv_sec: nap.as_secs() as i64, tv_nsec: i64::from(nap.subsec_nanos()) };
-        match poll(&mut fds, Some(&time)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        let mut interests = vec![Interest::read(self.port.read_source())];
+        interests.extend(self.signals.map(|signals| Interest::read(signals.source())));
+        event::wait(&mut interests, Some(nap)).map(drop)
     }
 
     /// The host is no longer ready.

@@ -6,11 +6,11 @@
 
 use super::ImpPort;
 use crate::clock::Clock;
+use crate::event::{self, Interest};
 use crate::line::NcpSpec;
 use crate::live::{Report, Stop, Until};
 use crate::port::{OpenError, Port};
 use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 use wetstring_lab::element::{Element, End};
@@ -182,21 +182,12 @@ impl Live {
             let real = Instant(due.as_nanos().div_ceil(u64::from(self.scale)));
             real.since(self.clock.now())
         });
-        let timeout = due.into_iter().chain(left).min().map(|wait| Timespec {
-            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
-        });
+        let timeout = due.into_iter().chain(left).min();
         let readable = self.sides.iter().filter(|side| side.waiting.is_none());
-        let mut fds: Vec<PollFd<'_>> = readable
-            .map(|side| PollFd::from_borrowed_fd(side.port.read_fd(), PollFlags::IN))
-            .collect();
-        if let Some(signals) = signals {
-            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
-        }
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        let mut interests: Vec<_> =
+            readable.map(|side| Interest::read(side.port.read_source())).collect();
+        interests.extend(signals.map(|signals| Interest::read(signals.source())));
+        event::wait(&mut interests, timeout).map(drop)
     }
 }
 

@@ -12,14 +12,14 @@
 use super::{Report, Stop, Until};
 use crate::clock::Clock;
 use crate::datagram::endpoint::resolve;
+use crate::event::{self, Interest, Source};
 use crate::line::LineSpec;
 use crate::port::OpenError;
 use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 use tun_rs::{DeviceBuilder, SyncDevice};
 use wetstring_lab::element::{Element, End};
@@ -114,10 +114,10 @@ fn prepared(socket: UdpSocket) -> io::Result<UdpSocket> {
 }
 
 impl DatagramEnd {
-    fn fd(&self) -> BorrowedFd<'_> {
+    fn source(&self) -> Source<'_> {
         match &self.0 {
-            Inner::Tun(device) => device.as_fd(),
-            Inner::Udp { socket, .. } => socket.as_fd(),
+            Inner::Tun(device) => Source::of(device),
+            Inner::Udp { socket, .. } => Source::of(socket),
         }
     }
 
@@ -246,21 +246,10 @@ impl Live<'_> {
             let real = Instant(due.as_nanos().div_ceil(u64::from(self.scale)));
             real.since(self.clock.now())
         });
-        let timeout = due.into_iter().chain(left).min().map(|wait| Timespec {
-            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
-        });
-        let [a, b] = &self.ends;
-        let mut fds = vec![
-            PollFd::from_borrowed_fd(a.fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(b.fd(), PollFlags::IN),
-        ];
-        if let Some(signals) = signals {
-            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
-        }
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        let timeout = due.into_iter().chain(left).min();
+        let mut interests: Vec<_> =
+            self.ends.iter().map(|end| Interest::read(end.source())).collect();
+        interests.extend(signals.map(|signals| Interest::read(signals.source())));
+        event::wait(&mut interests, timeout).map(drop)
     }
 }

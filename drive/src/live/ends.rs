@@ -1,11 +1,11 @@
 //! The ends of a live line.
 
+use crate::event::Source;
 use crate::line::{HostPort, LineSpec};
 use crate::port::{OpenError, Port, PortFacts};
 use crate::signals::Signals;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -90,12 +90,12 @@ impl Port for Joint {
         now_or_never(self.stream.write(bytes))
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.stream)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.stream)
     }
 
     fn facts(&self) -> &PortFacts {
@@ -188,16 +188,16 @@ impl Port for Listening {
         Ok(result.unwrap_or(Some(bytes.len())))
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
+    fn read_source(&self) -> Source<'_> {
         match &self.stream {
-            Some(stream) if !self.half => stream.as_fd(),
-            _ => self.listener.as_fd(),
+            Some(stream) if !self.half => Source::of(stream),
+            _ => Source::of(&self.listener),
         }
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
+    fn write_source(&self) -> Source<'_> {
         // A listener is never writable; a new client is noticed by reading.
-        self.stream.as_ref().map_or(self.listener.as_fd(), AsFd::as_fd)
+        self.stream.as_ref().map_or(Source::of(&self.listener), Source::of)
     }
 
     fn facts(&self) -> &PortFacts {

@@ -1,10 +1,11 @@
 //! An inherited open descriptor: a socket from inetd or another program.
 
 use super::{OpenError, Port, PortFacts};
+use crate::event::Source;
 use crate::terminal::Restore;
 use rustix::fs::{FileType, fstat};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -88,12 +89,12 @@ impl Port for DescriptorLine {
         super::write(&self.fd, bytes)
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.fd)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.fd)
     }
 
     fn facts(&self) -> &PortFacts {

@@ -1,8 +1,9 @@
 //! A command's stdin and stdout, by pipes.
 
 use super::{OpenError, PATIENCE, Port, PortFacts, child};
+use crate::event::Source;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -90,12 +91,12 @@ impl Port for ExecLine {
         }
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.from.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.from)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.to.as_ref().map_or(self.from.as_fd(), AsFd::as_fd)
+    fn write_source(&self) -> Source<'_> {
+        self.to.as_ref().map_or(Source::of(&self.from), Source::of)
     }
 
     fn facts(&self) -> &PortFacts {

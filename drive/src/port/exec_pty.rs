@@ -13,11 +13,12 @@
 
 use super::prelude::{self, Prelude};
 use super::{OpenError, PATIENCE, Port, PortFacts, child};
+use crate::event::Source;
 use rustix::event::epoll;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -192,13 +193,16 @@ impl Port for ExecPtyLine {
         }
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        // After `finish` there is nothing to poll; stderr serves as a valid descriptor.
-        self.masters.as_ref().map_or(rustix::stdio::stderr(), |masters| masters.either.as_fd())
+    fn read_source(&self) -> Source<'_> {
+        // After `finish` there is nothing to poll; stderr serves as a valid source.
+        let masters = self.masters.as_ref();
+        masters.map_or(Source::from(rustix::stdio::stderr()), |masters| Source::of(&masters.either))
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.masters.as_ref().map_or(rustix::stdio::stderr(), |masters| masters.terminal.as_fd())
+    fn write_source(&self) -> Source<'_> {
+        let masters = self.masters.as_ref();
+        masters
+            .map_or(Source::from(rustix::stdio::stderr()), |masters| Source::of(&masters.terminal))
     }
 
     fn facts(&self) -> &PortFacts {

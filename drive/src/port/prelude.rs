@@ -10,10 +10,10 @@
 //! something nothing of the protocol is written, which would be taken as the answer; at the first packet of the
 //! protocol the terminal becomes raw.
 
+use crate::event;
 use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::getpgrp;
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::{LocalModes, isatty, tcgetattr, tcgetpgrp};
@@ -64,8 +64,7 @@ impl Prelude {
     /// Passes on typed bytes.
     pub(super) fn type_to(&mut self, terminal: impl AsFd) {
         let Some(keyboard) = self.keyboard() else { return };
-        let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
-        if !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1..)) {
+        if !event::is_readable(keyboard.into()) {
             return;
         }
         let mut typed = [0; 256];

@@ -1,10 +1,11 @@
 //! Our own PTY, for any program that can use a terminal device.
 
 use super::{OpenError, PATIENCE, Port, PortFacts};
+use crate::event::Source;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -91,12 +92,12 @@ impl Port for PtyLine {
         super::write(&self.master, bytes)
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.master.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.master)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.master.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.master)
     }
 
     fn facts(&self) -> &PortFacts {

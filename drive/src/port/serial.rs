@@ -2,6 +2,7 @@
 
 use super::pace::Pace;
 use super::{OpenError, PATIENCE, Port, PortFacts};
+use crate::event::Source;
 use crate::line::{Flow, Parity, Pin, Rs485, SerialSpec};
 use crate::terminal::Restore;
 use rustix::fs::{FlockOperation, flock};
@@ -13,7 +14,7 @@ use rustix::termios::{
 };
 use serial2::{CharSize, FlowControl, SerialPort, Settings, StopBits};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::mpsc;
@@ -243,12 +244,12 @@ impl Port for SerialLine {
         self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.rest(Instant::now()))
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.port.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.port)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.port.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.port)
     }
 
     fn facts(&self) -> &PortFacts {

@@ -1,10 +1,11 @@
 //! This process's own stdin and stdout: we are the remote end of another program's line.
 
 use super::{OpenError, Port, PortFacts};
+use crate::event::Source;
 use crate::terminal::Restore;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -131,12 +132,12 @@ impl Port for StdioLine {
         Ok(written)
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.from.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.from)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.to.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.to)
     }
 
     fn facts(&self) -> &PortFacts {

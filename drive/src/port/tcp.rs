@@ -3,13 +3,12 @@
 use super::telnet::TelnetLine;
 use super::tls::{Identity, TlsLine};
 use super::{OpenError, PATIENCE, Port, PortFacts, Purpose};
+use crate::event::{Interest, Source};
 use crate::line::{HostPort, LineSpec};
 use crate::signals::Signals;
-use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -179,7 +178,7 @@ fn next(
     loop {
         match listener.accept() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let ready = Signals::wait(signals, listener.as_fd(), PollFlags::IN, None)?;
+                let ready = Signals::wait(signals, Interest::read(Source::of(listener)), None)?;
                 if let Err(error) = ready {
                     return Ok(Err(error));
                 }
@@ -218,11 +217,12 @@ fn connect(
         Ok(socket) => socket,
         Err(error) => return Ok(Err(error)),
     };
-    let ready = Signals::wait(signals, socket.as_fd(), PollFlags::OUT, Some(CONNECT_TIMEOUT))
-        .map_err(OpenError::Interrupted)?;
+    let connected = Interest::write(Source::of(&socket));
+    let ready =
+        Signals::wait(signals, connected, Some(CONNECT_TIMEOUT)).map_err(OpenError::Interrupted)?;
     Ok(match ready {
-        Ok(ready) if ready.is_empty() => Err(io::ErrorKind::TimedOut.into()),
-        Ok(_) => match socket.take_error() {
+        Ok(false) => Err(io::ErrorKind::TimedOut.into()),
+        Ok(true) => match socket.take_error() {
             Ok(None) => Ok(socket.into()),
             Ok(Some(error)) | Err(error) => Err(error),
         },
@@ -241,12 +241,12 @@ impl Port for TcpLine {
         super::write(&self.stream, bytes)
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    fn read_source(&self) -> Source<'_> {
+        Source::of(&self.stream)
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    fn write_source(&self) -> Source<'_> {
+        Source::of(&self.stream)
     }
 
     fn facts(&self) -> &PortFacts {
@@ -272,8 +272,8 @@ impl Port for TcpLine {
                 Ok(Some(_)) | Err(_) => return Ok(None),
             }
             let left = until.saturating_duration_since(Instant::now());
-            let ready = Signals::wait(None, self.stream.as_fd(), PollFlags::IN, Some(left));
-            if left.is_zero() || !matches!(ready, Ok(Ok(ready)) if !ready.is_empty()) {
+            let ready = Signals::wait(None, Interest::read(Source::of(&self.stream)), Some(left));
+            if left.is_zero() || !matches!(ready, Ok(Ok(true))) {
                 return Ok(None);
             }
         }

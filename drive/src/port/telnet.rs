@@ -2,11 +2,10 @@
 //! Telnet servers, which are configured from here [RFC 2217].
 
 use super::{OpenError, PATIENCE, Port, PortFacts, Purpose};
+use crate::event::{Interest, Source};
 use crate::line::{Flow, Parity, Pin, SerialSpec};
 use crate::signals::Signals;
-use rustix::event::PollFlags;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 use wetstring_proto::telnet::{Plan, Telnet, com_port};
@@ -147,11 +146,9 @@ impl TelnetLine {
 
     /// Waits until the line is readable, or writable if data is held.
     fn wait(&self, signals: Option<&Signals>, left: Duration) -> Result<(), OpenError> {
-        let mut events = PollFlags::IN;
-        if !self.held.is_empty() {
-            events |= PollFlags::OUT;
-        }
-        match Signals::wait(signals, self.inner.read_fd(), events, Some(left)) {
+        let line = self.inner.read_source();
+        let interest = Interest::read_and_write(line, !self.held.is_empty());
+        match Signals::wait(signals, interest, Some(left)) {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(OpenError::io("wait for the peer's Telnet", error)),
             Err(signal) => Err(OpenError::Interrupted(signal)),
@@ -283,12 +280,12 @@ impl Port for TelnetLine {
         if self.telnet.com_port().suspended { SUSPENDED } else { self.inner.rest() }
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.inner.read_fd()
+    fn read_source(&self) -> Source<'_> {
+        self.inner.read_source()
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.inner.write_fd()
+    fn write_source(&self) -> Source<'_> {
+        self.inner.write_source()
     }
 
     fn facts(&self) -> &PortFacts {

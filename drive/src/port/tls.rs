@@ -4,10 +4,10 @@
 //! from a file, or one certificate by its fingerprint.
 
 use super::{OpenError, PATIENCE, Port, PortFacts};
+use crate::event::{Interest, Source};
 use crate::in_words;
 use crate::line::{HostPort, TlsSpec};
 use crate::signals::Signals;
-use rustix::event::PollFlags;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -21,7 +21,6 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Write};
-use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -367,8 +366,8 @@ impl Port for TlsLine {
                 let error = io::Error::new(ErrorKind::TimedOut, "the peer does not speak TLS");
                 return Err(self.explained(&error));
             }
-            let out = if self.held() { PollFlags::OUT } else { PollFlags::empty() };
-            match Signals::wait(signals, self.read_fd(), PollFlags::IN | out, Some(left)) {
+            let interest = Interest::read_and_write(self.read_source(), self.held());
+            match Signals::wait(signals, interest, Some(left)) {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => return Err(self.explained(&error)),
                 Err(signal) => return Err(OpenError::Interrupted(signal)),
@@ -377,12 +376,12 @@ impl Port for TlsLine {
         self.flush().map_err(|error| self.explained(&error))
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.inner.read_fd()
+    fn read_source(&self) -> Source<'_> {
+        self.inner.read_source()
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.inner.write_fd()
+    fn write_source(&self) -> Source<'_> {
+        self.inner.write_source()
     }
 
     fn facts(&self) -> &PortFacts {

@@ -1,9 +1,9 @@
 //! What the loop is given besides the engine, and what it returns.
 
 use crate::clock::Clock;
+use crate::event::Source;
 use crate::signals::Signals;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use wetstring_proto::engine::{Command, Event, Outcome};
 use wetstring_proto::stats::Stats;
@@ -31,9 +31,9 @@ pub trait Watch {
     fn command(&mut self) -> Option<Command> {
         None
     }
-    /// A descriptor that becomes readable when [`Watch::command`] has something, such as the keyboard.
+    /// What becomes readable when [`Watch::command`] has something, such as the keyboard.
     /// [`Watch::command`] must then read it, or it stays ready.
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
+    fn wake(&self) -> Option<Source<'_>> {
         None
     }
 }

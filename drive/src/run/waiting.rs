@@ -1,7 +1,7 @@
 //! When nothing moves: what is waited for, and how long.
 
 use super::{SPIN, Turning};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::event::{self, Interest};
 use std::time::Duration;
 use wetstring_proto::time::Instant;
 
@@ -20,22 +20,21 @@ impl Turning<'_, '_> {
         let rest = if blocked { self.port.rest() } else { Duration::ZERO };
         let wants_output = blocked && rest.is_zero();
         let timeout = self.timeout(rest);
-        let mut ready = [PollFlags::empty(); 4];
+        let mut ready = [false; 4];
         {
-            let stand_in = self.port.read_fd();
             let sources = [
-                wants_input.then(|| (self.port.read_fd(), PollFlags::IN)),
-                wants_output.then(|| (self.port.write_fd(), PollFlags::OUT)),
-                self.options.signals.map(|signals| (signals.fd(), PollFlags::IN)),
-                self.watch.wake().map(|fd| (fd, PollFlags::IN)),
+                wants_input.then(|| Interest::read(self.port.read_source())),
+                wants_output.then(|| Interest::write(self.port.write_source())),
+                self.options.signals.map(|signals| Interest::read(signals.source())),
+                self.watch.wake().map(Interest::read),
             ];
-            let mut fds: [PollFd<'_>; 4] =
-                std::array::from_fn(|_| PollFd::from_borrowed_fd(stand_in, PollFlags::empty()));
+            let mut interests = [Interest::read(self.port.read_source()); 4];
             let mut used = 0;
-            for (fd, events) in sources.iter().flatten() {
-                fds[used] = PollFd::from_borrowed_fd(*fd, *events);
+            for interest in sources.into_iter().flatten() {
+                interests[used] = interest;
                 used += 1;
             }
+            let interests = &mut interests[..used];
             let began = self.options.clock.now();
             let mut now = began;
             let asks = std::mem::take(&mut self.wrote) && wants_input && !wants_output;
@@ -44,28 +43,26 @@ impl Turning<'_, '_> {
                 while quiet && now.since(began) < SPIN {
                     // The peer may need this very processor.
                     std::thread::yield_now();
-                    quiet = poll(&mut fds[..used], Some(&Timespec::default())) == Ok(0);
+                    quiet = matches!(event::wait(interests, Some(Duration::ZERO)), Ok(false));
                     now = self.options.clock.now();
                 }
             }
             if quiet {
-                // An interrupted or failed poll just leads to the next turn, which finds the error.
-                let _ = poll(&mut fds[..used], Some(&timeout));
+                // An interrupted or failed wait just leads to the next turn, which finds the error.
+                let _ = event::wait(interests, Some(timeout));
                 now = self.options.clock.now();
             }
             let quick = asks && now.since(began) < SPIN;
             self.quick_answers = if quick { self.quick_answers.saturating_add(1) } else { 0 };
-            let mut polled = fds[..used].iter();
+            let mut waited = interests.iter();
             for (ready, source) in ready.iter_mut().zip(&sources) {
-                if source.is_some() {
-                    *ready = polled.next().map_or(PollFlags::empty(), PollFd::revents);
-                }
+                *ready = source.is_some() && waited.next().is_some_and(Interest::is_ready);
             }
         }
         // An error or a hang-up counts as ready: the read or write will return it.
-        self.input_ready |= !ready[0].is_empty();
-        self.output_ready |= !ready[1].is_empty() || !rest.is_zero();
-        if !ready[3].is_empty() {
+        self.input_ready |= ready[0];
+        self.output_ready |= ready[1] || !rest.is_zero();
+        if ready[3] {
             self.now = self.options.clock.now();
             self.ask_person();
         }
@@ -80,7 +77,7 @@ impl Turning<'_, '_> {
     }
 
     /// How long to wait: for the next deadline, and while the port has a `rest`, for that.
-    pub(super) fn timeout(&self, rest: Duration) -> Timespec {
+    pub(super) fn timeout(&self, rest: Duration) -> Duration {
         let grace = |since: Option<Instant>| since.map(|since| since + self.options.grace);
         let next = [
             self.engine.deadline(),
@@ -93,7 +90,6 @@ impl Turning<'_, '_> {
         .flatten()
         .fold(self.next_progress, Instant::min);
         let wait = next.since(self.now);
-        let wait = if rest.is_zero() { wait } else { wait.min(rest) }.max(SHORTEST_WAIT);
-        Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
+        if rest.is_zero() { wait } else { wait.min(rest) }.max(SHORTEST_WAIT)
     }
 }

@@ -6,11 +6,11 @@ use super::sandbox::{self, Sandbox};
 use super::session::{Audit, Rules, Session};
 use super::tree::Tree;
 use crate::charset::{Sets, Translated};
+use crate::event::Interest;
 use crate::in_words;
 use crate::port::{PATIENCE, Port};
 use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
-use rustix::event::PollFlags;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::net::IpAddr;
@@ -153,7 +153,7 @@ impl Service {
             let (soon, held) = (Duration::from_millis(100), port.held());
             let wait = if held { left.min(soon) } else { left };
             if !matches!(
-                Signals::wait(Some(signals), port.read_fd(), PollFlags::IN, Some(wait)),
+                Signals::wait(Some(signals), Interest::read(port.read_source()), Some(wait)),
                 Ok(Ok(_))
             ) {
                 break;

@@ -5,11 +5,11 @@
 
 use super::guesses::{Guesses, Pace};
 use super::places::Source;
+use crate::event::Interest;
 use crate::in_words;
 use crate::signals::Signals;
 use argon2::password_hash::SaltString;
 use argon2::{Argon2, Params, PasswordHash, PasswordHasher, PasswordVerifier};
-use rustix::event::PollFlags;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
@@ -112,7 +112,7 @@ impl Users {
             _ if left.is_zero() => {}
             None => std::thread::sleep(left),
             Some(stop) => {
-                let _ = Signals::wait(Some(stop), stop.fd(), PollFlags::empty(), Some(left));
+                let _ = Signals::wait(Some(stop), Interest::end(stop.source()), Some(left));
             }
         }
     }

@@ -9,15 +9,16 @@
 //! ones overtake; the port's buffer is kept short where the rate is known. A line that is lost is reopened.
 
 mod marks;
+mod route;
 mod tun;
 
 use crate::clock::Clock;
+use crate::event::{self, Interest};
 use crate::in_words;
 use crate::port::{OpenError, PATIENCE, Port};
 use crate::signals::Signals;
 use crate::stack::{Answer, Stack};
 use marks::{Marks, Piece};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -457,34 +458,27 @@ impl Run<'_> {
 
     fn wait(&mut self, moved: bool) -> io::Result<()> {
         let rest = if moved { Some(Duration::ZERO) } else { self.rest() };
-        let timeout = rest.map(|rest| Timespec {
-            tv_sec: rest.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: rest.subsec_nanos().into(),
-        });
-        let mut fds = Vec::with_capacity(8);
+        let mut interests = Vec::with_capacity(8);
         let mut output = None;
         if let Line::Open(port) = &self.line {
             if self.elapsed() >= self.next_read {
-                fds.push(PollFd::from_borrowed_fd(port.read_fd(), PollFlags::IN));
+                interests.push(Interest::read(port.read_source()));
             }
             if (!self.writable || port.held()) && port.rest().is_zero() {
-                output = Some(fds.len());
-                fds.push(PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT));
+                output = Some(interests.len());
+                interests.push(Interest::write(port.write_source()));
             }
         }
         if let Some(signals) = self.plan.signals {
-            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+            interests.push(Interest::read(signals.source()));
         }
         match &*self.inside {
-            Inside::Tun(tun) => fds.push(PollFd::from_borrowed_fd(tun.fd(), PollFlags::IN)),
-            Inside::Stack(stack) => stack.wants(&mut fds),
+            Inside::Tun(tun) => interests.push(Interest::read(tun.source())),
+            Inside::Stack(stack) => stack.wants(&mut interests),
         }
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        event::wait(&mut interests, rest)?;
         // A port that paces by time is tried again after it.
-        self.writable |= output.is_none_or(|at| !fds[at].revents().is_empty());
+        self.writable |= output.is_none_or(|at| interests[at].is_ready());
         Ok(())
     }
 }

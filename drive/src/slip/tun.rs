@@ -1,11 +1,10 @@
 //! A network interface of this machine for one end of a SLIP line (TUN).
 
+use crate::event::Source;
 use crate::port::OpenError;
-use route_manager::{Route, RouteManager};
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::Ipv4Addr;
 use std::str::FromStr;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
@@ -102,11 +101,9 @@ impl Tun {
         let name = device.name().map_err(failed)?;
         if !config.routes.is_empty() {
             let index = device.if_index().map_err(failed)?;
-            let mut table = RouteManager::new().map_err(failed)?;
             for net in &config.routes {
-                let route = Route::new(IpAddr::V4(net.address), net.prefix).with_if_index(index);
                 let what = |error| OpenError::io(format!("send {net} through {name}"), error);
-                table.add(&route).map_err(what)?;
+                super::route::add(net.address, net.prefix, index).map_err(what)?;
             }
         }
         Ok(Self { device, name })
@@ -117,14 +114,14 @@ impl Tun {
         &self.name
     }
 
-    /// Poll this for packets.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.device.as_fd()
+    /// Readable when there is a packet.
+    pub(super) fn source(&self) -> Source<'_> {
+        Source::of(&self.device)
     }
 
     /// The next local packet, if any.
     pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        match rustix::io::read(self.fd(), into) {
+        match rustix::io::read(&self.device, into) {
             Ok(len) => Ok(Some(len)),
             // An interface that is down has no packets.
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR | rustix::io::Errno::IO) => {
@@ -136,6 +133,6 @@ impl Tun {
 
     /// A packet for this machine. What it does not accept is lost, as on any network.
     pub(super) fn write(&self, packet: &[u8]) {
-        let _ = rustix::io::write(self.fd(), packet);
+        let _ = rustix::io::write(&self.device, packet);
     }
 }

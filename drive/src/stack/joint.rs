@@ -1,14 +1,13 @@
 //! A connection of this machine joined to one over the line.
 
 use super::socks::{self, Step, Target};
-use rustix::event::PollFlags;
+use crate::event::{Interest, Source};
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 use smoltcp::socket::{dns, tcp};
 use smoltcp::wire::{DnsQueryType, IpAddress};
 use socket2::SockRef;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// How long a finished connection answers a retransmitting peer: two of the stack's first timers. TCP's full
@@ -101,8 +100,8 @@ impl Joint {
         self.handle
     }
 
-    /// What to poll for locally.
-    pub(super) fn wants(&self, sockets: &SocketSet<'_>) -> Option<(BorrowedFd<'_>, PollFlags)> {
+    /// What to wait for locally.
+    pub(super) fn wants(&self, sockets: &SocketSet<'_>) -> Option<Interest<'_>> {
         let local = self.local.as_ref()?;
         let socket = sockets.get::<tcp::Socket<'_>>(self.handle);
         let (reads, writes) = match self.phase {
@@ -113,10 +112,12 @@ impl Joint {
             }
             _ => (false, false),
         };
-        let mut flags = PollFlags::empty();
-        flags.set(PollFlags::IN, reads);
-        flags.set(PollFlags::OUT, writes);
-        (!flags.is_empty()).then_some((local.as_fd(), flags))
+        let local = Source::of(local);
+        match (reads, writes) {
+            (true, writes) => Some(Interest::read_and_write(local, writes)),
+            (false, true) => Some(Interest::write(local)),
+            (false, false) => None,
+        }
     }
 
     /// Time until the next event other than those of its half over the line.

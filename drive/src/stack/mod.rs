@@ -20,6 +20,7 @@ mod joint;
 mod ping;
 mod socks;
 
+use crate::event::{Interest, Source};
 use crate::port::OpenError;
 use device::Queues;
 pub use forward::{BadForward, Forward};
@@ -27,7 +28,6 @@ pub use fragments::FragmentCounts;
 use joint::Joint;
 pub use ping::Answer;
 use ping::Pings;
-use rustix::event::{PollFd, PollFlags};
 use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
 use smoltcp::socket::{dns, tcp};
 use smoltcp::time::Instant;
@@ -35,7 +35,6 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Sockets that listen on the line for one forward: the maximum of connections that begin at once.
@@ -250,18 +249,14 @@ impl Stack {
         self.joints.iter().filter_map(|joint| joint.due(now)).chain(delay).min()
     }
 
-    /// What to poll for on this machine's sockets.
-    pub fn wants<'a>(&'a self, into: &mut Vec<PollFd<'a>>) {
+    /// What to wait for at this machine's sockets.
+    pub fn wants<'a>(&'a self, into: &mut Vec<Interest<'a>>) {
         if self.joints.len() < self.connections {
             for door in &self.doors {
-                into.push(PollFd::from_borrowed_fd(door.listener.as_fd(), PollFlags::IN));
+                into.push(Interest::read(Source::of(&door.listener)));
             }
         }
-        for joint in &self.joints {
-            if let Some((fd, flags)) = joint.wants(&self.sockets) {
-                into.push(PollFd::from_borrowed_fd(fd, flags));
-            }
-        }
+        into.extend(self.joints.iter().filter_map(|joint| joint.wants(&self.sockets)));
     }
 
     /// Accepts connections of local programs.

@@ -53,7 +53,7 @@ crate::settings! {
         /// A receiver's store must then support digests: the sender takes the last OK as verification.
         "netblt.digest" digest: bool[word] = "on",
             "Compare a digest of each whole file with peers of our own kind",
-            "RFC 998 client string, whose contents are the client's", no_flag;
+            "Wetstring: RFC 998 checks packets, not files; announced in the client string, whose contents are the client's", no_flag;
         "netblt.files" files: bool[word] = "on",
             "Describe files in the client string; off sends the bare name",
             "RFC 998 client string", no_flag;

@@ -338,6 +338,10 @@ impl Core {
         if self.stage == Stage::Leaving {
             // It continues: so it has our last OK.
             self.leave(cx);
+            if !self.link.is_running() {
+                // Its next file is none of this session's.
+                return;
+            }
         }
         self.offer = Offered { id: terms.id, ports: turned, ..Offered::default() };
         self.link.progress = cx.now;

@@ -86,7 +86,7 @@ states! {
         Quit,
     }
     table {
-        Waiting => { File => Offering, Begin => Moving, }
+        Waiting => { File => Offering, }
         Opening => { Open => Opening, File => Offering, Begin => Moving, }
         Offering => { Begin => Moving, Await => Waiting, Dropped => Checking, Quit => Quitting, }
         Moving => { Whole => Checking, Dropped => Checking, Quit => Quitting, }
@@ -97,7 +97,7 @@ states! {
             Await => Waiting,
             Open => Opening,
         }
-        Leaving => { Await => Waiting, Open => Opening, File => Offering, }
+        Leaving => { Await => Waiting, Open => Opening, }
         Quitting => { Await => Waiting, Open => Opening, Dropped => Checking, }
     }
 }

@@ -101,10 +101,10 @@ crate::settings! {
         /// Leave it unless the peer is known to need one.
         "xymodem.pause" pause: Span[0..=1000 milliseconds] = 0,
             "Pause before each block or answer; a need for one is learnt from losses",
-            "Wetstring: some boot loaders lose bytes that come at once";
+            "lrzsz rx and rb, which discard their input after each answer";
         "xymodem.start-pause" start_pause: Span[0..=1000 milliseconds] = 20,
             "Pause before the first answer to a start character",
-            "Wetstring: some receivers discard input after a start character";
+            "lrzsz rx and rb, which discard their input after a start character, and ask again after 6 to 11 s";
         "xymodem.pad" pad: u8[0..=255] = 26,
             "Code of the byte that fills the last block",
             "[XY88]: CPMEOF";

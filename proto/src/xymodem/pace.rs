@@ -1,4 +1,4 @@
-//! Delays for a peer that discards input that comes too soon (docs/decisions/020).
+//! Delays for a peer that discards input that comes too soon (docs/decisions/021).
 
 use crate::time::Duration;
 

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use wetstring_proto::arpanet::imp;
 use wetstring_proto::arpanet::leader::{Address, Form, Kind, Leader};
 use wetstring_proto::arpanet::ncp::{Config, Host, Id, Ncp, State};
-use wetstring_proto::{Cx, Duration, Instant, NoTrace};
+use wetstring_proto::{Cx, Duration, Instant};
+use wetstring_testkit::Edges;
 
 /// What becomes of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,11 +25,15 @@ pub enum Fate {
 /// Decides about a message: who sends it, its leader, all of it.
 pub type Judge = Box<dyn FnMut(usize, &Leader, &[u8]) -> Fate>;
 
+/// Changes a message of a host on its way.
+pub type Meddle = Box<dyn FnMut(usize, &mut Vec<u8>)>;
+
 pub struct Net {
     pub hosts: Vec<Ncp<Vec<u8>>>,
     pub form: Form,
     pub now: Instant,
     pub judge: Judge,
+    pub meddle: Meddle,
     /// Every message that a host gave its IMP.
     pub said: Vec<(usize, Vec<u8>)>,
     /// RFNMs are kept back, and given when asked for.
@@ -47,6 +52,7 @@ impl Net {
             form: configs[0].form,
             now: Instant(1),
             judge: Box::new(|_, _, _| Fate::Deliver),
+            meddle: Box::new(|_, _| {}),
             said: Vec::new(),
             held: None,
         }
@@ -66,20 +72,20 @@ impl Net {
         index: usize,
         run: impl FnOnce(&mut Host<'_>, &mut Cx<'_>) -> T,
     ) -> T {
-        let mut trace = NoTrace;
+        let mut trace = Edges::new();
         let mut cx = Cx { now: self.now, trace: &mut trace };
         run(&mut self.hosts[index].host(), &mut cx)
     }
 
     /// Gives a host a message.
     pub fn hear(&mut self, index: usize, message: &[u8]) {
-        self.hosts[index].receive(&mut Cx { now: self.now, trace: &mut NoTrace }, message);
+        self.hosts[index].receive(&mut Cx { now: self.now, trace: &mut Edges::new() }, message);
     }
 
     /// Takes one message of a host; false if it has none.
     fn step(&mut self, index: usize) -> bool {
         let (now, form) = (self.now, self.form);
-        let mut trace = NoTrace;
+        let mut trace = Edges::new();
         let mut cx = Cx { now, trace: &mut trace };
         let message = self.hosts[index].transmit(&mut cx).to_vec();
         if message.is_empty() {
@@ -89,6 +95,7 @@ impl Net {
         self.hosts[index].transmitted(&mut cx, message.len());
         self.said.push((index, message.clone()));
         let mut carried = message.clone();
+        (self.meddle)(index, &mut carried);
         let Some((to, leader)) = imp::forward(form, address(index), &mut carried).unwrap() else {
             return true;
         };
@@ -137,7 +144,7 @@ impl Net {
             let Some(next) = next.filter(|next| *next <= end) else { break };
             self.now = next.max(self.now);
             for host in &mut self.hosts {
-                host.tick(&mut Cx { now: self.now, trace: &mut NoTrace });
+                host.tick(&mut Cx { now: self.now, trace: &mut Edges::new() });
             }
         }
         self.now = end;

@@ -1,7 +1,8 @@
 //! One engine on a bench: bytes and time as a test says, and what the engine answers.
 #![allow(dead_code, unreachable_pub)]
 
-use wetstring_proto::{Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Duration, Engine, Event, Instant, Outcome, Status, Store};
+use wetstring_testkit::Edges;
 
 /// Turns until an engine has nothing more to say; one that pours out more than this is cut off.
 const TURNS: usize = 30;
@@ -27,7 +28,7 @@ impl<'a> Bench<'a> {
         let mut said = self.turn();
         self.took = 0;
         loop {
-            let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+            let cx = &mut Cx { now: self.now, trace: &mut Edges::new() };
             let took = self.engine.receive(cx, &bytes[self.took..]);
             self.took += took;
             said.extend(self.turn());
@@ -54,7 +55,7 @@ impl<'a> Bench<'a> {
     }
 
     pub fn turn(&mut self) -> Vec<u8> {
-        let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+        let cx = &mut Cx { now: self.now, trace: &mut Edges::new() };
         let mut said = Vec::new();
         for _ in 0..TURNS {
             self.engine.tick(cx);

@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 use wetstring_proto::{
-    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Instant, NoTrace, Outcome, Status,
-    Store,
+    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Instant, Outcome, Status, Store,
 };
-pub use wetstring_testkit::{Dice, File, Sink, Source, digest, random};
+pub use wetstring_testkit::{Dice, Edges, File, Sink, Source, digest, random};
 
 /// `config` with settings by their names in the protocol's table, `sender` and `receiver` of it.
 #[allow(unused_macros)] // Each test uses a part.
@@ -117,8 +116,9 @@ impl<'a> Pair<'a> {
                     )
                 };
                 now = now.max(next);
-                for engine in [&mut *self.sender, &mut *self.receiver] {
-                    engine.tick(&mut Cx { now, trace: &mut NoTrace });
+                for (engine, is_sender) in [(&mut *self.sender, true), (&mut *self.receiver, false)]
+                {
+                    engine.tick(&mut Cx { now, trace: &mut Edges::of(is_sender) });
                 }
             }
             assert!(turn < 3_999_999, "no end in sight");
@@ -147,7 +147,7 @@ impl<'a> Pair<'a> {
         let (out, input) = if is_sender { (0, 1) } else { (1, 0) };
         let engine: &mut dyn Engine =
             if is_sender { &mut *self.sender } else { &mut *self.receiver };
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::of(is_sender) };
         if let Some(command) = (self.steer)(is_sender, engine) {
             engine.command(cx, command);
             moved = true;
@@ -273,7 +273,7 @@ pub fn assert_no_peer(engine: &mut dyn Engine, limit: Duration) {
     let mut source = Source::new(vec![File::new("f", b"x")]);
     let mut now = Instant::ZERO;
     while !matches!(engine.status(), Status::Over(_)) {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         let echo = engine.transmit(cx).to_vec();
         engine.transmitted(cx, echo.len());
         assert_eq!(engine.receive(cx, &echo), echo.len());

@@ -5,9 +5,9 @@ use crate::common::{Dice, File, Sink, Source};
 use wetstring_proto::kermit::command::ServerCommand;
 use wetstring_proto::kermit::{Client, Config, Sender, Server};
 use wetstring_proto::{
-    Cx, Engine, Event, Instant, NoTrace, Outcome, Remote, RemoteReply, Reply, Request, Status,
-    Store, Wants,
+    Cx, Engine, Event, Instant, Outcome, Remote, RemoteReply, Reply, Request, Status, Store, Wants,
 };
+use wetstring_testkit::Edges;
 
 /// The store behind a server, in memory: what it is told to answer, and what it was asked.
 #[derive(Debug, Default)]
@@ -162,8 +162,8 @@ impl Session<'_> {
                     None if self.dice.is_some() => self.now,
                     None => panic!("stuck: {:?} {:?}", client.status(), self.server.status()),
                 };
-                client.tick(&mut Cx { now: self.now, trace: &mut NoTrace });
-                self.server.tick(&mut Cx { now: self.now, trace: &mut NoTrace });
+                client.tick(&mut Cx { now: self.now, trace: &mut Edges::new() });
+                self.server.tick(&mut Cx { now: self.now, trace: &mut Edges::new() });
             }
         }
         panic!("no end in sight: {:?} {:?}", client.status(), self.server.status());
@@ -181,7 +181,7 @@ impl Session<'_> {
         let (engine, store): (&mut dyn Engine, &mut dyn Store) =
             if is_client { (client, store) } else { (&mut self.server, &mut self.shelf) };
         let (out, input) = (usize::from(!is_client), usize::from(is_client));
-        let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+        let cx = &mut Cx { now: self.now, trace: &mut Edges::new() };
         let doors = match &mut self.dice {
             Some(dice) => [dice.roll(4), dice.roll(4), dice.roll(4), dice.roll(4)],
             None => [0, 1, 2, 3],

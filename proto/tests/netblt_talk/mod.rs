@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use wetstring_proto::netblt::packet::{Body, Data, Packet, Ports, Terms, data_checksum};
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Span, Status, Store};
+use wetstring_proto::{Command, Cx, Engine, Instant, Outcome, Span, Status, Store};
+use wetstring_testkit::Edges;
 
 /// Ports of the end that opens, and of the one that waits.
 pub const ACTIVE: u16 = 4096;
@@ -123,7 +124,7 @@ pub fn against(
     let mut said: Vec<Vec<u8>> = Vec::new();
     while now - Instant::ZERO < limit {
         let time = now - Instant::ZERO;
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         peer(time, None, &mut said);
         let mut rounds = 0;
         loop {
@@ -165,6 +166,9 @@ pub fn against(
 /// What may be done with a datagram on its way: (to the receiver, the datagram, what arrives).
 pub type Meddle<'a> = dyn FnMut(bool, Vec<u8>, &mut VecDeque<Vec<u8>>) + 'a;
 
+/// What the user at an end wants: (whether it is the receiver, its engine).
+pub type Steer<'a> = dyn FnMut(bool, &dyn Engine) -> Option<Command> + 'a;
+
 /// Turns two engines against each other with a path of 5 ms each way; both outcomes.
 pub fn pair<'a>(
     sending: (&'a mut dyn Engine, &'a mut dyn Store),
@@ -172,12 +176,23 @@ pub fn pair<'a>(
     meddle: &mut Meddle<'_>,
     limit: Duration,
 ) -> [Outcome; 2] {
+    steered(sending, receiving, meddle, &mut |_, _| None, limit)
+}
+
+/// The same with users.
+pub fn steered<'a>(
+    sending: (&'a mut dyn Engine, &'a mut dyn Store),
+    receiving: (&'a mut dyn Engine, &'a mut dyn Store),
+    meddle: &mut Meddle<'_>,
+    steer: &mut Steer<'_>,
+    limit: Duration,
+) -> [Outcome; 2] {
     let mut sides = [sending, receiving];
     let mut ways = [VecDeque::new(), VecDeque::new()];
     let mut now = Instant::ZERO;
     while now - Instant::ZERO < limit {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
         for index in [0, 1] {
+            let cx = &mut Cx { now, trace: &mut Edges::of(index == 0) };
             let (engine, store) = &mut sides[index];
             for bytes in std::mem::take(&mut ways[1 - index]) {
                 let bytes: Vec<u8> = bytes;
@@ -191,6 +206,9 @@ pub fn pair<'a>(
                         engine.reply(cx, reply);
                     }
                 }
+            }
+            if let Some(command) = steer(index == 1, *engine) {
+                engine.command(cx, command);
             }
             engine.tick(cx);
             loop {

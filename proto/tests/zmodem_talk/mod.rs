@@ -8,8 +8,9 @@ use wetstring_proto::zmodem::packet::{
     Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room,
 };
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Status, Store,
+    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, Outcome, Status, Store,
 };
+use wetstring_testkit::Edges;
 
 crate::common::protocol!(pub zmodem, Config { buffer_len: 2048, ..Config::default() });
 
@@ -72,7 +73,7 @@ pub fn turn_against(
     let mut input = Vec::new();
     let mut talk = Talk { sent: Vec::new(), events: Vec::new(), took: Duration::ZERO };
     for _ in 0..200_000 {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let cx = &mut Cx { now, trace: &mut Edges::new() };
         input.extend(make(now - Instant::ZERO));
         for _ in 0..50 {
             let used = engine.receive(cx, &input);

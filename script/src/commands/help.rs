@@ -1,5 +1,6 @@
 //! HELP: the syntax and purpose of each command.
 
+use super::set::name_in_family;
 use super::settings::{ANY, Effect, Entry, entries};
 use crate::interp::Interp;
 use crate::keywords::{Found, lookup, verbs_with};
@@ -258,6 +259,7 @@ const OWN: &[Row] = &[
     ("output pacing", "milliseconds", "Between characters of OUTPUT."),
     ("output special-escapes", "{ ON, OFF }", "Whether \\N, \\B and \\L are special in OUTPUT."),
     ("port", "[ device ]", "As SET LINE."),
+    ("protocol", "name", "As SET TRANSFER PROTOCOL."),
     ("quiet", "{ ON, OFF }", "Whether messages are left out."),
     ("take echo", "{ ON, OFF }", "Whether commands of files are shown."),
     ("take error", "{ ON, OFF }", "Whether a file ends at its first failure."),
@@ -275,11 +277,29 @@ impl Interp<'_> {
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let text = match words.split_first() {
             None => overview(),
-            Some((first, rest)) => of_command(&self.world.rows(), &first.to_lowercase(), rest)?,
+            Some((first, rest)) if !rest.is_empty() && "set".starts_with(&first.to_lowercase()) => {
+                self.help_of_setting(&rest.join(" ").to_lowercase())?
+            }
+            Some((first, _)) => of_command(&self.world.rows(), &first.to_lowercase())?,
         };
         self.world.say(Screen::Output, text.as_bytes());
         self.status = 0;
         Ok(Flow::Next)
+    }
+
+    /// A setting by C-Kermit's words, by its name, or by that of its protocol and its own.
+    fn help_of_setting(&self, begin: &str) -> Result<String, Trouble> {
+        let known = of_setting(&self.world.rows(), begin);
+        let (family, name) = begin.split_once(' ').unwrap_or((begin, ""));
+        match (known, self.rows_of_family(family.as_bytes())) {
+            (Err(_), Ok(rows)) => {
+                let named = rows.iter().filter(|row| name_in_family(row).starts_with(name.trim()));
+                let text: String = named.map(|row| row_shown(row)).collect();
+                let none = || Trouble::new(format!("no such setting: {begin}"));
+                if text.is_empty() { Err(none()) } else { Ok(text) }
+            }
+            (known, _) => known,
+        }
     }
 }
 
@@ -287,8 +307,8 @@ impl Interp<'_> {
 type Rows<'r> = &'r [&'static Setting];
 
 /// The end of HELP SET.
-const OF_ROWS: &str = "SET name value\n  Every setting of the program by its name, such as kermit.window; SHOW kermit. and \
-                       HELP SET kermit. list those of Kermit.\n";
+const OF_ROWS: &str = "SET name value\n  Every setting of the program by its name, such as zmodem.window or ZMODEM WINDOW; \
+                       SHOW ZMODEM and HELP SET ZMODEM list those of ZMODEM.\n";
 
 /// A row by its own name.
 fn row_shown(row: &'static Setting) -> String {
@@ -307,10 +327,7 @@ fn overview() -> String {
     text + "HELP command shows its syntax; HELP SET lists the settings, SHOW their values.\n"
 }
 
-fn of_command(rows: Rows<'_>, name: &str, rest: &[String]) -> Result<String, Trouble> {
-    if !rest.is_empty() && "set".starts_with(name) {
-        return of_setting(rows, &rest.join(" ").to_lowercase());
-    }
+fn of_command(rows: Rows<'_>, name: &str) -> Result<String, Trouble> {
     let names: Vec<(&str, Row)> = COMMANDS.iter().map(|row| (row.0, *row)).collect();
     match lookup(&names, name.as_bytes()) {
         Found::One(("set", ..)) => Ok(settings(rows, "") + OF_ROWS),
@@ -396,7 +413,8 @@ mod tests {
         let rows: Vec<&Setting> = wetstring_proto::kermit::Config::TABLE.iter().collect();
         let all = super::super::words_after(&rows, "set");
         for word in all {
-            assert!(of_setting(&rows, word).is_ok(), "{word}");
+            // The prefix of the rows is for the world to explain.
+            assert!(of_setting(&rows, word).is_ok() || word == "kermit", "{word}");
         }
     }
 }

@@ -267,8 +267,15 @@ pub(crate) fn words_after(rows: &[&'static Setting], before: &str) -> Vec<&'stat
             let entries = settings::entries(rows);
             let next = entries.iter().filter(|entry| fits(entry));
             let mut all: Vec<_> = next.filter_map(|entry| entry.word(given.len())).collect();
-            if given.is_empty() {
-                all.extend(set::OWN);
+            match given {
+                [] => {
+                    all.extend(set::OWN);
+                    all.extend(rows.iter().filter_map(|row| row.name.split('.').next()));
+                }
+                [family] => all.extend(
+                    rows.iter().filter_map(|row| row.name.strip_prefix(family)?.strip_prefix('.')),
+                ),
+                _ => {}
             }
             all.sort_unstable();
             all.dedup();

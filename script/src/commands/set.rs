@@ -29,6 +29,7 @@ pub(super) const OWN: &[&str] = &[
     "network",
     "output",
     "port",
+    "protocol",
     "quiet",
     "take",
     "telopt",
@@ -116,12 +117,15 @@ impl Interp<'_> {
             Found::Several => {
                 return Err(Trouble::new(format!("ambiguous setting: {}", lossy(&word))));
             }
+            // C-Kermit's words come before those of protocols.
             Found::None => {
-                return Err(Trouble::new(format!("no such setting: {}", lossy(&word))));
+                let rows = self.rows_of_family(&word)?;
+                return self.set_of_family(&rows, words);
             }
         };
         self.status = 0;
         match found {
+            "protocol" => return self.set_named(&["transfer", "protocol"], words),
             "host" | "network" => return self.set_host(words),
             "line" | "port" => return self.set_line(words),
             "control-character" => return self.set_control(words),
@@ -271,6 +275,38 @@ impl Interp<'_> {
         }
         self.status = 0;
         Ok(Flow::Next)
+    }
+
+    /// The rows of a protocol or of the store, by its name or an abbreviation of it.
+    pub(crate) fn rows_of_family(&self, word: &[u8]) -> Result<Vec<&'static Setting>, Trouble> {
+        let families = self.world.families();
+        let names: Vec<&str> = families.iter().map(|(name, _)| *name).collect();
+        let name = match word_of(&names, word) {
+            Found::One(name) => name,
+            Found::Several => {
+                return Err(Trouble::new(format!("ambiguous setting: {}", lossy(word))));
+            }
+            Found::None => return Err(Trouble::new(format!("no such setting: {}", lossy(word)))),
+        };
+        let is_in = |row: &&Setting| {
+            families
+                .iter()
+                .any(|(own, prefix)| *own == name && row.name.split('.').next() == Some(*prefix))
+        };
+        Ok(self.world.rows().into_iter().filter(is_in).collect())
+    }
+
+    /// `SET ZMODEM WINDOW 4096`
+    fn set_of_family(
+        &mut self,
+        rows: &[&'static Setting],
+        words: &mut Words<'_>,
+    ) -> Result<Flow, Trouble> {
+        let names: Vec<&str> = rows.iter().map(|row| name_in_family(row)).collect();
+        let name = self.choice(words, &names)?;
+        let row = rows.iter().find(|row| name_in_family(row) == name).expect("one of them");
+        self.status = 0;
+        self.set_this(&Entry::of_row(row.name, row), words)
     }
 
     /// The row of this name, or of an abbreviation of it.
@@ -536,6 +572,11 @@ impl Interp<'_> {
             _ => self.hang_up(),
         }
     }
+}
+
+/// The name of a row without its prefix: `window` of `zmodem.window`.
+pub(super) fn name_in_family(row: &Setting) -> &'static str {
+    row.name.split_once('.').map_or(row.name, |(_, name)| name)
 }
 
 /// `/raw` and others; `/dev/ttyS0` is not a switch.

@@ -350,7 +350,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     fixed("transfer interruption", ON_OFF, &["on"], "Ctrl-C ends a transfer"),
     program("transfer mode", Takes::Word(&["automatic", "manual"]), "manual"),
-    fixed("transfer protocol", Takes::Word(&["kermit"]), &["kermit"], "use `wst send -P`"),
+    program("transfer protocol", FREE, "kermit"),
     fixed(
         "transfer report",
         ON_OFF,

@@ -1,5 +1,6 @@
 //! SHOW and STATISTICS.
 
+use super::set::name_in_family;
 use super::settings::{entries, row_value};
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
@@ -8,6 +9,7 @@ use crate::text::{lossy, lower, trim};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::Screen;
+use wetstring_proto::settings::Setting;
 
 pub(super) const TOPICS: &[&str] = &[
     "arguments",
@@ -110,9 +112,16 @@ impl Interp<'_> {
         if topic.contains(&b'.') {
             return self.show_rows(topic);
         }
-        let Found::One(topic) = word_of(TOPICS, topic) else {
-            let say = format!("expected one of {}, got {}", TOPICS.join(", "), lossy(topic));
-            return Err(Trouble::new(say));
+        let topic = match word_of(TOPICS, topic) {
+            Found::One(topic) => topic,
+            Found::None if let Ok(rows) = self.rows_of_family(topic) => {
+                let name = self.expand(trim(words.rest()))?;
+                return self.show_of_family(&rows, &name);
+            }
+            _ => {
+                let say = format!("expected one of {}, got {}", TOPICS.join(", "), lossy(topic));
+                return Err(Trouble::new(say));
+            }
         };
         let argument = self.expand(trim(words.rest()))?;
         let text = match topic {
@@ -286,7 +295,8 @@ impl Interp<'_> {
             let value = match (name, self.value_of(name).as_str()) {
                 ("transfer locking-shift", "on") => "enabled, not used".to_owned(),
                 ("transfer locking-shift", "off") => "disabled".to_owned(),
-                ("transfer protocol", _) => "Kermit".to_owned(),
+                ("transfer protocol", "kermit") => "Kermit".to_owned(),
+                ("transfer protocol", other) => other.to_uppercase(),
                 ("transfer message", "") => "(none)".to_owned(),
                 (_, value) => value.to_owned(),
             };
@@ -339,6 +349,25 @@ impl Interp<'_> {
         if rows.is_empty() {
             return Err(Trouble::new(format!("no such setting: {begin}")));
         }
+        self.show_values(&rows)
+    }
+
+    /// `SHOW ZMODEM`, `SHOW ZMODEM WINDOW`
+    fn show_of_family(&mut self, rows: &[&'static Setting], begin: &[u8]) -> Result<Flow, Trouble> {
+        let begin = lossy(begin).to_lowercase();
+        let is_whole = rows.iter().any(|row| name_in_family(row) == begin);
+        let fits = |row: &&'static Setting| {
+            let name = name_in_family(row);
+            if is_whole { name == begin } else { name.starts_with(&begin) }
+        };
+        let shown: Vec<_> = rows.iter().copied().filter(fits).collect();
+        if shown.is_empty() {
+            return Err(Trouble::new(format!("no such setting: {begin}")));
+        }
+        self.show_values(&shown)
+    }
+
+    fn show_values(&mut self, rows: &[&'static Setting]) -> Result<Flow, Trouble> {
         for row in rows {
             let value = self.world.shown(row.name).unwrap_or_default();
             let line = format!(" {:<28} {value}", row.name);

@@ -1,7 +1,7 @@
 //! One run of two programs over a line, with or without a kill.
 
-use std::ffi::CStr;
 use std::fs::File;
+use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -10,14 +10,13 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::desk::{Desk, Found, is_marked};
 use super::plan::{Case, End, Way};
 use super::programs::{LIMIT, Program, wst};
 use super::wire::{Manner, Wire, wait};
-use wetstring_testkit::Dice;
+use wetstring_testkit::{Dice, Terminal, terminal};
 
 const MS: Duration = Duration::from_millis(1);
 const LOCAL: &str = "127.0.0.1:0";
@@ -275,15 +274,16 @@ impl Bench<'_> {
                 Ok(Joined { ends: [sender, receiver], wire, at: String::new() })
             }
             Medium::Pty => {
-                let ((near, at_near, one), (far, at_far, other)) = (terminal()?, terminal()?);
-                let mut receiver = self.receiver(attempt, &at_far, None)?;
-                let mut sender = self.sender(attempt, &at_near, None)?;
+                let ((near, one), (far, other)) = (raw_terminal()?, raw_terminal()?);
+                let mut receiver = self.receiver(attempt, &far.path, None)?;
+                let mut sender = self.sender(attempt, &near.path, None)?;
                 // Until a program has it open, a terminal looks closed.
                 receiver.is_open()?;
                 sender.is_open()?;
                 drop((one, other));
-                let wire = Wire::of_bytes(near, far, manner).map_err(|e| e.to_string())?;
-                Ok(Joined { ends: [sender, receiver], wire, at: at_far })
+                let wire =
+                    Wire::of_bytes(near.master, far.master, manner).map_err(|e| e.to_string())?;
+                Ok(Joined { ends: [sender, receiver], wire, at: far.path })
             }
         }
     }
@@ -460,22 +460,16 @@ fn accept(listener: &TcpListener) -> Result<TcpStream, String> {
     stream.map(|(stream, _)| stream).ok_or_else(|| "no connection".to_owned())
 }
 
-/// A terminal: its own end, the name of the other, and an open descriptor of that, so that it stays while no program has it.
-fn terminal() -> Result<(OwnedFd, String, OwnedFd), String> {
-    let made = || -> rustix::io::Result<_> {
-        let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-        grantpt(&own)?;
-        unlockpt(&own)?;
-        let name = ptsname(&own, Vec::new())?;
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let other = rustix::fs::open(name.as_c_str(), flags, Mode::empty())?;
+/// A terminal, and an open descriptor of the program's side, so that it stays while no program has it.
+fn raw_terminal() -> Result<(Terminal, OwnedFd), String> {
+    let made = || -> io::Result<_> {
+        let terminal = terminal()?;
+        let other = OwnedFd::from(terminal.open()?);
         // What comes before a program has made it raw would be echoed.
-        let mut raw = rustix::termios::tcgetattr(&other)?;
+        let mut raw = tcgetattr(&other)?;
         raw.make_raw();
-        rustix::termios::tcsetattr(&other, rustix::termios::OptionalActions::Now, &raw)?;
-        Ok((own, name, other))
+        tcsetattr(&other, OptionalActions::Now, &raw)?;
+        Ok((terminal, other))
     };
-    let (own, name, other) = made().map_err(|e| format!("a terminal: {e}"))?;
-    let name: &CStr = &name;
-    Ok((own, name.to_string_lossy().into_owned(), other))
+    made().map_err(|e| format!("a terminal: {e}"))
 }

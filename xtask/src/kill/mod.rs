@@ -95,7 +95,7 @@ fn all(program: &Path, wanted: &Wanted, scratch: &Path) -> Result<Vec<Report>, S
     let planned = cases.len();
     let mut reports: Vec<Report> = Vec::new();
     // A state that cannot be hit must not loop indefinitely.
-    for round in 0..5 {
+    for round in 0..20 {
         if cases.is_empty() {
             break;
         }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use wetstring_testkit::Dice;
 
 use super::Bench;
 use super::netblt::{output, pair, secret};
@@ -161,11 +162,11 @@ impl Load {
 
 /// A busy process: it ends when the one that started it has gone, and after ten minutes in any case.
 pub(super) fn busy() {
-    let (until, mut seed) = (Instant::now() + Duration::from_secs(600), 1_u64);
+    let (until, mut work) = (Instant::now() + Duration::from_secs(600), Dice(1));
     let parent = rustix::process::getppid();
     while Instant::now() < until && rustix::process::getppid() == parent {
         for _ in 0..10_000_000 {
-            seed = black_box(seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+            black_box(work.next());
         }
     }
 }

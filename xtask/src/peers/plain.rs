@@ -7,9 +7,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use wetstring_proto::kermit::check::crc16_update;
+use wetstring_testkit::terminal;
 
 const CHUNK: usize = 64 * 1024;
 
@@ -70,16 +70,12 @@ pub(super) fn sockets(from: &Path, to: Option<&Path>) -> Result<f64, String> {
 /// Bytes per second from the master of a raw PTY to its slave, the way of a file to a command,
 /// nothing done to them.
 pub(super) fn pty(len: usize) -> Result<f64, String> {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).map_err(words)?;
-    grantpt(&master).map_err(words)?;
-    unlockpt(&master).map_err(words)?;
-    let name = ptsname(&master, Vec::new()).map_err(words)?;
-    let path = name.to_string_lossy().into_owned();
-    let mut slave = File::options().read(true).write(true).open(path).map_err(words)?;
+    let terminal = terminal().map_err(words)?;
+    let mut slave = terminal.open().map_err(words)?;
     let mut modes = tcgetattr(&slave).map_err(words)?;
     modes.make_raw();
     tcsetattr(&slave, OptionalActions::Now, &modes).map_err(words)?;
-    let mut master = File::from(master);
+    let mut master = File::from(terminal.master);
     let began = Instant::now();
     let writer = thread::spawn(move || -> std::io::Result<File> {
         let chunk = vec![b'x'; CHUNK];

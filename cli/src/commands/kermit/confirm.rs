@@ -7,9 +7,9 @@
 
 use crate::transfer::client::requested::Requested;
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout};
-use std::os::fd::OwnedFd;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use wetstring_drive::Signals;
+use wetstring_drive::event::{Interest, wait};
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_script::world::{Confirm, Kept, Report, Scope};
 
@@ -46,7 +46,7 @@ pub(super) type Asker = Box<dyn FnMut(&str) -> Answer>;
 
 /// Asks the user whether to accept a file of this name, until there is an answer. Ctrl-C, by `signals`,
 /// counts as one.
-pub(super) fn ask_whether(name: &str, signals: Option<&OwnedFd>) -> Answer {
+pub(super) fn ask_whether(name: &str, signals: &Signals) -> Answer {
     loop {
         print!("Accept incoming file \"{name}\"? (yes, no, go: this and the rest, quit) ");
         let mut typed = Vec::new();
@@ -71,13 +71,14 @@ pub(super) fn ask_whether(name: &str, signals: Option<&OwnedFd>) -> Answer {
 
 /// Waits for a line at the terminal, or for a signal. Other inputs need no wait: a terminal gives
 /// one line at a time, a pipe may have given the next one already.
-fn interrupted(signals: Option<&OwnedFd>) -> bool {
-    let Some(signals) = signals.filter(|_| stdin().is_terminal()) else { return false };
-    let keyboard = rustix::stdio::stdin();
-    let mut fds =
-        [PollFd::from_borrowed_fd(keyboard, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
-    while poll(&mut fds, None).is_err() {}
-    !fds[1].revents().is_empty()
+fn interrupted(signals: &Signals) -> bool {
+    if !stdin().is_terminal() {
+        return false;
+    }
+    let keyboard = rustix::stdio::stdin().into();
+    let mut interests = [Interest::read(keyboard), Interest::read(signals.source())];
+    while !matches!(wait(&mut interests, None), Ok(true)) {}
+    interests[1].is_ready()
 }
 
 /// Whether the settings and the command require confirmation, and for which end of the connection.

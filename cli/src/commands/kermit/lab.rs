@@ -20,11 +20,13 @@ use wetstring_lab::{Random, Recorder, Standing};
 use wetstring_proto::kermit::Server;
 use wetstring_proto::settings::Setting;
 use wetstring_proto::{Failure, FailureKind, Outcome, Store};
+use wetstring_protocols::Protocol;
 use wetstring_script::world::{
     Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Task,
 };
 use wetstring_script::{Local, World};
 
+use super::live::{families, set_row};
 use super::memory_store::MemoryFiles;
 use super::transfer_info::TransferInfo;
 use super::transfers::{EngineResult, Make, TransferWorld};
@@ -256,8 +258,20 @@ impl World for LabWorld<'_> {
         Settings::rows().collect()
     }
 
+    fn families(&self) -> Vec<(&'static str, &'static str)> {
+        families()
+    }
+
+    fn keep(&mut self, name: &str, value: &[u8]) -> Result<(), Fault> {
+        match (name, value) {
+            ("transfer protocol", b"kermit") => Ok(()),
+            ("transfer protocol", _) => Err(Fault::absent("all but Kermit in the laboratory")),
+            _ => Ok(()),
+        }
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        super::live::set_row(&mut self.settings, name, value)
+        set_row(&mut self.settings, name, value, |other| *other == Protocol::default())
     }
 
     fn shown(&mut self, name: &str) -> Option<String> {

@@ -6,14 +6,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wetstring_drive::charset::SharedSets;
+use wetstring_drive::event::{self, Interest};
 use wetstring_drive::serve::Action;
 use wetstring_drive::{LineSpec, Port, Signals, in_words, open};
-use wetstring_proto::kermit;
-use wetstring_proto::registry::Registered;
 use wetstring_proto::settings::BadSetting;
-use wetstring_protocols::FAMILIES;
+use wetstring_protocols::{FAMILIES, Protocol};
 use wetstring_script::world::{Done, Fault, Heard, Kept, Scope};
 use wetstring_script::{Local, World};
 
@@ -46,6 +44,8 @@ pub(super) struct Live<'a> {
     pub(super) allowed: BTreeMap<Action, Scope>,
     /// SET SPEED and the like, for serial lines.
     pub(super) serial: Serial,
+    /// SET TRANSFER PROTOCOL.
+    pub(super) protocol: Protocol,
     /// SET FILE DISPLAY NONE.
     pub(super) display_none: bool,
     /// No text is translated (SET TRANSFER TRANSLATION OFF).
@@ -84,6 +84,7 @@ impl<'a> Live<'a> {
             root: None,
             allowed: allowed_at_first(11),
             serial: Serial::default(),
+            protocol: Protocol::default(),
             display_none: false,
             as_is: false,
             silence: None,
@@ -182,26 +183,26 @@ impl<'a> Live<'a> {
             if left.is_zero() {
                 return Ok(Heard::Silence);
             }
-            let left: Option<Timespec> = left.min(LONGEST_POLL).try_into().ok();
-            let fd = port.read_fd();
-            let mut fds = [
-                PollFd::from_borrowed_fd(fd, PollFlags::IN),
-                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
-            ];
+            let line = Interest::read(port.read_source());
+            let mut interests = [line, Interest::read(self.signals.source())];
             // An interrupted wait is handled above.
-            let _ = poll(&mut fds, left.as_ref());
+            let _ = event::wait(&mut interests, Some(left.min(LONGEST_POLL)));
         }
     }
 }
 
-/// Sets a row of the settings table. Transfers of the language are Kermit's: a setting of another protocol would have no
-/// effect, and is refused.
-pub(super) fn set_row(settings: &mut Settings, name: &str, value: &str) -> Result<(), Fault> {
+/// Sets a row of the settings table, unless no transfer over a connection of this kind could act on it.
+pub(super) fn set_row(
+    settings: &mut Settings,
+    name: &str,
+    value: &str,
+    acts: impl Fn(&Protocol) -> bool,
+) -> Result<(), Fault> {
     let family = FAMILIES.iter().find(|family| name.split('.').next() == Some(family.prefix()));
-    if let Some(family) = family.filter(|family| family.prefix() != kermit::Config::FAMILY) {
+    if let Some(family) = family.filter(|family| !family.protocols().any(|other| acts(&other))) {
         let title = family.title();
-        let why = "not supported: transfers of this language are Kermit's";
-        return Err(Fault::new(format!("{why}; for {title} use `wst send -P` with --set {name}=")));
+        let why = format!("not supported: no transfer of this script is by {title}");
+        return Err(Fault::new(format!("{why}; use `wst send -P` with --set {name}=")));
     }
     settings.set(name, value).map_err(|bad| match bad {
         BadSetting::Unknown => Fault::new(format!("no such setting: {name}")),
@@ -209,6 +210,16 @@ pub(super) fn set_row(settings: &mut Settings, name: &str, value: &str) -> Resul
             Fault::new(format!("expected {} for {name}, got {value}", row.range))
         }
     })
+}
+
+/// Words after SET for the rows of a family: its prefix, and the names of its protocols.
+pub(super) fn families() -> Vec<(&'static str, &'static str)> {
+    let names = Protocol::all().map(|protocol| (protocol.name, protocol.family().prefix()));
+    let prefixes = FAMILIES.iter().map(|family| (family.prefix(), family.prefix()));
+    let mut all: Vec<_> = prefixes.chain([("store", "store")]).chain(names).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 pub(super) fn no_connection() -> Fault {

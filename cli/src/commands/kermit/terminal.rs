@@ -9,9 +9,9 @@
 
 use std::io::Write as _;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
+use wetstring_drive::event::{self, Interest};
 use wetstring_drive::terminal::Restore;
 use wetstring_script::World;
 use wetstring_script::world::{Done, Fault, Heard, Kept};
@@ -115,15 +115,14 @@ impl Live<'_> {
             }
             let Some(port) = &self.port else { return Ok(false) };
             let keyboard = stdin();
-            let mut fds = [
-                PollFd::from_borrowed_fd(port.read_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(keyboard, PollFlags::IN),
+            let mut interests = [
+                Interest::read(port.read_source()),
+                Interest::read(self.signals.source()),
+                Interest::read(keyboard.into()),
             ];
-            let wait: Option<Timespec> = LONGEST_POLL.try_into().ok();
             // An interrupted wait is handled above.
-            let _ = poll(&mut fds, wait.as_ref());
-            if fds[2].revents().is_empty() {
+            let _ = event::wait(&mut interests, Some(LONGEST_POLL));
+            if !interests[2].is_ready() {
                 continue;
             }
             let len = rustix::io::read(keyboard, &mut keys).map_err(std::io::Error::from)?;

@@ -1,9 +1,9 @@
 //! Facts about a transfer for scripts, collected beside what the user sees.
 
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use wetstring_drive::Watch;
+use wetstring_drive::event::Source;
 use wetstring_proto::{Command, Event, Outcome, Stats};
 use wetstring_script::world::Report;
 
@@ -122,7 +122,7 @@ impl Watch for Seen<'_> {
         self.observer.command()
     }
 
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
+    fn wake(&self) -> Option<Source<'_>> {
         self.observer.wake()
     }
 }

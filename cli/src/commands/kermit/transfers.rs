@@ -49,11 +49,6 @@ pub(super) struct EngineResult {
 /// Makes an engine from settings that include the facts of the line.
 pub(super) type Make<'m> = &'m dyn Fn(&Settings) -> Result<Box<dyn Engine>, String>;
 
-/// A Kermit that sends.
-const SENDER: Make<'static> = &|all| Protocol::default().sender(all);
-/// A Kermit that receives.
-const RECEIVER: Make<'static> = &|all| Ok(Protocol::default().receiver(all));
-
 /// How much of the paths is sent, by SET SEND PATHNAMES.
 fn kept_paths(kept: &Kept) -> Pathnames {
     let kept = kept.get("send pathnames").map_or(&b"off"[..], |value| value);
@@ -136,6 +131,10 @@ pub(super) trait TransferWorld: World {
     fn local(&self) -> &Local;
     /// The settings.
     fn settings(&self) -> &Settings;
+    /// The protocol of SEND and RECEIVE.
+    fn protocol(&self) -> Protocol {
+        Protocol::default()
+    }
     /// Whether stdin may be sent as a file.
     fn takes_stdin(&self) -> bool {
         false
@@ -154,14 +153,20 @@ pub(super) trait TransferWorld: World {
         if sending.start > 0 || sending.disposition.is_some() {
             return Err(Fault::absent("SEND with /STARTING-AT, /MAIL or /PRINT"));
         }
+        let protocol = self.protocol();
+        let make: Make<'_> = &|all| protocol.sender(all);
         if let Some(size) = sending.calibrate {
             let mut generated = Generated::new(size);
-            let turned = self.turn(SENDER, &mut generated, Direction::Send, false)?;
+            let turned = self.turn(make, &mut generated, Direction::Send, false)?;
             return Ok(Done { report: Some(turned.report), ..Done::default() });
         }
         if sending.as_name.is_some() && sending.files.len() > 1 {
             let got = sending.files.len();
             return Err(Fault::new(format!("expected one file with an as-name, got {got}")));
+        }
+        if !protocol.tells_names && sending.files.len() > 1 {
+            let (title, got) = (protocol.title, sending.files.len());
+            return Err(Fault::new(format!("expected one file for {title}, got {got}")));
         }
         let paths = match sending.paths {
             Some(paths) => paths,
@@ -200,7 +205,7 @@ pub(super) trait TransferWorld: World {
                 format!("{path} is sent as {wire}: another file of this batch is called {own}\n");
             self.say(Screen::Error, say.as_bytes());
         }
-        let turned = self.turn(SENDER, &mut disk, Direction::Send, false)?;
+        let turned = self.turn(make, &mut disk, Direction::Send, false)?;
         let report = with_files(turned.report, disk.files(), disk.last_error());
         if sending.delete {
             delete_sent(disk.files())?;
@@ -243,7 +248,12 @@ pub(super) trait TransferWorld: World {
     }
 
     fn receive(&mut self, receiving: &Receiving, kept: &Kept) -> Result<Done, Fault> {
-        let make = RECEIVER;
+        let protocol = self.protocol();
+        let make: Make<'_> = &|all| Ok(protocol.receiver(all));
+        if !protocol.tells_names && receiving.as_name.is_none() && !receiving.calibrate {
+            let title = protocol.title;
+            return Err(Fault::new(format!("expected RECEIVE with a name: {title} sends none")));
+        }
         let (_, asker) = self.asker_of(kept, receiving.confirm);
         let mut sink = SinkStore::new(sink());
         let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
@@ -293,8 +303,10 @@ pub(super) trait TransferWorld: World {
     /// Receives to stdout, or gets from a server to it (`kermit -k`, `-G`).
     fn to_stdout(&mut self, names: Option<&[u8]>) -> Result<Done, Fault> {
         let mut sink = SinkStore::new(stdout());
+        let protocol = self.protocol();
+        let make: Make<'_> = &|all| Ok(protocol.receiver(all));
         let turned = match names {
-            None => self.turn(RECEIVER, &mut sink, Direction::Receive, true),
+            None => self.turn(make, &mut sink, Direction::Receive, true),
             Some(names) => {
                 let command = ServerCommand::Get(GetFiles { names, ..GetFiles::default() });
                 let asked = words(names).into_iter();
@@ -363,6 +375,10 @@ impl TransferWorld for Live<'_> {
         &self.settings
     }
 
+    fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
     fn takes_stdin(&self) -> bool {
         self.may_use_stdio
     }
@@ -377,8 +393,8 @@ impl TransferWorld for Live<'_> {
     fn asker(&self, scope: Scope) -> Option<Asker> {
         let end = if self.opened_connection() { Scope::Local } else { Scope::Remote };
         let asks = self.port.is_some() && (scope == Scope::Both || scope == end);
-        let signals = self.signals.fd().try_clone_to_owned().ok();
-        asks.then(|| Box::new(move |name: &str| ask_whether(name, signals.as_ref())) as Asker)
+        let signals = self.signals.clone();
+        asks.then(|| Box::new(move |name: &str| ask_whether(name, &signals)) as Asker)
     }
 
     /// Bytes that the engine did not consume are kept. Without a connection the line is this program's own stdin
@@ -401,8 +417,8 @@ impl TransferWorld for Live<'_> {
                 if interactive {
                     self.ui.say(Level::Note, NO_LINE);
                 }
-                let kermit = Some(Protocol::default());
-                terminal_hint::say(self.ui, direction, kermit, &self.settings, &LineSpec::Stdio);
+                let protocol = Some(self.protocol);
+                terminal_hint::say(self.ui, direction, protocol, &self.settings, &LineSpec::Stdio);
                 if interactive && direction == Direction::Send {
                     // Time to read that before packets appear.
                     std::thread::sleep(DELAY);
@@ -446,7 +462,9 @@ impl Live<'_> {
         options.before = &before;
         options.silence = self.silence;
         let sets = self.sets.clone();
-        let own = if self.as_is { Sets::AS_IS } else { Sets::from(settings.kermit()) };
+        // Only Kermit says which character set a file is in.
+        let as_is = self.as_is || self.protocol != Protocol::default();
+        let own = if as_is { Sets::AS_IS } else { Sets::from(settings.kermit()) };
         let sets = sets.unwrap_or_else(|| Arc::new(Mutex::new(own)));
         let mut store = Translated::following(store, sets);
         let ended = run(&mut *engine, &mut **port, &mut store, &mut seen, options);

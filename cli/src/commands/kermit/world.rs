@@ -2,22 +2,29 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
+use wetstring_drive::event::{Interest, wait};
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::terminal::Restore;
+use wetstring_proto::registry::Carrier;
 use wetstring_proto::settings::Setting;
+use wetstring_protocols::Protocol;
 use wetstring_script::World;
 use wetstring_script::world::{
     Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Signal,
     Task,
 };
 
-use super::live::{LONGEST_POLL, Live, no_connection, set_row};
+use super::live::{LONGEST_POLL, Live, families, no_connection, set_row};
 use super::server_rights::allowed_at_first;
 use super::transfers::TransferWorld;
 use crate::config::Settings;
+
+/// Waits for a key, at most this long.
+fn key_within(time: Option<Duration>) -> bool {
+    matches!(wait(&mut [Interest::read(stdin().into())], time), Ok(true))
+}
 
 impl World for Live<'_> {
     fn say(&mut self, to: Screen, text: &[u8]) {
@@ -28,13 +35,8 @@ impl World for Live<'_> {
         self.say(Screen::Output, &question.prompt);
         // A password is not echoed; its line end is printed afterwards.
         let hidden = (!question.echo && isatty(stdin())).then(|| Restore::keys(stdin()).ok());
-        if let Some(wait) = question.wait {
-            let wait: Option<Timespec> = wait.try_into().ok();
-            let keyboard = stdin();
-            let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
-            if !matches!(poll(&mut fds, wait.as_ref()), Ok(1..)) {
-                return None;
-            }
+        if question.wait.is_some() && !key_within(question.wait) {
+            return None;
         }
         let silent = Question { prompt: Vec::new(), ..question.clone() };
         let answer = self.local.ask(&silent);
@@ -46,14 +48,11 @@ impl World for Live<'_> {
 
     fn key(&mut self, wait: Option<Duration>) -> Option<u8> {
         let _restore = isatty(stdin()).then(|| Restore::keys(stdin()).ok());
-        let keyboard = stdin();
-        let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
-        let wait: Option<Timespec> = wait.and_then(|wait| wait.try_into().ok());
-        if !matches!(poll(&mut fds, wait.as_ref()), Ok(1..)) {
+        if !key_within(wait) {
             return None;
         }
         let mut key = [0];
-        matches!(rustix::io::read(keyboard, &mut key), Ok(1)).then_some(key[0])
+        matches!(rustix::io::read(stdin(), &mut key), Ok(1)).then_some(key[0])
     }
 
     fn now(&mut self) -> Moment {
@@ -69,18 +68,14 @@ impl World for Live<'_> {
         let terminal = keys && isatty(stdin());
         let _restore = terminal.then(|| Restore::keys(stdin()).ok());
         while let Some(left) = until.checked_duration_since(Instant::now()) {
-            let left: Option<Timespec> = left.try_into().ok();
-            let keyboard = stdin();
-            let mut fds = [
-                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(keyboard, PollFlags::IN),
-            ];
+            let mut interests =
+                [Interest::read(self.signals.source()), Interest::read(stdin().into())];
             let used = if terminal { 2 } else { 1 };
-            if matches!(poll(&mut fds[..used], left.as_ref()), Ok(1..)) {
-                let pressed = terminal && !fds[1].revents().is_empty();
+            if matches!(wait(&mut interests[..used], Some(left)), Ok(true)) {
+                let pressed = interests[1].is_ready();
                 if pressed {
                     let mut keys = [0; 64];
-                    let _ = rustix::io::read(keyboard, &mut keys);
+                    let _ = rustix::io::read(stdin(), &mut keys);
                 }
                 return pressed || self.signals.count() > 0;
             }
@@ -161,9 +156,7 @@ impl World for Live<'_> {
             if self.signals.count() > 0 || Instant::now() > until {
                 return Err(Fault::new("the connection is stalled"));
             }
-            let wait: Option<Timespec> = LONGEST_POLL.try_into().ok();
-            let mut fds = [PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT)];
-            let _ = poll(&mut fds, wait.as_ref());
+            let _ = wait(&mut [Interest::write(port.write_source())], Some(LONGEST_POLL));
             std::thread::sleep(port.rest().min(LONGEST_POLL));
         }
         Ok(())
@@ -193,6 +186,12 @@ impl World for Live<'_> {
     }
 
     fn perform(&mut self, task: &Task, kept: &Kept) -> Result<Done, Fault> {
+        let of_servers = matches!(task, Task::Get(_) | Task::Remote(_) | Task::Serve);
+        if of_servers && self.protocol != Protocol::default() {
+            let got = self.protocol.name.to_uppercase();
+            let say = format!("expected SET TRANSFER PROTOCOL KERMIT for a server, got {got}");
+            return Err(Fault::new(say));
+        }
         match task {
             Task::Send(sending) => {
                 self.delay(kept)?;
@@ -220,6 +219,10 @@ impl World for Live<'_> {
             "speed" | "flow-control" | "stop-bits" => {
                 self.serial.set(name, &text)?;
                 self.set_up_again()?;
+            }
+            "transfer protocol" => {
+                let expected = |names| Fault::new(format!("expected one of {names}, got {text}"));
+                self.protocol = Protocol::of_bytes_by(&text).map_err(expected)?;
             }
             "file display" => {
                 self.display_none = matches!(text.as_str(), "none" | "off" | "quiet");
@@ -266,12 +269,16 @@ impl World for Live<'_> {
         Settings::rows().collect()
     }
 
+    fn families(&self) -> Vec<(&'static str, &'static str)> {
+        families()
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         // An explicit type counts, regardless of the systems.
         if name == "kermit.receive-kind" && !self.settings.kermit().alike_as_is {
             self.settings.kermit_mut().manual_mode = true;
         }
-        set_row(&mut self.settings, name, value)
+        set_row(&mut self.settings, name, value, |other| other.carrier == Carrier::Bytes)
     }
 
     fn shown(&mut self, name: &str) -> Option<String> {

@@ -523,7 +523,7 @@ impl SessionHandler for PeerSession<'_> {
         }
     }
 
-    fn wake(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+    fn wake(&self) -> Option<wetstring_drive::event::Source<'_>> {
         wetstring_drive::Watch::wake(&self.observer)
     }
 

@@ -7,10 +7,10 @@ use super::super::plain::{self, Fit, Unproved};
 use super::returning::{self, Stand, Subject};
 use super::sealed::{Came, Put, Sealed};
 use super::{HostOptions, Peer, SessionHandler, SessionParts};
+use crate::event::Source;
 use crate::run::Ended;
 use std::io;
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use wetstring_proto::engine::{
     Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status, Wants,
@@ -481,8 +481,8 @@ impl<'a> Association<'a> {
             .fold(self.next_progress, Instant::min)
     }
 
-    /// The descriptor that is readable when the user has a command.
-    pub(super) fn wake(&self) -> Option<BorrowedFd<'_>> {
+    /// Readable when the user has a command.
+    pub(super) fn wake(&self) -> Option<Source<'_>> {
         self.handler.wake()
     }
 

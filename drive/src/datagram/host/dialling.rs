@@ -5,10 +5,10 @@ use super::super::keys::PublicKey;
 use super::super::secure::{Agreed, Answer, Credentials, Frame, Initiator};
 use super::association::{Association, Wire};
 use super::sealed::Sealed;
-use super::turning::{Turning, pause};
+use super::turning::Turning;
 use super::{HostOptions, Peer, SessionHandler};
+use crate::event::{self, Interest};
 use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -271,10 +271,10 @@ impl Dialling<'_> {
         let agreed = self.agreed.as_ref().map(|(_, until)| *until);
         let next = [Some(self.asking.deadline()), refused, agreed].into_iter().flatten();
         let next = next.fold(self.began + PATIENCE, Instant::min);
-        let mut fds = vec![PollFd::from_borrowed_fd(self.endpoint.fd(), PollFlags::IN)];
+        let mut interests = vec![Interest::read(self.endpoint.source())];
         if let Some(signals) = options.signals {
-            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+            interests.push(Interest::read(signals.source()));
         }
-        pause(&mut fds, next.since(now))
+        event::wait(&mut interests, Some(next.since(now))).map(drop)
     }
 }

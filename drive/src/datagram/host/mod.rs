@@ -20,11 +20,11 @@ use super::keys::PublicKey;
 use super::limits::Limits;
 use super::secure::{Credentials, OVERHEAD, Suite};
 use crate::clock::Clock;
+use crate::event::Source;
 use crate::run::{Ended, Watch};
 use crate::signals::Signals;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use turning::Turning;
 use wetstring_proto::{Engine, Store, Trace};
@@ -59,8 +59,8 @@ pub struct SessionParts<'a> {
 pub trait SessionHandler {
     /// Engine, store and watch.
     fn parts(&mut self) -> SessionParts<'_>;
-    /// A descriptor that becomes readable when the watch has a command ([`Watch::wake`]).
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
+    /// What becomes readable when the watch has a command ([`Watch::wake`]).
+    fn wake(&self) -> Option<Source<'_>> {
         None
     }
     /// The address of a plain peer is proved: it has answered us. Sealed peers are proved before they get here.

@@ -9,8 +9,7 @@ use super::association::{Association, Turn, Wire};
 use super::returning::{self, Stand};
 use super::sealed::Sealed;
 use super::{Acceptor, HostOptions, ListenStats, Peer};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use crate::event::{self, Interest};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -36,18 +35,6 @@ const PLAIN_PER_S: u64 = 32;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 const TOO_MANY: &str = "the listener has as many sessions as it allows";
-
-/// Waits for any of these, at most for this long.
-pub(super) fn pause(fds: &mut [PollFd<'_>], wait: Duration) -> io::Result<()> {
-    let timeout = Timespec {
-        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: i64::from(wait.subsec_nanos()),
-    };
-    match poll(fds, Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
 
 /// State of a listener.
 struct Listening {
@@ -521,30 +508,29 @@ impl<'a, 'o> Turning<'a, 'o> {
         let gate = self.door.as_ref().and_then(|door| door.gate.as_ref());
         let next = [next, gate.and_then(Gate::ends_at)].into_iter().flatten().min();
         let blocked = self.peers.iter().any(|peer| peer.blocked);
-        let events = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-        let mut fds = vec![PollFd::from_borrowed_fd(self.endpoint.fd(), events)];
+        let mut interests = vec![Interest::read_and_write(self.endpoint.source(), blocked)];
         if let Some(signals) = self.options.signals {
-            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+            interests.push(Interest::read(signals.source()));
         }
-        let persons = fds.len();
+        let persons = interests.len();
         let mut whose = Vec::new();
         for (index, peer) in self.peers.iter().enumerate() {
-            if let Some(fd) = peer.wake() {
-                fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
+            if let Some(source) = peer.wake() {
+                interests.push(Interest::read(source));
                 whose.push(index);
             }
         }
         let wait = next.map_or(Duration::from_secs(3600), |next| {
             next.since(self.options.clock.now()).max(SHORTEST_WAIT)
         });
-        pause(&mut fds, wait)?;
+        event::wait(&mut interests, Some(wait))?;
         let woken: Vec<usize> = whose
             .into_iter()
-            .zip(&fds[persons..])
-            .filter(|(_, fd)| !fd.revents().is_empty())
+            .zip(&interests[persons..])
+            .filter(|(_, interest)| interest.is_ready())
             .map(|(index, _)| index)
             .collect();
-        drop(fds);
+        drop(interests);
         if !woken.is_empty() {
             self.now = self.options.clock.now();
         }

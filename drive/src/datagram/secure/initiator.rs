@@ -231,10 +231,14 @@ impl<'a> Initiator<'a> {
                 let ours = self.exchange.as_mut().filter(|asking| asking.is(receiver));
                 if let Some(asking) = ours.filter(|_| self.coded.is_none()) {
                     self.coded = asking.told(sender, message);
-                    // An invalid answer has committed no one: retry with other numbers.
-                    self.exchange = self.exchange.take().filter(|_| self.coded.is_some());
-                    self.next = now;
-                    self.wait = FIRST_WAIT;
+                    if self.coded.is_some() {
+                        self.next = now;
+                        self.wait = FIRST_WAIT;
+                    } else {
+                        // An invalid answer has committed no one: retry with other numbers, but no sooner than after
+                        // silence. Whoever forges such answers must not make us send and compute without end.
+                        self.exchange = None;
+                    }
                 }
                 Answer::More
             }

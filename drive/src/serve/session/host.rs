@@ -1,12 +1,11 @@
 //! Commands run for a client: their output as it is produced, limited in length and time.
 
 use super::search::Heed;
+use crate::event::{self, Interest, Source};
 use std::io::{self, PipeReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Maximum bytes shown of a command's output, and its timeout.
 const MOST_OUTPUT: usize = 1 << 20;
@@ -74,11 +73,8 @@ impl Output {
             }
             return Ok(false);
         };
-        let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&wait)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
-            Ok(_) => {}
-            Err(error) => return Err(error.into()),
+        if !event::wait(&mut [Interest::read(Source::of(pipe))], Some(wait))? {
+            return Ok(false);
         }
         let mut some = [0; PIECE];
         let len = pipe.read(&mut some[..PIECE.min(MOST_OUTPUT - self.told)])?;

@@ -53,8 +53,8 @@ crate::settings! {
             "RFNM timeout",
             "Wetstring: NIC 8246 has no timeouts";
         "ncp.retries" retries: u8[0..=100] = 5,
-            "Retry limit of an undelivered message",
-            "Wetstring: NIC 8246 has no limit";
+            "Retry limit of a message that the IMP reports as incomplete, where it is the only one of its connection",
+            "Wetstring: BBN 1822 reports it, and leaves to the host what follows";
         "ncp.priority" priority: bool[word] = "off",
             "Interactive messages and a server's replies carry the priority flag: IMPs send them before files",
             "BBN 1822";

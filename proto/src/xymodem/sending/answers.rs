@@ -154,13 +154,14 @@ impl Core {
     }
 
     /// A start character while EOT is in flight means the next file, so the receiver has this one. In streaming mode
-    /// a late one may have requested the header or the data, on a long line even when all is sent: there EOT is
-    /// retransmitted first; a receiver that has the file acknowledges it, and only one that then requests a stream
-    /// again has accepted it. For an empty file it may still request the header, since no block revealed its loss.
-    pub(super) fn wants_next(&self, byte: u8, age: Duration) -> bool {
-        let is_repeated = self.flight.is_some_and(|flight| flight.copies > 1);
+    /// a late one may have requested the header or the data, on a long line even when all is sent: it brings EOT
+    /// again, which a receiver that has the file acknowledges, and only one that then requests a stream once more
+    /// has accepted it. One behind an EOT repeated for silence may be late, too. For an empty file it may still
+    /// request the header, since no block revealed its loss.
+    fn wants_next(&self, byte: u8, age: Duration) -> bool {
         if self.streaming {
-            byte == WANT_STREAM && self.file.sent > 0 && is_repeated && age >= STALE
+            let is_second = self.flight.is_some_and(|flight| flight.why == Some(Again::Nak));
+            byte == WANT_STREAM && self.file.sent > 0 && is_second && age >= STALE
         } else {
             // One that comes sooner than any answer ever did asked for something else.
             self.file.taken && self.fastest.is_none_or(|fastest| age >= fastest / 4 * 3)

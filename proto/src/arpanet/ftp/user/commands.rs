@@ -234,7 +234,7 @@ impl User {
         self.enter(cx, Input::Start);
     }
 
-    /// WaitTrace for the server's request for the data connection.
+    /// Listens for the server's request for the data connection.
     pub(super) fn await_data(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) -> Option<Id> {
         let pair = self.pair?;
         let wanted = if self.puts {
