@@ -33,6 +33,7 @@ mod interop_names;
 mod interop_rfc2217;
 mod interop_telnet;
 mod interop_tls;
+mod interop_tshark;
 mod interop_uboot;
 mod interop_uboot_xy;
 mod interop_uucico;

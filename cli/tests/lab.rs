@@ -182,3 +182,23 @@ fn the_list_names_every_table() {
         assert!(ran.stdout.contains(name), "{name}");
     }
 }
+
+#[test]
+fn a_scenario_is_repeated_and_a_network_measured() {
+    let desk = Desk::new(30);
+    let scenario = desk.path("noisy.toml");
+    std::fs::write(&scenario, SCENARIO).unwrap();
+    let ran = run(wst(["lab", "repeat", &scenario, "--runs", "20", "--json"]));
+    ran.expect(0);
+    let event = events(&ran.stdout).into_iter().find(|event| event["event"] == "repeats").unwrap();
+    let [low, mean, high] =
+        ["low", "mean", "high"].map(|key| event["seconds"][key].as_f64().unwrap());
+    assert!(low < mean && mean < high && low > 20.0, "{event}");
+    let steps = event["distribution"].as_array().unwrap();
+    assert_eq!((steps.len(), steps[19]["share"].as_f64()), (20, Some(1.0)));
+    let ran = run(wst(["lab", "bench", "path:10M,delay=5ms,queue=1p", "--trial", "1"]));
+    ran.expect(0);
+    let row = ran.stdout.lines().find(|line| line.trim_start().starts_with("1500 ")).unwrap();
+    assert!(row.contains(" 6.200 ms "), "{row}");
+    run(wst(["lab", "bench", "tcp: over path:10M"])).expect(2);
+}

@@ -26,7 +26,7 @@ use wetstring_lab::element::{Element, End, Usage};
 use wetstring_lab::serial::{LineModel, Serial};
 use wetstring_proto::{Cx, Instant, NoTrace, Trace};
 
-pub use ends::{joint, open};
+pub use ends::{joint, open, stream};
 
 /// Characters due within this time of each other may be written together: a wakeup for each would cost a core
 /// on a fast line.
@@ -107,11 +107,28 @@ pub fn run_traced(
         0 => BUFFER_BYTES,
         _ => ahead[end.index()].clamp(64, BUFFER_BYTES),
     });
+    run_element(&mut Serial::new(&model), [a, b], inbox, until, trace)
+}
+
+/// Runs any element that carries bytes between two ports, the first of which is at its end A. `inbox` are the
+/// bytes that are read from each at a time.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_element(
+    element: &mut dyn Element,
+    ports: [Box<dyn Port>; 2],
+    inbox: [usize; 2],
+    until: Until<'_>,
+    trace: &mut dyn Trace,
+) -> io::Result<Report> {
+    let [a, b] = ports;
     let mut live = Live {
-        element: &mut Serial::new(&model),
+        element,
         sides: [Side::new(End::A, a, inbox[0]), Side::new(End::B, b, inbox[1])],
         clock: Clock::start(),
-        scale,
+        scale: until.scale.max(1),
     };
     let stop = live.run(until, trace)?;
     for side in &mut live.sides {

@@ -12,6 +12,7 @@ mod disk_sending;
 mod doors;
 mod line;
 mod live;
+mod live_elements;
 mod lookout;
 mod names;
 mod orders;

@@ -349,3 +349,89 @@ pub struct Sides {
     /// In B.
     pub b: String,
 }
+
+/// Many runs of a scenario that differ in their seeds.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Repeats {
+    /// The protocol.
+    pub protocol: String,
+    /// The elements of the line.
+    pub line: Vec<String>,
+    /// The first seed.
+    pub seed: u64,
+    /// Number of runs.
+    pub runs: u64,
+    /// Runs that did not arrive.
+    pub failed: u64,
+    /// Time of those that arrived, in seconds.
+    pub seconds: Option<Interval>,
+    /// Their throughput in characters per second.
+    pub cps: Option<Interval>,
+    /// Times within which a share of all runs had arrived.
+    pub within: Vec<Within>,
+    /// The distribution of the times.
+    pub distribution: Vec<Arrived>,
+}
+
+/// A mean with its interval of confidence.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation of the runs.
+    pub deviation: f64,
+    /// Low end of the interval that holds the true mean with 95 % confidence (Student's t).
+    pub low: f64,
+    /// High end of it.
+    pub high: f64,
+}
+
+/// A share of the runs.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Within {
+    /// Percent of all runs.
+    pub percent: u64,
+    /// Had arrived within these seconds.
+    pub seconds: f64,
+}
+
+/// A step of a distribution.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Arrived {
+    /// Seconds.
+    pub seconds: f64,
+    /// The share of all runs that had arrived by then.
+    pub share: f64,
+}
+
+/// A network measured with packets of one length, as RFC 2544 has it.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BenchRow {
+    /// The network.
+    pub network: String,
+    /// Bytes of a packet.
+    pub bytes: u64,
+    /// The highest rate without loss.
+    pub packets_per_s: f64,
+    /// Latency at that rate.
+    pub latency: Option<Latency>,
+}
+
+/// The latency of packets.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Latency {
+    /// The shortest, in seconds.
+    pub least_s: f64,
+    /// The mean.
+    pub mean_s: f64,
+    /// What 99 of 100 packets have at most.
+    pub p99_s: f64,
+    /// The longest.
+    pub most_s: f64,
+}

@@ -18,7 +18,8 @@ mod transfer;
 
 pub use lab::{Account, Advice, Explained, Failure, Part, Step, Trial};
 pub use lab::{
-    Cell, Echoes, FailedSeed, Ledger, Ledgers, Printed, ScenarioResult, Score, Sides, SwarmSum,
+    Arrived, BenchRow, Cell, Echoes, FailedSeed, Interval, Latency, Ledger, Ledgers, Printed,
+    Repeats, ScenarioResult, Score, Sides, SwarmSum, Within,
 };
 pub use slip::{Class, Compression, Fragments, LinkCounts, Received, Sent, StackCounts};
 pub use summary::{
@@ -367,6 +368,10 @@ pub enum Event {
     Explained(Box<Explained>),
     /// The result of a scenario (`wst lab run`).
     Result(Box<ScenarioResult>),
+    /// Many runs of a scenario that differ in their seeds (`wst lab repeat`).
+    Repeats(Box<Repeats>),
+    /// A network measured with packets of one length (`wst lab bench`).
+    Bench(Box<BenchRow>),
     /// An available table (`wst lab table --list`).
     Table {
         /// Its name.

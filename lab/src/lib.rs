@@ -6,16 +6,18 @@
 //!
 //! The modules: [`element`] is the interface of everything between two engines, [`serial`] is the basic
 //! element, [`chain`] connects elements in series, [`pair`] runs two engines over an element, [`net`],
-//! [`host`], [`tcp`] and [`quic`] are networks, computers, and TCP and QUIC between them, [`imp`] is the
-//! ARPANET's subnet, [`share`] lets several of them share one path, [`slip`] carries packets over a serial
-//! line, [`store`] has files in memory, [`trace`] records events, [`swarm`] looks for faults by seed,
-//! [`agenda`] orders time and [`random`] is the only source of randomness.
+//! [`host`], [`tcp`], [`sack`] and [`quic`] are networks, computers, and TCP and QUIC between them, [`imp`] is the
+//! ARPANET's subnet, [`today`] has USB, Bluetooth and LoRa, [`share`] lets several of them share one path,
+//! [`slip`] carries packets over a serial line, [`store`] has files in memory, [`trace`] records events,
+//! [`swarm`] looks for faults by seed, [`agenda`] orders time and [`random`] is the only source of randomness.
 //!
 //! Time is whole nanoseconds and rates are whole bits per second; remainders are carried, and no floating point
 //! number affects a result.
 #![forbid(unsafe_code)]
 
 pub mod agenda;
+pub mod bench;
+pub mod capture;
 pub mod chain;
 pub mod corpus;
 pub mod digest;
@@ -29,7 +31,9 @@ pub mod pair;
 pub mod pattern;
 pub mod quic;
 pub mod random;
+pub mod repeat;
 pub mod report;
+pub mod sack;
 pub mod scenario;
 pub mod serial;
 pub mod share;
@@ -40,6 +44,7 @@ pub mod sweep;
 pub mod table;
 pub mod tcp;
 pub mod terminal;
+pub mod today;
 pub mod trace;
 pub mod window;
 

@@ -11,10 +11,11 @@
 
 use crate::element::{Element, End};
 use crate::net::headers::{Headers, UDP_BYTES};
-use crate::net::{DATAGRAM_MAX, PathModel, Queue, Shared};
+use crate::net::{DATAGRAM_MAX, PathModel, Queue, Shared, TraceModel};
 use crate::pair::{Pair, Side};
 use crate::pattern::{Pattern, PatternSink, PatternSource};
 use crate::quic::{Quic, QuicModel};
+use crate::sack::{Sack, SackModel};
 use crate::scenario::Comparator;
 use crate::tcp::{Tcp, TcpModel};
 use crate::trace::Recorder;
@@ -153,6 +154,21 @@ impl Sharing {
     /// If other bytes are received than were sent, or virtual time does not advance.
     pub fn run(&self, period: Duration, count: usize) -> Vec<Vec<u64>> {
         let shared = Shared::flows(&self.path, self.flows.len().min(255) as u8);
+        self.run_on(shared, period, count)
+    }
+
+    /// The same over a link of opportunities; the path is what the windows are made for.
+    ///
+    /// # Panics
+    ///
+    /// As [`Sharing::run`].
+    pub fn run_over(&self, link: &TraceModel, period: Duration, count: usize) -> Vec<Vec<u64>> {
+        let shared = Shared::over_trace(link, self.flows.len().min(255) as u8);
+        self.run_on(shared, period, count)
+    }
+
+    /// Runs the flows, each over one of these.
+    fn run_on(&self, shared: Vec<Shared>, period: Duration, count: usize) -> Vec<Vec<u64>> {
         let mut engines: Vec<Option<Engines>> = self.flows.iter().map(Flow::engines).collect();
         let mut elements: Vec<Box<dyn Element>> = shared
             .into_iter()
@@ -229,6 +245,10 @@ impl Sharing {
                 ..TcpModel::default()
             };
             return Box::new(Tcp::new(&model, Box::new(path), &Default::default()));
+        }
+        if let Some(algorithm) = comparator.sack() {
+            let model = SackModel { window_bytes: window, algorithm, ..SackModel::default() };
+            return Box::new(Sack::new(&model, Box::new(path)));
         }
         let congestion = comparator.quic().unwrap_or_default();
         let model = QuicModel { window_bytes: window, congestion, ..QuicModel::default() };

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::lab_measure::{Bench, Repeat};
 use clap::builder::PossibleValuesParser;
 use wetstring_lab::swarm::Kind;
 
@@ -20,6 +21,10 @@ pub(crate) struct Lab {
 pub(crate) enum LabVerb {
     /// Run one scenario: a transfer over a line that a TOML file describes
     Run(Run),
+    /// Run a scenario with many seeds: confidence intervals, and the distribution of its times
+    Repeat(Repeat),
+    /// Measure a network as RFC 2544 does: throughput and latency by length of the packets
+    Bench(Bench),
     /// Reproduce a published table, and compare cell by cell
     Table(Table),
     /// Run a scenario with every combination of some values of its keys
@@ -48,6 +53,9 @@ pub(crate) struct Run {
     /// Say where the time went, and which setting would help most
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Write what passed both ends to a file that Wireshark reads (pcapng): packets of IP, or serial bytes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
 }
 
 /// `wst lab table`.

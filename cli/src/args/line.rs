@@ -9,8 +9,10 @@ use clap::Args;
 pub(crate) struct Line {
     /// The line: its rate in bit/s, then any of port=RATE (what the PTYs say), delay=250ms, bits=10, 7bit, parity=even, ber=1e-5,
     /// burst=8@2s, drop=1e-6, dup=1e-6, dir=fwd|rev|both, half=80ms, echo, buffer=64, seed=7. Or a
-    /// network, between ends of datagrams: path:rate=200M,delay=50ms,loss=1%,queue=256K and others;
-    /// or imp:1, the ARPANET's subnet
+    /// network, between ends of datagrams: path:rate=200M,delay=50ms,loss=1%,queue=256K, wifi:65M,
+    /// trace:lte,delay=25ms, trace:up=FILE (mahimahi's format) and others; or other elements that carry
+    /// bytes, joined with ' + ': 115200,usb=16ms, usb:ftdi, ble:mtu=23, lora:sf=7,
+    /// modem:line=14400,v42bis; or imp:1, the ARPANET's subnet
     #[arg(value_name = "SPEC")]
     pub(crate) spec: String,
     /// First end: any LINE, such as pty:NAME or tcp-listen://127.0.0.1:7001; of a network tun:NAME,

@@ -25,6 +25,9 @@ pub(crate) struct Transfer {
     /// Print at the end where the time went, and which setting would help most
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Write what passes the line to a file that Wireshark reads (pcapng); of lines of bytes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
     /// No encryption: plain RFC 998. Required at both ends
     #[arg(long, help_heading = DATAGRAMS, conflicts_with = "secret_file", hide_short_help = true)]
     pub(crate) plain: bool,

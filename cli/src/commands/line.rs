@@ -11,6 +11,7 @@ use wetstring_events::{Event, LineUsage, Summary};
 use wetstring_lab::element::Unit;
 use wetstring_lab::imp::SubnetModel;
 use wetstring_lab::net::Network;
+use wetstring_lab::scenario::{Outside, Stretch, elements};
 use wetstring_lab::{End, LineModel, Usage};
 
 use crate::args::Common;
@@ -30,30 +31,32 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
     if spec_a == LineSpec::Stdio || spec_b == LineSpec::Stdio {
         ui.line_is_stdio();
     }
-    let model = match verb.spec.parse::<LineModel>() {
+    let mut model = match verb.spec.parse::<LineModel>() {
         Ok(model) => Model::Line(model),
         Err(_) if verb.spec.starts_with("imp:") => {
             let model = verb.spec.parse::<SubnetModel>().map_err(|bad| usage(bad.to_string()))?;
             Model::Subnet(model)
         }
-        // Networks have a keyword before a colon.
-        Err(_) if verb.spec.contains(':') => {
-            let network = verb.spec.parse::<Network>().map_err(|bad| usage(bad.to_string()))?;
-            Model::Network(Box::new(network))
-        }
-        Err(bad) => return Err(usage(bad.to_string())),
+        Err(bad) => other(&verb.spec, &bad.to_string()).map_err(usage)?,
     };
     let signals = signals()?;
     let mut recorder = Recorder::new(ui, "line", common.trace.as_deref())
         .map_err(|say| Ending::early(Exit::Store, say))?;
     let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
     let broke = |e| Ending::early(Exit::Line, format!("the line failed: {}", in_words(&e)));
-    let report = match &model {
+    let report = match &mut model {
         Model::Line(model) => {
             let a = open(ui, &signals, End::A, &spec_a, model)?;
             let b = open(ui, &signals, End::B, &spec_b, model)?;
             up(ui, model);
             live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
+        }
+        Model::Elements(stretch) => {
+            let ports =
+                [open(ui, &signals, End::A, &spec_a)?, open(ui, &signals, End::B, &spec_b)?];
+            up(ui, &verb.spec);
+            let element = &mut *stretch.element;
+            live::run_element(element, ports, [INBOX; 2], until, &mut recorder).map_err(broke)?
         }
         Model::Subnet(model) => {
             let (specs, ends) = open_subnet(ui, &spec_a, &spec_b)?;
@@ -62,10 +65,6 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
         }
         Model::Network(network) => {
             let mut element = network.build();
-            if element.unit() != Unit::Datagrams {
-                let say = "expected a network of datagrams, without tcp: and line:";
-                return Err(usage(format!("{say}, got {network}")));
-            }
             let ends = [open_datagrams(ui, End::A, &spec_a)?, open_datagrams(ui, End::B, &spec_b)?];
             up(ui, &**network);
             datagrams::run(&mut *element, ends, until, &mut recorder).map_err(broke)?
@@ -98,6 +97,36 @@ enum Model {
     Subnet(SubnetModel),
     /// A network of datagrams.
     Network(Box<Network>),
+    /// Elements that carry bytes, in a row.
+    Elements(Box<Stretch>),
+}
+
+/// Bytes that are read from a port for elements at a time.
+const INBOX: usize = 1024;
+
+/// What is emulated, if it is not a line: a network of datagrams, or elements in a row with ` + ` between them.
+/// `bad` is what is wrong with it as a line.
+fn other(spec: &str, bad: &str) -> Result<Model, String> {
+    let read = |name: &str| std::fs::read(name).map_err(|e| format!("{name}: {}", in_words(&e)));
+    let network = spec.parse::<Network>();
+    if let Ok(mut network) = network.clone() {
+        network.supply(&read)?;
+        if network.build().unit() == Unit::Datagrams {
+            return Ok(Model::Network(Box::new(network)));
+        }
+    }
+    // The links of a network are joined with ` + `, too: it is one element.
+    let specs: Vec<String> = match network {
+        Ok(_) => vec![spec.to_owned()],
+        Err(_) => spec.split(" + ").map(str::to_owned).collect(),
+    };
+    let outside = Outside::read(&specs, &read).map_err(|bad| bad.to_string())?;
+    match elements::stretch(&specs, 1, &[None; 2], Unit::Bytes, &outside) {
+        Ok(stretch) => Ok(Model::Elements(Box::new(stretch))),
+        // One word without a colon was meant as a line.
+        Err(_) if !spec.contains(':') && specs.len() == 1 => Err(bad.to_owned()),
+        Err(bad) => Err(bad.to_string()),
+    }
 }
 
 fn up(ui: &Output, model: &dyn std::fmt::Display) {

@@ -94,6 +94,7 @@ pub(crate) fn run(
         limits,
         unnamed,
         explain: verb.transfer.explain,
+        pcap: verb.transfer.pcap.clone(),
         looks_out: true,
     }
     .run()

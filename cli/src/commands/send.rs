@@ -99,6 +99,7 @@ pub(crate) fn run(
         limits: Limits::default(),
         unnamed: Vec::new(),
         explain: verb.transfer.explain,
+        pcap: verb.transfer.pcap.clone(),
         looks_out: true,
     }
     .run()

@@ -1,6 +1,7 @@
 //! One transfer: an engine on a line, with a store, an observer, a trace and a verdict.
 
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use wetstring_events::{Event, Opened};
 use wetstring_proto::kermit;
 
@@ -29,6 +30,7 @@ use crate::transfer::limits::Limits;
 use crate::transfer::observer::Observer;
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::port_facts;
+use crate::transfer::tapped;
 use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::Verdict;
 use crate::transfer::waiting::{self, Waiting};
@@ -61,6 +63,8 @@ pub(crate) struct Job<'a> {
     pub(crate) unnamed: Vec<u8>,
     /// Whether to explain at the end where the time went.
     pub(crate) explain: bool,
+    /// Where what passes the line is written.
+    pub(crate) pcap: Option<PathBuf>,
     /// Whether to report what is awaited, and to detect the wrong kind of peer.
     pub(crate) looks_out: bool,
 }
@@ -77,7 +81,8 @@ impl Job<'_> {
             .map_err(|say| Ending::early(Exit::Store, say))?
             .keep(self.explain);
         let signals = signals()?;
-        let mut port = self.open(&signals)?;
+        let port = self.open(&signals)?;
+        let mut port = tapped::port(port, self.pcap.as_deref())?;
         let fit = port_facts::fit(port.facts(), self.speaks).map_err(usage)?;
         self.speaks = fit.speaks;
         if let Some(note) = fit.note {

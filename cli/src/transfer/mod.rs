@@ -24,6 +24,7 @@ pub(crate) mod port_facts;
 pub(crate) mod setup;
 pub(crate) mod speaks;
 pub(crate) mod store;
+mod tapped;
 pub(crate) mod terminal_hint;
 pub(crate) mod trace;
 pub(crate) mod verdict;

@@ -41,6 +41,11 @@ pub fn joint() -> io::Result<(Box<dyn Port>, Box<dyn Port>)> {
     Ok((Box::new(Joint::new(ours)?), Box::new(Joint::new(theirs)?)))
 }
 
+/// An end whose other half is this stream's peer.
+pub fn stream(stream: UnixStream) -> io::Result<impl Port> {
+    Joint::new(stream)
+}
+
 /// A result of a read or write that may have found nothing to do.
 fn now_or_never(result: io::Result<usize>) -> io::Result<Option<usize>> {
     match result {

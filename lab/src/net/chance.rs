@@ -114,7 +114,7 @@ fn minus_log2(bits: u64) -> u64 {
 }
 
 /// A random time with the exponential distribution of this mean.
-pub(super) fn exponential(random: &mut Random, mean_ns: u64) -> u64 {
+pub(crate) fn exponential(random: &mut Random, mean_ns: u64) -> u64 {
     /// ln 2 in units of 2^-32.
     const LN2: u128 = 2_977_044_472;
     let log = u128::from(minus_log2(random.bits())) * LN2;

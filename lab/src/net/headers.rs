@@ -17,7 +17,7 @@ pub const IP_BYTES: usize = 20;
 /// Bytes of the headers of UDP and IP.
 pub const UDP_BYTES: usize = IP_BYTES + 8;
 /// Protocol numbers of UDP, and of NETBLT [RFC 998].
-const UDP: u8 = 17;
+pub(crate) const UDP: u8 = 17;
 const NETBLT: u8 = 30;
 
 /// A network of packets, used by engines whose datagrams have this many bytes of headers before them.
@@ -50,22 +50,19 @@ impl Headers {
     }
 }
 
-impl Headers {
-    /// Writes the header of IP into the packet from this end.
-    fn write_ip(&mut self, end: End) {
-        let total = u16::try_from(self.packet.len()).unwrap_or(u16::MAX);
-        let protocol = if self.len == UDP_BYTES { UDP } else { NETBLT };
-        let Some(header) = self.packet.first_chunk_mut::<IP_BYTES>() else { return };
-        header[0] = 0x45;
-        header[2..4].copy_from_slice(&total.to_be_bytes());
-        header[8] = 64;
-        header[9] = protocol;
-        let address = |end: End| [192, 0, 2, end.index() as u8 + 1];
-        header[12..16].copy_from_slice(&address(end));
-        header[16..20].copy_from_slice(&address(end.other()));
-        let sum = ip_checksum(header);
-        header[10..12].copy_from_slice(&sum.to_be_bytes());
-    }
+/// Writes the header of IP with this protocol into a packet from this end, whose first bytes are room for it.
+pub(crate) fn write_ip(packet: &mut [u8], protocol: u8, end: End) {
+    let total = u16::try_from(packet.len()).unwrap_or(u16::MAX);
+    let Some(header) = packet.first_chunk_mut::<IP_BYTES>() else { return };
+    header[0] = 0x45;
+    header[2..4].copy_from_slice(&total.to_be_bytes());
+    header[8] = 64;
+    header[9] = protocol;
+    let address = |end: End| [192, 0, 2, end.index() as u8 + 1];
+    header[12..16].copy_from_slice(&address(end));
+    header[16..20].copy_from_slice(&address(end.other()));
+    let sum = ip_checksum(header);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// The checksum of a header of IP whose own field is zero [RFC 791].
@@ -83,7 +80,8 @@ impl Element for Headers {
         self.packet.clear();
         self.packet.resize(self.len, 0);
         self.packet.extend_from_slice(bytes);
-        self.write_ip(end);
+        let protocol = if self.len == UDP_BYTES { UDP } else { NETBLT };
+        write_ip(&mut self.packet, protocol, end);
         if self.element.offer(cx, end, &self.packet) == 0 {
             return 0;
         }

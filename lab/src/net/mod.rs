@@ -9,6 +9,8 @@
 //! | [`wideband`] | where the numbers of the Wideband network come from |
 //! | [`nic`] | a network interface that is deaf while it is busy |
 //! | [`ring`] | a token ring |
+//! | [`trace`] | a link whose rate changes: mahimahi's traces, LTE, 5G, Starlink; `CoDel` and FQ |
+//! | [`wifi`] | Wi-Fi with contention, aggregates and changes of the rate |
 //! | [`headers`] | the headers of IP and UDP before each datagram |
 //! | [`chain`] | several in a row |
 //!
@@ -32,7 +34,9 @@ pub mod shared;
 pub mod slotted;
 mod spec;
 mod station;
+pub mod trace;
 pub mod wideband;
+pub mod wifi;
 
 pub use chain::{DATAGRAM_MAX, NetChain};
 pub use chance::Load;
@@ -45,3 +49,5 @@ pub use ring::{Ring, RingModel};
 pub use shared::Shared;
 pub use slotted::{Slotted, SlottedModel};
 pub use spec::{BadNetwork, Link, Network};
+pub use trace::{TraceLink, TraceModel};
+pub use wifi::{Wifi, WifiModel};

@@ -1,4 +1,4 @@
-//! One path that several connections share.
+//! One path, or one link of opportunities, that several connections share.
 //!
 //! ```text
 //! flow 0 -> \                                          / -> flow 0
@@ -10,6 +10,7 @@
 //! and its chance. A packet carries the number of its flow, which takes no room on the path.
 
 use super::path::{Path, PathModel};
+use super::trace::{TraceLink, TraceModel};
 use crate::element::{Element, End, Unit, Usage};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -31,7 +32,7 @@ impl std::fmt::Debug for Shared {
 
 /// The path, and its output that was not taken yet.
 struct Inner {
-    path: Path,
+    path: Box<dyn Element>,
     came: Vec<[VecDeque<Vec<u8>>; 2]>,
     packet: Vec<u8>,
     into: Vec<u8>,
@@ -51,8 +52,18 @@ impl Inner {
 impl Shared {
     /// This many flows over a path of this model.
     pub fn flows(model: &PathModel, count: u8) -> Vec<Self> {
+        Self::over(Box::new(Path::new(model).tagged()), count)
+    }
+
+    /// This many flows over a link of this model; with `aqm=fq` each has a queue of its own.
+    pub fn over_trace(model: &TraceModel, count: u8) -> Vec<Self> {
+        Self::over(Box::new(TraceLink::named(model, "trace").tagged()), count)
+    }
+
+    /// This many flows over an element that takes a tag behind each packet for no room.
+    fn over(path: Box<dyn Element>, count: u8) -> Vec<Self> {
         let inner = Inner {
-            path: Path::new(model).tagged(),
+            path,
             came: (0..count).map(|_| Default::default()).collect(),
             packet: Vec::new(),
             into: vec![0; super::DATAGRAM_MAX + 1],

@@ -3,10 +3,12 @@
 use super::headers::{Headers, IP_BYTES, UDP_BYTES};
 use super::parse::BadNet;
 use super::{Ethernet, EthernetModel, NetChain, Nic, NicModel, Path, PathModel};
-use super::{Ring, RingModel, Slotted, SlottedModel};
+use super::{Ring, RingModel, Slotted, SlottedModel, TraceLink, TraceModel, Wifi, WifiModel};
+use crate::capture::{Capture, Medium, Tap};
 use crate::element::{Element, End};
 use crate::host::{HostModel, Hosted};
 use crate::quic::{Quic, QuicModel};
+use crate::sack::{Sack, SackModel};
 use crate::serial::{BadLine, LineModel, Serial};
 use crate::slip::SlipModel;
 use crate::tcp::{Tcp, TcpModel};
@@ -26,6 +28,10 @@ pub enum Link {
     Nic(NicModel),
     /// `ring:10M`
     Ring(RingModel),
+    /// `trace:lte,delay=25ms`
+    Trace(TraceModel),
+    /// `wifi:65M`
+    Wifi(WifiModel),
     /// `slip:vj,mtu=296 over pep:dte=19200`: packets of IP over what carries bytes.
     Slip(SlipModel),
     /// `line:9600,delay=250ms`: a serial line. It stands alone and carries bytes.
@@ -40,15 +46,17 @@ pub enum Link {
 ///                                   [ with host-a:WORDS] [ with host-b:WORDS]
 /// ```
 ///
-/// A carrier is `tcp:` or `quic:` with its words, which carry bytes, or `udp` or `ip`, which put their
-/// headers before an engine's datagrams. A link is `ethernet:`, `path:`, `slotted:`, `nic:` or
-/// `ring:` with its words, `slip:` with its words and what carries its bytes ([`crate::slip`]), or `line:`
+/// A carrier is `tcp:`, `sack:` or `quic:` with its words, which carry bytes, or `udp` or `ip`, which put their
+/// headers before an engine's datagrams. A link is `ethernet:`, `path:`, `slotted:`, `nic:`,
+/// `ring:`, `trace:` or `wifi:` with its words, `slip:` with its words and what carries its bytes ([`crate::slip`]), or `line:`
 /// alone. `host:` is for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
 /// their chances differ although their seed is the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Network {
     /// TCP, if there is any.
     pub tcp: Option<TcpModel>,
+    /// TCP as hosts have it today, if there is any.
+    pub sack: Option<SackModel>,
     /// QUIC, if there is any.
     pub quic: Option<QuicModel>,
     /// Bytes of headers before each datagram of an engine; 0 unless `udp` or `ip` stands there.
@@ -57,6 +65,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// The hosts at A and at B.
     pub hosts: [HostModel; 2],
+    /// A record of the packets at both ends; none unless it is put there.
+    pub capture: Option<Capture>,
 }
 
 /// A description of a network that cannot be used.
@@ -123,10 +133,12 @@ impl FromStr for Link {
             ("slotted", words) => Ok(Self::Slotted(words.parse()?)),
             ("nic", words) => Ok(Self::Nic(words.parse()?)),
             ("ring", words) => Ok(Self::Ring(words.parse()?)),
+            ("trace", words) => Ok(Self::Trace(words.parse()?)),
+            ("wifi", words) => Ok(Self::Wifi(words.parse()?)),
             ("line", words) => Ok(Self::Line(words.parse()?)),
             _ if is_slip(text) => Ok(Self::Slip(text.parse()?)),
             _ => shape(
-                "ethernet:, path:, slotted:, nic:, ring:, slip: or line: with its words",
+                "ethernet:, path:, slotted:, nic:, ring:, trace:, wifi:, slip: or line: with its words",
                 text.trim(),
             ),
         }
@@ -139,7 +151,7 @@ impl FromStr for Network {
     fn from_str(text: &str) -> Result<Self, BadNetwork> {
         let mut parts = text.split(" with ");
         let network = parts.next().unwrap_or("");
-        let (mut tcp, mut quic, mut header_bytes) = (None, None, 0);
+        let (mut tcp, mut sack, mut quic, mut header_bytes) = (None, None, None, 0);
         // A SLIP line has what carries its bytes behind an ` over ` of its own.
         let above = network.split_once(" over ").filter(|(above, _)| !is_slip(above));
         let links = match above {
@@ -147,15 +159,16 @@ impl FromStr for Network {
             Some((carrier, links)) => {
                 match kind(carrier) {
                     ("tcp", words) => tcp = Some(words.parse()?),
+                    ("sack", words) => sack = Some(words.parse()?),
                     ("quic", words) => quic = Some(words.parse()?),
                     ("udp", "") => header_bytes = UDP_BYTES,
                     ("ip", "") => header_bytes = IP_BYTES,
-                    _ => return shape("tcp:, quic:, udp or ip before ` over `", carrier),
+                    _ => return shape("tcp:, sack:, quic:, udp or ip before ` over `", carrier),
                 }
                 links
             }
         };
-        let carried = tcp.is_some() || quic.is_some() || header_bytes > 0;
+        let carried = tcp.is_some() || sack.is_some() || quic.is_some() || header_bytes > 0;
         let links = links.split(" + ").map(str::parse).collect::<Result<Vec<Link>, _>>()?;
         let serial = links.iter().filter(|link| matches!(link, Link::Line(_))).count();
         let mut slips = links.iter().filter_map(|link| match link {
@@ -189,11 +202,15 @@ impl FromStr for Network {
                 }
             }
         }
-        if quic.is_some() && hosts.iter().any(Option::is_some) {
+        let is_timed = hosts.iter().any(Option::is_some);
+        if quic.is_some() && is_timed {
             return shape("quic: without ` with host:`, for its hosts take no time", text);
         }
+        if sack.is_some() && is_timed {
+            return shape("sack: without ` with host:`, for its hosts take no time", text);
+        }
         let hosts = hosts.map(Option::unwrap_or_default);
-        Ok(Self { tcp, quic, header_bytes, links, hosts })
+        Ok(Self { tcp, sack, quic, header_bytes, links, hosts, capture: None })
     }
 }
 
@@ -205,6 +222,8 @@ impl fmt::Display for Link {
             Self::Slotted(model) => model.fmt(f),
             Self::Nic(model) => model.fmt(f),
             Self::Ring(model) => model.fmt(f),
+            Self::Trace(model) => model.fmt(f),
+            Self::Wifi(model) => model.fmt(f),
             Self::Slip(model) => model.fmt(f),
             Self::Line(model) => write!(f, "line:{model}"),
         }
@@ -216,6 +235,9 @@ impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(tcp) = &self.tcp {
             write!(f, "{tcp} over ")?;
+        }
+        if let Some(sack) = &self.sack {
+            write!(f, "{sack} over ")?;
         }
         if let Some(quic) = &self.quic {
             write!(f, "{quic} over ")?;
@@ -250,6 +272,9 @@ impl Network {
             return Box::new(self.build_tcp(tcp));
         }
         let mut below = self.build_links();
+        if let Some(sack) = &self.sack {
+            return Box::new(Sack::new(sack, below));
+        }
         if let Some(quic) = &self.quic {
             return Box::new(Quic::new(quic, below));
         }
@@ -278,6 +303,15 @@ impl Network {
         })
     }
 
+    /// Reads the files that its links name.
+    pub fn supply(&mut self, load: super::trace::Load<'_>) -> Result<(), String> {
+        let mut traces = self.links.iter_mut().filter_map(|link| match link {
+            Link::Trace(trace) => Some(trace),
+            _ => None,
+        });
+        traces.try_for_each(|trace| trace.supply(load))
+    }
+
     /// The same with every seed replaced.
     #[must_use]
     pub fn seeded(&self, seed: u64) -> Self {
@@ -295,14 +329,26 @@ impl Network {
                 Link::Slotted(model) => model.seed = seed,
                 Link::Line(model) => model.seed = seed,
                 Link::Slip(model) => model.seed = seed,
+                Link::Trace(model) => model.seed = seed,
+                Link::Wifi(model) => model.seed = seed,
                 Link::Nic(_) | Link::Ring(_) => {}
             }
         }
         network
     }
 
+    /// The links, and what records their packets.
     fn build_links(&self) -> Box<dyn Element> {
-        let mut counts = [0; 4];
+        let links = self.build_untapped();
+        let Some(capture) = &self.capture else { return links };
+        let connected = self.tcp.is_some() || self.sack.is_some() || self.quic.is_some();
+        let carried = connected || self.header_bytes > 0;
+        capture.set_medium(if carried { Medium::Ip } else { Medium::Bare });
+        Box::new(Tap::new(links, capture.clone()))
+    }
+
+    fn build_untapped(&self) -> Box<dyn Element> {
+        let mut counts = [0; 6];
         let mut elements: Vec<Box<dyn Element>> = Vec::new();
         for link in &self.links {
             let mut named = |kind: usize, name: &str| {
@@ -319,6 +365,8 @@ impl Network {
                 Link::Line(model) => Box::new(Serial::named(model, &named(3, "line"))),
                 Link::Nic(model) => Box::new(Nic::new(model)),
                 Link::Ring(model) => Box::new(Ring::new(model)),
+                Link::Trace(model) => Box::new(TraceLink::named(model, &named(4, "trace"))),
+                Link::Wifi(model) => Box::new(Wifi::named(model, &named(5, "wifi"))),
                 Link::Slip(model) => Box::new(model.build()),
             });
         }

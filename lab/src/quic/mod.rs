@@ -29,7 +29,7 @@ use crate::element::{Element, End, Unit, Usage};
 use crate::net::DATAGRAM_MAX;
 use clock::Clock;
 use peer::Peer;
-use wetstring_proto::{Cx, Instant};
+use wetstring_proto::{Cx, Instant, TraceEvent};
 
 /// A QUIC connection over a network, from a program at A to a program at B.
 pub struct Quic {
@@ -125,6 +125,11 @@ impl Quic {
                 let touched = std::mem::take(&mut self.touched[end.index()]);
                 if came || touched || peer.timer <= now {
                     peer.turn(now);
+                    if let Some(why) = peer.why_lost.take() {
+                        let name = ["lost_a", "lost_b"][end.index()];
+                        let event = TraceEvent::Text { name, text: why.as_bytes() };
+                        cx.trace.record(cx.now, &event);
+                    }
                     again |= came;
                 }
                 again |= self.leave(cx, end);

@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::crypto::{NoCrypto, NoKey};
 use super::model::{QuicCongestion, QuicModel};
 use crate::element::End;
+use crate::net::headers::{UDP, write_ip};
 use crate::random::Random;
 use bytes::BytesMut;
 use core::net::{Ipv4Addr, SocketAddr};
@@ -84,8 +85,9 @@ pub(super) struct Peer {
     reads: Option<StreamId>,
     /// Since when there may be something to read.
     pub(super) ready: Option<u64>,
-    /// The connection is lost.
+    /// The connection is lost, and why; until that is told.
     pub(super) lost: bool,
+    pub(super) why_lost: Option<String>,
     /// Packets for the network, headers included.
     pub(super) going: VecDeque<Vec<u8>>,
     /// The network did not accept the first of them.
@@ -137,6 +139,7 @@ impl Peer {
             reads: None,
             ready: None,
             lost: false,
+            why_lost: None,
             going: VecDeque::new(),
             refused: false,
             timer,
@@ -175,6 +178,7 @@ impl Peer {
         packet.clear();
         packet.resize(HEADERS, 0);
         packet.extend_from_slice(&self.made[..len]);
+        write_ip(&mut packet, UDP, self.end);
         self.going.push_back(packet);
     }
 
@@ -209,7 +213,10 @@ impl Peer {
                 Event::Stream(StreamEvent::Readable { .. }) => {
                     self.ready = self.ready.or(Some(now));
                 }
-                Event::ConnectionLost { .. } => self.lost = true,
+                Event::ConnectionLost { reason } => {
+                    self.lost = true;
+                    self.why_lost = Some(reason.to_string());
+                }
                 _ => {}
             }
         }

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `9600,delay=250ms,burst=8@2s` | a serial line, see [`crate::serial`] |
 //! | `57600,rtscts,rxbuf=256` | one with flow control, see [`crate::serial::flow`] |
+//! | `115200,usb=16ms` | one between two USB adapters, `usb:ftdi` before and behind it |
+//! | `usb:ftdi,latency=16ms`, `ble:mtu=23`, `lora:sf=7` | of today, see [`crate::today`] |
 //! | `interference:8@2s,rate=9600` | noise in real time, see [`crate::serial::interference`] |
 //! | `modem:dte=57600,line=14400,v42bis` | a pair of modems, see [`crate::modem`] |
 //! | `pep:dte=19200,s120=12` | two Telebit modems with PEP, see [`crate::modem::pep`] |
@@ -12,13 +14,18 @@
 //! | `flip 7171:` | the same the other way round |
 //! | `tcp:mss=1460 over ethernet:10M,load=30%` | TCP over a network, see [`crate::net::Network`] |
 //! | `tcp:mss=256 over slip:vj,mtu=296 over pep:dte=19200` | TCP over a SLIP line over any of the serial ones above, see [`crate::slip`] |
+//! | `sack:window=4M over trace:lte` | TCP as hosts have it today, see [`crate::sack`] |
 //! | `udp over path:10M,rtt=69ms` | a network of packets, for engines of datagrams |
 //! | `imp:hops=1` | the ARPANET's subnet, for the protocol `ncp`, see [`crate::imp`] |
 //!
 //! A new kind of element is one more arm of [`part`]. The hosts at both ends are put around all elements
 //! together; TCP has them inside, because its packets cost them time.
 
+mod today;
+
+use super::Load;
 use super::flip::Flipped;
+use crate::capture::{Capture, Medium, Tap};
 use crate::chain::Chain;
 use crate::element::{Element, End, Unit};
 use crate::host::{HostModel, Hosted};
@@ -27,12 +34,15 @@ use crate::modem::pep::{PepModel, PepPair};
 use crate::modem::{BadWord, ModemModel, ModemPair};
 use crate::net::ethernet::GAP_BITS;
 use crate::net::{BadNet, BadNetwork, EthernetModel, Link, Network};
+use crate::sack;
 use crate::serial::flow::{FlowLine, FlowModel};
 use crate::serial::interference::{Interference, InterferenceModel};
 use crate::serial::{BadLine, LineModel, Probability, Serial};
-use crate::tcp::TcpModel;
 use crate::terminal::{Ibm7171, Ibm7171Model, TelnetModel, TelnetPath};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use wetstring_proto::LineFacts;
 
 /// One element and its external properties.
@@ -89,7 +99,7 @@ pub struct Stretch {
 impl Part {
     /// A part of serial nature in which nothing is left to chance: rates of the ports, and of the
     /// direction from A to B (0 if it takes no time), in bit/s with ten bits to a character.
-    fn quiet(element: Box<dyn Element>, ports_bps: [u64; 2], rate_bps: u64) -> Self {
+    pub(super) fn quiet(element: Box<dyn Element>, ports_bps: [u64; 2], rate_bps: u64) -> Self {
         Self {
             element,
             ports: ports_bps.map(port),
@@ -132,21 +142,73 @@ impl std::error::Error for BadElement {}
 /// The machines at both ends, where they cost anything.
 pub type Hosts = [Option<HostModel>; 2];
 
+/// What elements have from outside of their descriptions, and give there.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// The contents of files that descriptions name, by their names.
+    files: BTreeMap<String, Arc<[u8]>>,
+    /// Where what passes the ends is recorded.
+    pub capture: Option<Capture>,
+}
+
+impl Outside {
+    /// The files that these descriptions name.
+    pub fn read(specs: &[String], load: Load<'_>) -> Result<Self, BadElement> {
+        let mut outside = Self::default();
+        for spec in specs.iter().filter(|spec| spec.contains("trace:")) {
+            let text = spec.trim().trim_start_matches("flip ");
+            let Ok(mut network) = text.parse::<Network>() else { continue };
+            let found = RefCell::new(Vec::new());
+            let content = |name: &str| {
+                let bytes = load(name)?;
+                found.borrow_mut().push((name.to_owned(), Arc::from(bytes.as_slice())));
+                Ok(bytes)
+            };
+            let bad = |message: String| BadElement { spec: spec.clone(), message };
+            network.supply(&content).map_err(bad)?;
+            outside.files.extend(found.into_inner());
+        }
+        Ok(outside)
+    }
+
+    /// One of the files.
+    pub(super) fn file(&self, name: &str) -> Result<Vec<u8>, String> {
+        let file = self.files.get(name).map(|file| file.to_vec());
+        file.ok_or_else(|| format!("expected the content of {name}"))
+    }
+}
+
 /// Builds one element. `name` keeps the random streams of two elements of one kind apart; `seed` is for
 /// elements whose description has none. `hosts` are for an element that has the hosts inside; it takes them
-/// out.
-pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part, BadElement> {
-    let bad = |message: String| BadElement { spec: spec.to_owned(), message };
+/// out. `outside` has the files that it names.
+pub fn part(
+    spec: &str,
+    name: &str,
+    seed: u64,
+    hosts: &mut Hosts,
+    outside: &Outside,
+) -> Result<Part, BadElement> {
     let text = spec.trim();
     if let Some(other) = text.strip_prefix("flip ") {
         // The machines stand where they stand; what is between them is turned.
         hosts.swap(0, 1);
-        let part = part(other, name, seed, hosts);
+        let part = part(other, name, seed, hosts, outside);
         hosts.swap(0, 1);
         return part.map(flipped);
     }
+    if let Some(part) = today::with_adapters(text, name, seed, hosts, outside) {
+        return part;
+    }
+    let bad = |message: String| BadElement { spec: spec.to_owned(), message };
     let kind = text.split_once(':').map(|(kind, _)| kind);
+    if text.starts_with("slip ") || kind.is_some_and(is_network) {
+        let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
+        return network(text, &model, seed, hosts, outside).map_err(bad);
+    }
     match kind {
+        Some(kind) if today::KINDS.contains(&kind) => {
+            today::of(kind, &text[kind.len() + 1..], name, seed).map_err(|e| bad(e.to_string()))
+        }
         Some("interference") => {
             let model: InterferenceModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
             Ok(interference(text, model, name, seed))
@@ -161,8 +223,7 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
         }
         Some("7171") => {
             let model: Ibm7171Model = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
-            let element = Box::new(Ibm7171::new(&model));
-            Ok(Part::quiet(element, [model.rate_bps; 2], model.rate_bps))
+            Ok(Part::quiet(Box::new(Ibm7171::new(&model)), [model.rate_bps; 2], model.rate_bps))
         }
         Some("imp") => {
             let model: SubnetModel = text.parse().map_err(|e: BadNet| bad(e.to_string()))?;
@@ -171,10 +232,6 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
         Some("telnet") => {
             let model: TelnetModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
             Ok(Part::quiet(Box::new(TelnetPath::new(&model)), [0; 2], 0))
-        }
-        None if text.starts_with("slip ") => {
-            let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
-            network(text, &model, seed, hosts).map_err(bad)
         }
         None if FLOW_WORDS
             .iter()
@@ -187,22 +244,25 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
             let model: LineModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
             Ok(serial(text, &model, name, seed))
         }
-        // `foo:1`, but not `foo:1 over path:10M`: of that the network's parser says more.
-        Some(kind) if !NETWORK.contains(&kind) && !kind.contains(' ') => Err(bad(format!(
+        Some(_) => Err(bad(format!(
             "expected a line such as 9600, an element ({}) or a network ({}), got `{text}`",
-            "modem:, pep:, 7171:, telnet:, interference:, imp:",
+            "modem:, pep:, 7171:, telnet:, interference:, imp:, usb:, ble:, lora:",
             NETWORK.map(|kind| format!("{kind}:")).join(", "),
         ))),
-        Some(_) => {
-            let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
-            network(text, &model, seed, hosts).map_err(bad)
-        }
     }
 }
 
+/// Whether such an element is a network: not `foo:1`, but `foo:1 over path:10M` is, of which the network's
+/// parser says more.
+fn is_network(kind: &str) -> bool {
+    NETWORK.contains(&kind) || kind.contains(' ')
+}
+
 /// What a network begins with, if not with a carrier and `over`.
-const NETWORK: [&str; 9] =
-    ["ethernet", "path", "slotted", "nic", "ring", "slip", "line", "tcp", "quic"];
+const NETWORK: [&str; 12] = [
+    "ethernet", "path", "slotted", "nic", "ring", "trace", "wifi", "slip", "line", "tcp", "sack",
+    "quic",
+];
 
 /// Words that only a line with flow control has.
 const FLOW_WORDS: [&str; 9] =
@@ -218,9 +278,17 @@ fn millicps(rate_bps: u64, bits: u64) -> Option<u64> {
     (rate_bps * 1000).checked_div(bits).filter(|rate| *rate > 0)
 }
 
-fn network(spec: &str, network: &Network, seed: u64, hosts: &mut Hosts) -> Result<Part, String> {
+fn network(
+    spec: &str,
+    network: &Network,
+    seed: u64,
+    hosts: &mut Hosts,
+    outside: &Outside,
+) -> Result<Part, String> {
     let mut network = if spec.contains("seed=") { network.clone() } else { network.seeded(seed) };
-    let reliable = network.tcp.is_some() || network.quic.is_some();
+    network.supply(&|name| outside.file(name))?;
+    network.capture.clone_from(&outside.capture);
+    let reliable = network.tcp.is_some() || network.sack.is_some() || network.quic.is_some();
     if network.tcp.is_some() {
         for (of, host) in network.hosts.iter_mut().zip(hosts.iter_mut()) {
             let Some(host) = host.take() else { continue };
@@ -233,19 +301,24 @@ fn network(spec: &str, network: &Network, seed: u64, hosts: &mut Hosts) -> Resul
         }
     }
     let facts = LineFacts { reliable: Some(reliable), clear: reliable, rate_bps: 0, telnet: false };
-    let limit_millicps = network.tcp.as_ref().and_then(|tcp| tcp_millicps(&network.links, tcp));
+    let segment = match (&network.tcp, &network.sack) {
+        (Some(tcp), _) => Some((tcp.mss_bytes as u64, TCP_HEADERS)),
+        (None, Some(sack)) => Some((sack.mss_bytes, sack::AROUND as u64)),
+        (None, None) => None,
+    };
+    let limit_millicps = segment.and_then(|segment| tcp_millicps(&network.links, segment));
     let (element, ports) = (network.build(), [facts; 2]);
     Ok(Part { element, ports, limit_millicps, carrier: Carrier::Network, has_chance: true })
 }
 
+/// Headers of TCP and IP [RFC 793, RFC 791].
+const TCP_HEADERS: u64 = 40;
+
 /// Maximum rate of TCP over these links, in characters per 1000 s: full segments back to back over the slowest
 /// of them, with the headers of TCP and IP and the link's overhead. Cross traffic, and acknowledgements on a
 /// shared cable, are not subtracted. `None` if none of them takes any time.
-fn tcp_millicps(links: &[Link], tcp: &TcpModel) -> Option<u64> {
-    /// Headers of TCP and IP [RFC 793, RFC 791].
-    const HEADERS: u64 = 40;
-    let data = tcp.mss_bytes as u64;
-    let packet = data + HEADERS;
+fn tcp_millicps(links: &[Link], (data, headers): (u64, u64)) -> Option<u64> {
+    let packet = data + headers;
     let millicps = |rate_bps: u64, bits: u64| {
         let rate = u128::from(rate_bps) * u128::from(data) * 1000 / u128::from(bits.max(1));
         u64::try_from(rate).ok().filter(|rate| *rate > 0)
@@ -261,6 +334,8 @@ fn tcp_millicps(links: &[Link], tcp: &TcpModel) -> Option<u64> {
             let millicps = u128::from(model.line_millicps()?) * u128::from(data);
             u64::try_from(millicps / u128::from(line)).ok()
         }
+        Link::Trace(model) => millicps(model.rate_from(End::A), packet * 8),
+        Link::Wifi(model) => millicps(model.rate_bps(), packet * 8),
         Link::Slotted(_) | Link::Nic(_) | Link::Line(_) => None,
     };
     links.iter().filter_map(of).min()
@@ -337,6 +412,7 @@ pub fn stretch(
     seed: u64,
     hosts: &Hosts,
     unit: Unit,
+    outside: &Outside,
 ) -> Result<Stretch, BadElement> {
     let mut hosts = *hosts;
     let bad = |spec: &str, message: &str| BadElement {
@@ -349,7 +425,7 @@ pub fn stretch(
     let mut row = Vec::new();
     for (index, spec) in specs.iter().enumerate() {
         let name = if index == 0 { "line".to_owned() } else { format!("line {}", index + 1) };
-        let part = part(spec, &name, seed, &mut hosts)?;
+        let part = part(spec, &name, seed, &mut hosts, outside)?;
         match (unit, part.element.unit()) {
             (Unit::Bytes, Unit::Datagrams) => {
                 return Err(bad(spec, "expected an element that carries bytes, got datagrams"));
@@ -372,6 +448,14 @@ pub fn stretch(
     let mut elements: Vec<Box<dyn Element>> = row.into_iter().map(|part| part.element).collect();
     let mut element =
         if elements.len() == 1 { elements.remove(0) } else { Box::new(Chain::new(elements)) };
+    // A network is tapped inside, where its packets are.
+    if let Some(capture) = &outside.capture
+        && unit == Unit::Bytes
+        && carrier != Carrier::Network
+    {
+        capture.set_medium(Medium::Serial);
+        element = Box::new(Tap::new(element, capture.clone()));
+    }
     let hosts = hosts.map(Option::unwrap_or_default);
     if hosts != [HostModel::default(); 2] {
         element = Box::new(Hosted::new(element, &hosts));

@@ -17,7 +17,7 @@
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` and bare `messages` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` and bare `messages` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, these two with `-v2`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |
@@ -52,13 +52,14 @@ mod slip;
 
 pub use built_in::{named, names};
 pub use comparator::Comparator;
-pub use elements::{BadElement, Carrier, Stretch};
+pub use elements::{BadElement, Carrier, Outside, Stretch};
 pub use error::BadScenario;
 use layer::Measure;
 pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 pub use wetstring_protocols::Protocol;
 
+use crate::capture::Capture;
 use crate::corpus::Corpus;
 use crate::element::{Element, End, Unit};
 use crate::host::HostModel;
@@ -98,6 +99,8 @@ pub struct Scenario {
     /// The file has this length, and its content is a function of the offset.
     pattern: Option<u64>,
     line: Vec<String>,
+    /// The files that the line names, and a record of what passes its ends.
+    outside: Outside,
     ends: Ends,
     hosts: [Option<HostModel>; 2],
     seed: u64,
@@ -215,6 +218,7 @@ impl Scenario {
             return Err(BadScenario::missing(layer, "line", "expected a line, such as \"9600\""));
         };
         let bad_line = |say: String| line_layer.bad(line, "line", say);
+        let bad_element = |bad: BadElement| bad_line(bad.to_string());
         let mut specs = line.get_ref().specs();
         if let Some((spec, say)) = row::misfit(&specs) {
             return Err(bad_line(format!("`{spec}`: {say}")));
@@ -223,22 +227,17 @@ impl Scenario {
             let say = "expected a subnet such as imp:1 for the protocols ncp and messages, and for no other";
             return Err(bad_line(say.to_owned()));
         }
-        let network = network_of(&specs);
+        let outside = Outside::read(&specs, load).map_err(bad_element)?;
+        let network = network_of(&specs, &outside);
         if let (Some(Other::Transport(comparator)), [spec]) = (other, &mut specs[..]) {
-            *spec = comparator.over(spec).map_err(bad_line)?;
+            *spec = comparator.over(spec, &outside).map_err(bad_line)?;
         }
         let mut hosts = [None; 2];
         layers.iter().try_for_each(|layer| layer.find_hosts(&mut hosts))?;
         let unit = other.map_or(Unit::Bytes, Other::unit);
-        let stretch = elements::stretch(&specs, seed, &hosts, unit)
-            .map_err(|bad| bad_line(bad.to_string()))?;
-        let mut ends = match other {
-            Some(Other::Netblt) => Ends::netblt(),
-            Some(Other::Ncp) => Ends::ncp(),
-            Some(Other::Messages) => Ends::messages(),
-            Some(bare) => Ends::idle(bare.name(), stretch.ports),
-            None => Ends::new(protocol, stretch.ports),
-        };
+        let stretch = elements::stretch(&specs, seed, &hosts, unit, &outside);
+        let stretch = stretch.map_err(bad_element)?;
+        let mut ends = usual_ends(protocol, other, &stretch);
         for layer in layers {
             layer.apply_ends(&mut ends)?;
         }
@@ -247,11 +246,11 @@ impl Scenario {
             find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
         };
         let (file, pattern) = find.file(load)?;
-        let slip = network.as_ref().filter(|network| other == Some(Other::Ftp) && is_slip(network));
-        let slip = slip.map(|network| Box::new(network.clone()));
+        let slip =
+            network.clone().filter(|of| other == Some(Other::Ftp) && is_slip(of)).map(Box::new);
         let typing = find.typing(slip.is_some() || other == Some(Other::Ncp))?;
-        let packets = matches!(other, Some(Other::Transport(_) | Other::Netblt));
-        let network = network.filter(|_| packets);
+        let network =
+            network.filter(|_| matches!(other, Some(Other::Transport(_) | Other::Netblt)));
         Ok(Self {
             protocol,
             other,
@@ -262,6 +261,7 @@ impl Scenario {
             file,
             pattern,
             line: specs,
+            outside,
             ends,
             hosts,
             seed,
@@ -284,6 +284,13 @@ impl Scenario {
         self
     }
 
+    /// The same with a record of what passes the ends of its line.
+    #[must_use]
+    pub fn with_capture(mut self, capture: &Capture) -> Self {
+        self.outside.capture = Some(capture.clone());
+        self
+    }
+
     /// Sets a setting of an end, by its name without the protocol, or returns an error.
     pub fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
         self.ends.set(end, key, value)
@@ -293,9 +300,14 @@ impl Scenario {
     /// somebody else turns: a script's, which has files of its own. `None` for another protocol.
     pub fn stage(&self) -> Option<Stage> {
         let configs = self.ends.kermit().filter(|_| self.other.is_none())?;
-        let stretch = elements::stretch(&self.line, self.seed, &self.hosts, Unit::Bytes);
+        let stretch = self.stretch(Unit::Bytes);
         let element = stretch.expect("elements that were checked when it was read").element;
         Some(Stage { element, configs, port_bytes: self.port_bytes })
+    }
+
+    /// The elements of the line with the scenario's seed.
+    fn stretch(&self, unit: Unit) -> Result<Stretch, BadElement> {
+        elements::stretch(&self.line, self.seed, &self.hosts, unit, &self.outside)
     }
 
     /// The name of what moves the file: a protocol's, or a comparator's.
@@ -511,15 +523,27 @@ impl<'a> Finder<'a> {
     }
 }
 
+/// The ends with the settings that they have on this line unless they are told others.
+fn usual_ends(protocol: Protocol, other: Option<Other>, stretch: &Stretch) -> Ends {
+    match other {
+        Some(Other::Netblt) => Ends::netblt(),
+        Some(Other::Ncp) => Ends::ncp(),
+        Some(Other::Messages) => Ends::messages(),
+        Some(bare) => Ends::idle(bare.name(), stretch.ports),
+        None => Ends::new(protocol, stretch.ports),
+    }
+}
+
 /// Whether the line is the ARPANET's subnet.
 fn has_imps(specs: &[String]) -> bool {
     specs.iter().any(|spec| spec.trim().starts_with("imp:"))
 }
 
 /// The line as a network of packets, if it is one.
-fn network_of(specs: &[String]) -> Option<Network> {
+fn network_of(specs: &[String], outside: &Outside) -> Option<Network> {
     let [spec] = specs else { return None };
-    let network: Network = spec.parse().ok()?;
+    let mut network: Network = spec.parse().ok()?;
+    network.supply(&|name| outside.file(name)).ok()?;
     let line = network.links.iter().any(|link| matches!(link, crate::net::Link::Line(_)));
     (!line).then_some(network)
 }

@@ -44,7 +44,7 @@ fn side(spec: &str) -> Option<Side> {
     match spec.split_once(':').map(|(kind, _)| kind) {
         Some("7171" | "telnet") => Some(Side::Right),
         // Lines of the serial kind, which go anywhere.
-        Some("modem" | "pep" | "interference") | None => None,
+        Some("modem" | "pep" | "interference" | "usb" | "ble" | "lora") | None => None,
         Some(_) => Some(Side::Both),
     }
 }

@@ -1,6 +1,6 @@
 //! A run of a scenario, and its result.
 
-use super::{Other, Scenario, elements};
+use super::{Other, Scenario};
 use crate::element::{End, Unit};
 use crate::imp::MessageTimes;
 use crate::pair::{Pair, PairReport, Stop};
@@ -118,7 +118,7 @@ impl Scenario {
         if let Some(network) = &self.slip {
             return self.run_session(network, recorder);
         }
-        let stretch = elements::stretch(&self.line, self.seed, &self.hosts, self.unit());
+        let stretch = self.stretch(self.unit());
         let mut element = stretch.expect("elements that were checked when it was read").element;
         if self.other.is_some_and(Other::is_bare) {
             return self.run_bare(element.as_mut(), recorder);

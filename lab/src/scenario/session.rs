@@ -28,6 +28,7 @@ impl Scenario {
             time_limit: self.time_limit,
             window: self.window,
             seed: self.seed,
+            capture: self.outside.capture.clone(),
         };
         let report = session.run(recorder);
         let outcome = self.bulk_outcome(report.bulk, |end| report.usage[end.index()], recorder);

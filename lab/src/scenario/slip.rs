@@ -1,7 +1,7 @@
 //! A SLIP line over what carries its bytes: any elements of a scenario, so it is put together here. The
 //! description itself ([`SlipModel`]) knows them only as text.
 
-use super::elements::{BadElement, Stretch, stretch};
+use super::elements::{BadElement, Outside, Stretch, stretch};
 use crate::element::{Element, Unit};
 use crate::slip::{SlipLine, SlipModel};
 
@@ -13,7 +13,7 @@ impl SlipModel {
 
     /// What carries the bytes.
     pub(crate) fn stretch(&self) -> Result<Stretch, BadElement> {
-        stretch(&self.line, self.seed, &[None; 2], Unit::Bytes)
+        stretch(&self.line, self.seed, &[None; 2], Unit::Bytes, &Outside::default())
     }
 
     /// The element that this describes.

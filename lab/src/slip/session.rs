@@ -6,6 +6,7 @@
 
 use super::typing::Typist;
 use super::{EchoTimes, Ledger, SlipModel, TypingModel, Wire};
+use crate::capture::{Capture, Medium, Tap};
 use crate::element::{Element, End, Usage};
 use crate::host::HostModel;
 use crate::pattern::Stream;
@@ -35,6 +36,8 @@ pub struct Session {
     pub window: Option<Window>,
     /// Chance of the user.
     pub seed: u64,
+    /// A record of the packets at both ends.
+    pub capture: Option<Capture>,
 }
 
 /// The result of a session.
@@ -126,9 +129,9 @@ impl Session {
         let telnet = TcpModel { port: super::ledger::TELNET, seed: tcp.seed + 1, ..tcp.clone() };
         let mut run = Run {
             session: self,
-            file: Tcp::new(&tcp, Box::new(file), &self.hosts),
+            file: Tcp::new(&tcp, self.tapped(file), &self.hosts),
             typed: self.typing.map(|model| {
-                let connection = Tcp::new(&telnet, Box::new(typed), &self.hosts);
+                let connection = Tcp::new(&telnet, self.tapped(typed), &self.hosts);
                 (connection, Typist::new(model, self.seed))
             }),
             sent: 0,
@@ -145,6 +148,13 @@ impl Session {
         let echoes = run.typed.as_ref().map(|(_, typist)| typist.times());
         let usage = End::BOTH.map(|end| line.usage(end));
         SessionReport { bulk, echoes, ledgers, usage }
+    }
+
+    /// The line of a connection, and what records its packets.
+    fn tapped(&self, wire: Wire) -> Box<dyn Element> {
+        let Some(capture) = &self.capture else { return Box::new(wire) };
+        capture.set_medium(Medium::Ip);
+        Box::new(Tap::new(Box::new(wire), capture.clone()))
     }
 
     fn go(&self, run: &mut Run<'_>, recorder: &mut Recorder) -> BulkReport {

@@ -2,6 +2,7 @@
 
 mod count;
 mod diff;
+mod measure;
 mod pool;
 mod report;
 mod run;
@@ -21,6 +22,8 @@ use crate::ui::output::Output;
 pub(crate) fn run(ui: &Output, common: &Common, lab: &Lab) -> Ending {
     let result = match &lab.verb {
         LabVerb::Run(verb) => run::run(ui, common, verb),
+        LabVerb::Repeat(verb) => measure::repeat(ui, verb),
+        LabVerb::Bench(verb) => measure::bench(ui, verb),
         LabVerb::Table(verb) => table::run(ui, verb),
         LabVerb::Sweep(verb) => sweep::run(ui, verb),
         LabVerb::Swarm(verb) => swarm::run(ui, common, verb),

@@ -7,6 +7,7 @@ use std::path::Path;
 use wetstring_drive::in_words;
 use wetstring_events::{self as events, Event, ScenarioResult};
 use wetstring_lab::Recorder;
+use wetstring_lab::capture::Capture;
 use wetstring_lab::explain::{Account, header};
 use wetstring_lab::scenario::{BadScenario, Ending as RunEnding, Outcome, Scenario};
 use wetstring_lab::slip::Ledger;
@@ -22,7 +23,13 @@ pub(super) fn run(ui: &Output, common: &Common, verb: &Run) -> Result<Ending, En
     let Input { scenario, head } = read(verb)?;
     let keeps = common.trace.is_some() || verb.explain;
     let mut recorder = if keeps { Recorder::keep() } else { Recorder::digest_only() };
+    let capture = Capture::new();
+    let scenario = if verb.pcap.is_some() { scenario.with_capture(&capture) } else { scenario };
     let outcome = scenario.run(&mut recorder);
+    if let Some(path) = &verb.pcap {
+        std::fs::write(path, capture.pcapng())
+            .map_err(|error| store(path, "could not write the capture", &error))?;
+    }
     let lines = || head.iter().chain(recorder.lines()).map(String::as_str);
     if let Some(path) = &common.trace {
         write_trace(path, lines())
@@ -70,7 +77,7 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Ending> {
 }
 
 /// The text of a built-in scenario, or of a file.
-fn text_of(path: &Path) -> Result<String, Ending> {
+pub(super) fn text_of(path: &Path) -> Result<String, Ending> {
     if let Some(text) = path.to_str().and_then(wetstring_lab::scenario::named) {
         return Ok(text.to_owned());
     }

@@ -357,6 +357,7 @@ impl Plan {
             limits: self.limits,
             unnamed,
             explain: false,
+            pcap: None,
             looks_out: false,
         };
         let mut ending = job.run()?;

@@ -108,6 +108,10 @@ impl<'a> Session<'a> {
         make: &'a MakeStore<'a>,
         text: Option<&str>,
     ) -> Result<Self, Ending> {
+        if ours.transfer.pcap.is_some() {
+            let say = "expected a line of bytes with --pcap; datagrams are captured by tcpdump";
+            return Err(usage(say.to_owned()));
+        }
         if let Some(flag) = text {
             return Err(usage(format!(
                 "expected no {flag} with NETBLT, which carries bytes as they are"
