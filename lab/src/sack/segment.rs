@@ -30,7 +30,7 @@ pub(super) struct Segment {
 
 /// How far windows up to this one are shifted [RFC 7323].
 pub(super) fn shift(window: u64) -> u32 {
-    (0..14).find(|shift| window >> shift <= u64::from(u16::MAX)).unwrap_or(14)
+    (0..14).find(|shift| u16::try_from(window >> shift).is_ok()).unwrap_or(14)
 }
 
 /// A number with these lower 32 bits, as near as possible to `near`.
