@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use wetstring_drive::event::Source;
 use wetstring_drive::port::OpenError;
 use wetstring_drive::{Port, PortFacts, Signals, in_words};
 use wetstring_lab::End;
@@ -102,12 +102,12 @@ impl Port for Tapped {
         self.port.settle(signals, notes)
     }
 
-    fn read_fd(&self) -> BorrowedFd<'_> {
-        self.port.read_fd()
+    fn read_source(&self) -> Source<'_> {
+        self.port.read_source()
     }
 
-    fn write_fd(&self) -> BorrowedFd<'_> {
-        self.port.write_fd()
+    fn write_source(&self) -> Source<'_> {
+        self.port.write_source()
     }
 
     fn facts(&self) -> &PortFacts {
