@@ -46,17 +46,18 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
     let broke = |e| Ending::early(Exit::Line, format!("the line failed: {}", in_words(&e)));
     let report = match &mut model {
         Model::Line(model) => {
-            let a = open(ui, &signals, End::A, &spec_a, model)?;
-            let b = open(ui, &signals, End::B, &spec_b, model)?;
+            let a = open(ui, &signals, End::A, &spec_a, model.port_rate(End::A))?;
+            let b = open(ui, &signals, End::B, &spec_b, model.port_rate(End::B))?;
             up(ui, model);
             live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
         }
         Model::Elements(stretch) => {
-            let ports =
-                [open(ui, &signals, End::A, &spec_a)?, open(ui, &signals, End::B, &spec_b)?];
+            let [rate_a, rate_b] = stretch.ports.map(|port| port.rate_bps);
+            let a = open(ui, &signals, End::A, &spec_a, rate_a)?;
+            let b = open(ui, &signals, End::B, &spec_b, rate_b)?;
             up(ui, &verb.spec);
             let element = &mut *stretch.element;
-            live::run_element(element, ports, [INBOX; 2], until, &mut recorder).map_err(broke)?
+            live::run_element(element, [a, b], [INBOX; 2], until, &mut recorder).map_err(broke)?
         }
         Model::Subnet(model) => {
             let (specs, ends) = open_subnet(ui, &spec_a, &spec_b)?;
@@ -166,13 +167,13 @@ fn open(
     signals: &Signals,
     end: End,
     spec: &LineSpec,
-    model: &LineModel,
+    claims_bps: u32,
 ) -> Result<Box<dyn Port>, Ending> {
     let mut notes = |text: &str| {
         ui.say(Level::Note, &format!("end {end:?}: {text}"));
         ui.event(Event::Line { text: text.to_owned(), end: Some(format!("{end:?}")) });
     };
-    live::open(spec, model.port_rate(end), Some(signals), &mut notes).map_err(|bad| {
+    live::open(spec, claims_bps, Some(signals), &mut notes).map_err(|bad| {
         let ending = not_opened(spec, &bad);
         Ending { message: format!("end {end:?}: {}", ending.message), ..ending }
     })
