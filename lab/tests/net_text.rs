@@ -114,9 +114,9 @@ const ERRORS: &[(&str, &str)] = &[
     ("nic:shared=yes", "nic: shared: expected a flag without a value, got `shared=yes`"),
     (
         "tcp:nagle over",
-        "network: expected ethernet:, path:, slotted:, nic:, ring:, slip: or line: with its words, got `tcp:nagle over`",
+        "network: expected ethernet:, path:, slotted:, nic:, ring:, trace:, wifi:, slip: or line: with its words, got `tcp:nagle over`",
     ),
-    ("udx over path", "network: expected tcp:, quic:, udp or ip before ` over `, got `udx`"),
+    ("udx over path", "network: expected tcp:, sack:, quic:, udp or ip before ` over `, got `udx`"),
     ("tcp:cc=vegas over path", "tcp: cc: expected none, reno or cubic, got `vegas`"),
     (
         "tcp:window=1 over path",
@@ -146,7 +146,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("path with host:gather=5", "host: gather: expected COUNT@TIME such as 60@30ms, got `5`"),
     (
         "",
-        "network: expected ethernet:, path:, slotted:, nic:, ring:, slip: or line: with its words, got ``",
+        "network: expected ethernet:, path:, slotted:, nic:, ring:, trace:, wifi:, slip: or line: with its words, got ``",
     ),
 ];
 

@@ -371,7 +371,7 @@ impl Element for Sack {
         let len = peer.receiver.ready.len().min(into.len());
         crate::serial::copy_out(&mut peer.receiver.ready, &mut into[..len]);
         if len > 0 {
-            peer.receiver.read(cx.now.as_nanos(), peer.sender.mss);
+            peer.receiver.read(cx.now.as_nanos());
             self.usage[end.other().index()].bytes_out += len as u64;
             self.touched = true;
             self.next_inside = self.next_inside.min(cx.now.as_nanos());

@@ -121,11 +121,9 @@ impl Receiver {
         self.told.max(self.next + self.window.saturating_sub(held))
     }
 
-    /// The program has read: says so if the window has opened by two segments' worth or half of it.
-    pub(super) fn read(&mut self, now: u64, mss: u64) {
-        if self.edge() >= self.told + (2 * mss).min(self.window / 2)
-            && self.told < self.next + self.window / 2
-        {
+    /// The program has read: says so if that has opened the window by a quarter of the buffer, as BSD does.
+    pub(super) fn read(&mut self, now: u64) {
+        if self.edge() - self.told >= self.window / 4 {
             self.due = Some(now);
         }
     }
