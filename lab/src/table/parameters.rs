@@ -53,7 +53,7 @@ impl Cells {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// The parameters, as [`tokens`] names them.
+    /// The parameters, as `tokens` names them.
     pub of: Vec<String>,
     /// The machine whose parameters they are, if other tables have it too.
     pub machine: Option<String>,
