@@ -52,12 +52,12 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
             live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
         }
         Model::Elements(stretch) => {
-            // Such a stretch has no rate of its own that a PTY could say.
-            let open = |end, spec| open(ui, &signals, end, spec, 0);
-            let ports = [open(End::A, &spec_a)?, open(End::B, &spec_b)?];
+            let [rate_a, rate_b] = stretch.ports.map(|port| port.rate_bps);
+            let a = open(ui, &signals, End::A, &spec_a, rate_a)?;
+            let b = open(ui, &signals, End::B, &spec_b, rate_b)?;
             up(ui, &verb.spec);
             let element = &mut *stretch.element;
-            live::run_element(element, ports, [INBOX; 2], until, &mut recorder).map_err(broke)?
+            live::run_element(element, [a, b], [INBOX; 2], until, &mut recorder).map_err(broke)?
         }
         Model::Subnet(model) => {
             let (specs, ends) = open_subnet(ui, &spec_a, &spec_b)?;

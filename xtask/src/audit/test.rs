@@ -128,7 +128,8 @@ mod tests {
             assert!((p - 0.05).abs() < 1e-6, "{freedom}: {p}");
         }
         assert!((fair_coin(0, 6) - 2.0 / 64.0).abs() < 1e-12 && fair_coin(3, 3) > 0.999);
-        assert!(fisher(0.0, 0.41, 44) > 0.05 && fisher(0.0, 0.42, 44) < 0.05);
+        // 5 % is at tanh(1.959964 * sqrt(2 / 41)) = 0.4077.
+        assert!(fisher(0.0, 0.407, 44) > 0.05 && fisher(0.0, 0.409, 44) < 0.05);
         assert!(homogeneous(&[10.0, 20.0], &[20.0, 10.0]) < 0.05);
         assert_eq!(middle(&[3.0, 1.0, 2.0, 9.0]), Some(2.5));
         assert_eq!(middle(&[]), None);
