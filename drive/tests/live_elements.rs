@@ -50,7 +50,7 @@ fn both(spec: &str, bytes: usize) -> [f64; 2] {
 fn elements_of_today_take_the_time_of_the_laboratory() {
     for (spec, bytes) in [
         ("115200,usb=16ms", 8_000),
-        ("usb:cdc", 200_000),
+        ("usb:cdc,out=4096", 200_000),
         ("ble:interval=15ms,mtu=247,pdu=251", 20_000),
         ("lora:sf=7,duty=100%", 600),
         ("tcp:window=64K over path:1M,rtt=40ms,queue=rtt", 60_000),
