@@ -18,6 +18,8 @@ struct Step {
 }
 
 const PEERS: (&str, &str) = ("WETSTRING_REQUIRE_PEERS", "1");
+/// Most tests of the program wait for lines: on two cores five at once take half the time of two.
+const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "5");
 
 const STEPS: &[Step] = &[
     Step { name: "fmt", env: &[], commands: &["fmt --all --check"] },
@@ -46,7 +48,11 @@ const STEPS: &[Step] = &[
         commands: &["doc --workspace --no-deps --locked --features wetstring/objects"],
     },
     Step { name: "book", env: &[], commands: &["xtask book"] },
-    Step { name: "test", env: &[PEERS], commands: &["test --workspace --locked --no-fail-fast"] },
+    Step {
+        name: "test",
+        env: &[PEERS, THREADS],
+        commands: &["test --workspace --locked --no-fail-fast"],
+    },
     Step {
         name: "objects",
         env: &[PEERS],
