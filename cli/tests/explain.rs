@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 /// The line of the live tests: slow and long enough to be known through the noise of a busy machine.
-const LINE: &str = "19200,delay=100ms";
+const LINE: &str = "19200,delay=100ms,port=115200";
 /// Percent by which a prediction for a live transfer may be wrong. The rate is estimated to about
 /// five, and the machine that runs the tests does other things too.
 const TOLERANCE: f64 = 15.0;

@@ -92,7 +92,8 @@ mod tests {
     fn tests_at_five_percent() {
         // z of 0.24 is 0.2448, and the error of the difference of 558 pairs 0.0600.
         assert!(!correlations_differ(0.24, 0.33, 558) && correlations_differ(0.24, 0.36, 558));
-        assert!(!correlations_differ(0.0, 0.41, 44) && correlations_differ(0.0, 0.42, 44));
+        // The limit is tanh(1.96 sqrt(2 / 41)) = 0.4077.
+        assert!(!correlations_differ(0.0, 0.407, 44) && correlations_differ(0.0, 0.409, 44));
         // 1 of 6 and 5 of 6 heads: 14 of 64 are as far apart; 0 of 6: 2 of 64.
         assert!((sign_test(1, 5) - 14.0 / 64.0).abs() < 1e-12);
         assert!((sign_test(0, 6) - 2.0 / 64.0).abs() < 1e-12);
