@@ -9,6 +9,7 @@ mod peers;
 mod asked;
 mod batch_names;
 mod code_phrase;
+mod connect;
 mod console;
 mod delete;
 mod events;

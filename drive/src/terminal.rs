@@ -1,11 +1,12 @@
 //! Terminals and descriptors that must be restored however the program ends.
 
+use crate::event::{self, Interest};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
 };
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 /// What [`restore_all`] restores: the descriptor and its state.
@@ -119,6 +120,32 @@ pub fn restore_all() {
     while let Some(last) = saved.pop() {
         last.restore();
     }
+}
+
+/// Writes all of it to a terminal, a pipe or a file, waiting as long as it takes.
+///
+/// # Errors
+///
+/// Those of the system, `BrokenPipe` if the reader has gone.
+pub fn write_to(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match rustix::io::write(fd, rest) {
+            Ok(len) => rest = &rest[len..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => {
+                let _ = event::wait(&mut [Interest::write(fd.into())], None)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Columns and rows of a terminal; 80 and 24 where it does not tell.
+pub fn size_of(fd: BorrowedFd<'_>) -> (u16, u16) {
+    let told = tcgetwinsize(fd).map(|size| (size.ws_col, size.ws_row));
+    told.ok().filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or((80, 24))
 }
 
 /// Raw mode without restoring, for our own PTY.
