@@ -97,7 +97,7 @@ pub fn run_traced(
     let mut model = model.clone();
     let limits = End::BOTH.map(|end| {
         let rate = Some(model.rate_from(end)).filter(|rate| *rate > 0)?;
-        Some(u64::from(rate) * 1000 / u64::from(model.bits.max(1)))
+        Some(rate * 1000 / u64::from(model.bits.max(1)))
     });
     let ahead = limits.into_iter().flatten().map(|limit| ahead_of(limit, until.scale));
     model.buffer_bytes = ahead.map(|bytes| bytes.min(1 << 20)).fold(model.buffer_bytes, usize::max);
