@@ -244,7 +244,7 @@ fn a_script_runs_on_the_line() {
     assert_eq!(user.end().code(), Some(0));
 }
 
-/// A port that is not there yet, that goes, and comes again as another device.
+/// A port that is plugged in later, goes, and comes again as another device.
 #[test]
 fn a_port_may_be_plugged_out_and_in() {
     let desk = Desk::new(1);

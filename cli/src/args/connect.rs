@@ -34,7 +34,7 @@ pub(crate) struct Connect {
     /// Show typed characters at once
     #[arg(short, long, help_heading = SHOWS)]
     pub(crate) echo: bool,
-    /// Change line ends: icrcrlf, ilfcrlf of what is received, ocrlf, ocrcrlf, olfcr, olfcrlf of what is typed;
+    /// Change line ends: icrcrlf, ilfcrlf of what is received, ocrlf, ocrcrlf, olfcr, olfcrlf of typed text;
     /// odelbs swaps Backspace and Del; several with commas
     #[arg(short, long, value_name = "MAPS", default_value = "none", help_heading = SHOWS)]
     pub(crate) map: String,

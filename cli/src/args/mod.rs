@@ -327,14 +327,4 @@ mod tests {
         let last = [pair("kermit.window", "4"), pair("kermit.window", "9")];
         assert_eq!(settings("wst send --set kermit.window=9 --window 4 f -"), last);
     }
-
-    #[test]
-    fn planned_verbs_are_reported_as_not_supported() {
-        for verb in LATER {
-            let args = ["wst", verb].map(OsString::from);
-            let Err(error) = parse(&args) else { panic!("{verb} exists") };
-            let (say, _) = explain(&error);
-            assert!(say.starts_with(&format!("{verb} is not supported")), "{say}");
-        }
-    }
 }

@@ -125,8 +125,8 @@ fn ending(end: &End, verb: &Connect) -> Ending {
             Ending::early(Exit::Line, format!("the connection is closed{}", missed()))
         }
         End::Lost(None) => Ending::early(Exit::Done, "the connection is closed"),
-        End::Lost(Some(error)) => {
-            Ending::early(Exit::Line, format!("the line failed: {error}{}", missed()))
+        End::Lost(Some(why)) => {
+            Ending::early(Exit::Line, format!("the line failed: {why}{}", missed()))
         }
         End::Signal(signal) => {
             Ending::early(Exit::Interrupted, format!("interrupted by signal {signal}"))

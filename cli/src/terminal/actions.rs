@@ -1,5 +1,6 @@
 //! What the keys behind the escape key do, except transfers.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,10 +10,11 @@ use wetstring_drive::line::{Parity, SerialSpec};
 use wetstring_drive::port::{Controls, Wires};
 use wetstring_drive::terminal::size_of;
 
+use super::Session;
 use super::keys::Action;
 use super::log::Log;
 use super::questions::Question;
-use super::session::Session;
+use super::screen::Screen;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::{escaped, size, time};
@@ -64,7 +66,7 @@ const fn on_off(on: bool) -> &'static str {
 
 impl Session<'_> {
     /// Does what does not end the session.
-    pub(super) fn do_here(&mut self, action: Action) -> Result<(), Ending> {
+    pub(super) fn do_here(&mut self, action: Action) {
         match action {
             Action::Help => {
                 let help = self.options.keys.help();
@@ -114,9 +116,8 @@ impl Session<'_> {
             },
             Action::Clear => self.screen.clear(),
             Action::Statistics => self.show_statistics(),
-            _ => self.screen.echo("\x07"),
+            _ => Screen::echo("\x07"),
         }
-        Ok(())
     }
 
     /// Does something with the wires or settings of the port, and says what came of it.
@@ -197,11 +198,12 @@ impl Session<'_> {
         };
         let mut text = port.facts().name.clone();
         if let Some(controls) = port.controls() {
-            text += &format!("\n{}", format_of(&controls.spec()));
-            text += &match controls.wires() {
-                Ok(wires) => wires_of(wires),
-                Err(_) => "\nno modem wires here".to_owned(),
-            };
+            text.push('\n');
+            text.push_str(&format_of(&controls.spec()));
+            match controls.wires() {
+                Ok(wires) => wires_of(wires, &mut text),
+                Err(_) => text.push_str("\nno modem wires here"),
+            }
         }
         self.screen.say(&text);
     }
@@ -216,7 +218,8 @@ impl Session<'_> {
             time(elapsed)
         );
         if counters.reconnected > 0 {
-            text += &format!("\nconnected again {} times", counters.reconnected);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\nconnected again {} times", counters.reconnected);
         }
         self.screen.say(&text);
     }
@@ -247,20 +250,20 @@ impl Session<'_> {
     }
 
     /// Runs a script on the port.
-    pub(super) fn run_script(&mut self, path: &Path) {
-        let Some(script) = self.options.script else { return };
+    pub(super) fn run_script(&mut self, path: &Path) -> Result<(), Ending> {
+        let Some(script) = self.options.script else { return Ok(()) };
         let Some(port) = self.port.take() else {
-            return self.screen.say("(the port is not plugged in)");
+            self.screen.say("(the port is not plugged in)");
+            return Ok(());
         };
         let before = self.take_held();
         self.give_terminal_back();
         let (port, leftover, say) = script(port, before, &self.spec, path);
         self.port = port;
         self.signals.reset();
-        // A terminal that cannot be set any more has gone: the next key says so.
-        let _ = self.take_terminal();
+        self.take_terminal()?;
         self.screen.say(&format!("({say})"));
-        let _ = self.heard(&leftover);
+        self.heard(&leftover)
     }
 }
 
@@ -277,7 +280,7 @@ fn format_of(spec: &SerialSpec) -> String {
 }
 
 /// Two short lines.
-fn wires_of(wires: Wires) -> String {
+fn wires_of(wires: Wires, text: &mut String) {
     let all = [
         ("\nDTR", wires.dtr),
         (" RTS", wires.rts),
@@ -286,5 +289,8 @@ fn wires_of(wires: Wires) -> String {
         (" CD", wires.cd),
         (" RI", wires.ri),
     ];
-    all.iter().map(|(name, on)| format!("{name} {}", on_off(*on))).collect()
+    for (name, on) in all {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{name} {}", on_off(on));
+    }
 }

@@ -1,6 +1,6 @@
 //! A line typed inside a session: file names with completion by Tab, words, numbers.
 //!
-//! The terminal is raw, may be dumb and 40 columns wide: what is typed is echoed, and rubbed out by
+//! The terminal is raw, may be dumb and 40 columns wide: typed text shows, and is rubbed out by
 //! backspaces.
 
 use std::path::{Path, PathBuf};
@@ -128,7 +128,9 @@ impl Editor {
         } else if found.len() > 1 && again {
             let names = found.iter().map(|name| escaped(name.as_bytes()));
             let list = names.collect::<Vec<_>>().join("  ");
-            *echo += &format!("\r\n{list}\r\n{}", self.text);
+            for part in ["\r\n", &list, "\r\n", &self.text] {
+                echo.push_str(part);
+            }
         } else if found.len() > 1 {
             echo.push('\x07');
         }
@@ -157,7 +159,7 @@ fn last_word(text: &str) -> &str {
     &text[from..]
 }
 
-/// The files whose path begins with what is typed, as they would be typed.
+/// The files whose path begins with typed text, as they would be typed.
 fn paths(typed: &str) -> Vec<String> {
     let plain = names(typed).into_iter().next().unwrap_or_default();
     let plain = plain.to_string_lossy().into_owned();
@@ -189,7 +191,7 @@ fn paths(typed: &str) -> Vec<String> {
 /// `file:///tmp/a%20b`.
 pub(crate) fn names(line: &str) -> Vec<PathBuf> {
     let (mut words, mut word, mut quote, mut escape) = (Vec::new(), None::<String>, None, false);
-    for c in line.trim().chars() {
+    for c in line.chars() {
         match (c, quote) {
             (c, _) if escape => {
                 word.get_or_insert_default().push(c);

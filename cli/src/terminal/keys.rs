@@ -315,7 +315,7 @@ impl Keys {
         let escape = named(self.escape?);
         let (quit, help) = (self.key_for(A::Quit)?, self.key_for(A::Help)?);
         let verb = if self.layout.name == "kermit" { "comes back" } else { "quits" };
-        let (quit, help) = (named(quit).to_string(), named(help).to_string());
+        let (quit, help) = (named(quit), named(help));
         let quit = if self.layout.name == "kermit" { quit.to_uppercase() } else { quit };
         Some(format!("{escape} {quit} {verb}, {escape} {help} lists the keys"))
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wetstring_drive::port::{OpenError, newest, open, ports};
 use wetstring_drive::{LineSpec, Port};
 
-use super::session::Session;
+use super::Session;
 use crate::transfer::opening::why_not;
 
 /// How often a missing port is looked for.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use wetstring_drive::line::Parity;
 
+use super::Session;
 use super::editor::{Completes, Editor, Typed, names};
-use super::screen::Maps;
-use super::session::Session;
+use super::screen::{Maps, Screen};
 use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
 
@@ -91,7 +91,7 @@ impl Session<'_> {
         let Some(asking) = &mut self.asking else { return Ok(0) };
         let mut echo = String::new();
         let (taken, typed) = asking.editor.type_in(keys, &mut echo);
-        self.screen.echo(&echo);
+        Screen::echo(&echo);
         let Some(typed) = typed else { return Ok(taken) };
         let question = self.asking.take().map(|asking| asking.question);
         self.screen.answered();
@@ -117,8 +117,8 @@ impl Session<'_> {
             },
             _ if line.is_empty() => self.screen.say("(cancelled)"),
             Question::SendFiles => self.ask(Question::SendBy(files)),
-            Question::ReceiveAs(by) => return self.receive_files(by, files.pop()),
-            Question::Script => self.run_script(&files.swap_remove(0)),
+            Question::ReceiveAs(by) => return self.receive_files(by, files.pop().as_deref()),
+            Question::Script => return self.run_script(&files.swap_remove(0)),
             Question::Log => self.open_log(&files.swap_remove(0)),
             Question::Baud => match line.parse().ok().filter(|rate| *rate > 0) {
                 Some(rate) => self.set_rate(rate),

@@ -225,8 +225,8 @@ impl Screen {
         let _ = write_to(stderr(), format!("{begin}{text}").as_bytes());
     }
 
-    /// Shows what is typed in answer.
-    pub(crate) fn echo(&mut self, text: &str) {
+    /// Shows the answer as it is typed.
+    pub(crate) fn echo(text: &str) {
         let _ = write_to(stderr(), text.as_bytes());
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use wetstring_drive::disk::{ReceiveOptions, SendOptions};
 use wetstring_proto::kermit;
 
-use super::session::Session;
+use super::Session;
 use crate::config::protocol::Protocol;
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
@@ -57,10 +57,10 @@ impl Session<'_> {
     pub(super) fn receive_files(
         &mut self,
         by: &'static str,
-        name: Option<PathBuf>,
+        name: Option<&Path>,
     ) -> Result<(), Ending> {
         self.protocol = Some(by);
-        self.receive_by(Speaks::One(Protocol::named(by)), name.as_deref())
+        self.receive_by(Speaks::One(Protocol::named(by)), name)
     }
 
     /// Receives into the directory of the session.
