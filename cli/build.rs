@@ -93,7 +93,7 @@ fn commit() -> String {
 
 /// The commit of which `cargo publish` made the crate.
 fn published() -> Option<String> {
-    let text = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let rest = text.split("\"sha1\"").nth(1)?;
     rest.split('"').nth(1).map(str::to_owned)
 }
