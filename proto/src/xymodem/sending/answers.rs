@@ -195,7 +195,13 @@ impl Core {
             if flight.answers < flight.copies {
                 // Several answers may be in flight.
                 match self.state {
-                    Sending::Data | Sending::Confirm => self.settle(cx, UNSURE),
+                    Sending::Data => self.settle(cx, UNSURE),
+                    // An answer to an earlier EOT may come later still, and be taken for one to the next header:
+                    // then all that follow are one ahead. Blocks of a stream have none.
+                    Sending::Confirm => {
+                        self.settle(cx, UNSURE);
+                        self.unsure = !self.streaming;
+                    }
                     // Only EOT follows the header of an empty file, and an answer to an earlier copy of block 0 would
                     // be taken for its acknowledgement.
                     Sending::Header => self.unsure |= self.file.info.size == Some(0),
