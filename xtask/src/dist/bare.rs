@@ -7,15 +7,23 @@ use std::process::Command;
 /// Where dpkg and apt keep their own account of what happened.
 const ACCOUNTS: &[&str] = &["/var/lib/dpkg/", "/var/log/", "/var/cache/"];
 
-/// Installs the package of the program and that of lrzsz's names into the Debian at `root`, which is made if there is
-/// none, and removes them.
-pub(super) fn run(root: &Path, program: &Path, links: &Path) -> Result<(), String> {
-    if !root.join("var/lib/dpkg/status").exists() {
-        let root = root.display().to_string();
+/// Installs the package of the program and that of lrzsz's names into a copy of the Debian at `bare`, which is made if
+/// there is none, and removes them.
+pub(super) fn run(bare: &Path, program: &Path, links: &Path) -> Result<(), String> {
+    if !bare.join("var/lib/dpkg/status").exists() {
+        let bare = bare.display().to_string();
         // lrzsz is there to be replaced.
-        let make = ["--variant=essential", "--include=lrzsz", "bookworm", &root];
+        let make = ["--variant=essential", "--include=lrzsz", "bookworm", &bare];
         command(as_root("mmdebstrap").arg("--quiet").args(make))?;
     }
+    let copy = bare.with_extension("copy");
+    command(as_root("rm").arg("-rf").arg(&copy))?;
+    command(as_root("cp").arg("--archive").args([bare, &copy]))?;
+    attempt(&copy, program, links)?;
+    command(as_root("rm").arg("-rf").arg(&copy)).map(drop)
+}
+
+fn attempt(root: &Path, program: &Path, links: &Path) -> Result<(), String> {
     let before = files(root)?;
     let of_lrzsz = inside(root, &["dpkg", "--listfiles", "lrzsz"])?;
     install(root, program)?;

@@ -23,6 +23,7 @@ mod target;
 mod tree;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -132,8 +133,12 @@ fn make(release: &Release, targets: &[&'static Target]) -> Result<String, String
     }
     std::fs::create_dir_all(&release.out).map_err(say)?;
     let mut programs = Vec::new();
+    let mut failed = Vec::new();
     for target in targets {
-        programs.push((*target, compile::program(release, target)?));
+        match compile::program(release, target) {
+            Ok(program) => programs.push((*target, program)),
+            Err(why) => failed.push(why),
+        }
     }
     let pages = release.pages(&programs)?;
     let (mut sums, mut digests) = (BTreeMap::new(), BTreeMap::new());
@@ -165,7 +170,7 @@ fn make(release: &Release, targets: &[&'static Target]) -> Result<String, String
         sums.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect();
     std::fs::write(release.out.join("SHA256SUMS"), lines.concat()).map_err(say)?;
     print!("{}", lines.concat());
-    Ok(lines.concat())
+    if failed.is_empty() { Ok(lines.concat()) } else { Err(failed.join("\n")) }
 }
 
 /// Says how large program and archive are, and refuses those over the limit.
@@ -236,14 +241,14 @@ impl Release {
 
     /// Manual and completions, by a program that runs here.
     fn pages(&self, programs: &[(&'static Target, PathBuf)]) -> Result<Pages, String> {
-        let program = match programs.iter().find(|(target, _)| target.runs_here()) {
-            Some((_, program)) => program.clone(),
-            None => {
-                let mut cargo = Command::new("cargo");
-                cargo.args(["build", "--locked", "-p", "wetstring"]).current_dir(&self.root);
-                said(cargo.arg("--target-dir").arg(&self.build))?;
-                self.build.join("debug/wst")
-            }
+        let here = programs.iter().find(|(target, _)| target.runs_here());
+        let program = if let Some((_, program)) = here {
+            program.clone()
+        } else {
+            let mut cargo = Command::new("cargo");
+            cargo.args(["build", "--locked", "-p", "wetstring"]).current_dir(&self.root);
+            said(cargo.arg("--target-dir").arg(&self.build))?;
+            self.build.join("debug/wst")
         };
         let folder = self.build.join("man");
         let say = |e: std::io::Error| format!("{}: {e}", folder.display());
@@ -282,7 +287,7 @@ impl Release {
             ("rust-library.html".to_owned(), read(&library)?),
         ];
         if target.triple.ends_with("-musl") {
-            let text = read(&self.root.join("packaging/musl-licence.txt"))?;
+            let text = read(&self.root.join("packaging/LICENSE-musl"))?;
             notices.push(("musl.txt".to_owned(), text));
         }
         let digest = hex(&Sha256::digest(&program));
@@ -370,13 +375,20 @@ fn said(command: &mut Command) -> Result<String, String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// A time in seconds since 1970, as SPDX wants it.
 fn iso(epoch: u64) -> String {
     let (mut days, seconds) = (epoch / 86_400, epoch % 86_400);
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let mut year = 1970;
     while days >= 365 + u64::from(leap(year)) {
         days -= 365 + u64::from(leap(year));
