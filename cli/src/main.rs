@@ -24,14 +24,21 @@ use commands::kermit::ckermit;
 use commands::personality::Personality;
 use commands::{
     client, completions, connect, demo, explain, install_links, kermit, key, lab, line, man, ncp,
-    ports, receive, send, serve, show, slip, users, version,
+    ports, receive, send, serve, show, slip, users, version, wrap,
 };
 use ui::ending::Ending;
 use ui::exit::Exit;
 use ui::output::{self, Level, Output};
+use wetstring_drive::terminal::{GUARD, guard};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    if args.get(1).is_some_and(|word| word == GUARD) {
+        return match guard() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     if let Some(personality) = args.first().and_then(|name| Personality::of(name)) {
         return personality.run(&args);
     }
@@ -69,7 +76,7 @@ fn go(parsed: &Parsed) -> ExitCode {
     let common = &parsed.cli.common;
     // A terminal's log has what the line sent.
     let log = match &parsed.cli.verb {
-        Verb::Connect(_) => None,
+        Verb::Connect(_) | Verb::Wrap(_) => None,
         _ => common.log.as_deref(),
     };
     let ui = match Output::new(common.json, common.quiet, common.verbose, log) {
@@ -97,6 +104,10 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Line(verb) => either(line::run(&ui, common, verb)),
         Verb::Slip(verb) => either(slip::run(&ui, common, verb)),
         Verb::Ncp(verb) => either(ncp::run(&ui, verb)),
+        Verb::Wrap(verb) => match wrap::run(&ui, common, verb, settings) {
+            Ok(code) => return ExitCode::from(code),
+            Err(ending) => ending,
+        },
         Verb::Kermit(verb) => match kermit::run(&ui, common, verb, settings) {
             Ok(code) => return ExitCode::from(code),
             Err(ending) => ending,

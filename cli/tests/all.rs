@@ -79,4 +79,5 @@ mod touched;
 mod transfer;
 mod uucp_python_deaths;
 mod uucp_python_peer;
+mod wrap;
 mod zmodem_strangers;

@@ -28,12 +28,14 @@ mod stdio;
 mod tcp;
 mod telnet;
 mod tls;
+mod wrap;
 
 pub use controls::{Controls, Wires};
 pub use find::{is_symbolic, locate, newest};
 pub use list::{PortInfo, UsbFacts, ports};
 pub use open::{open, open_attended, open_for};
 pub use tcp::Listener;
+pub use wrap::wrap;
 
 /// An open end of a line. Object safe; every call returns at once except [`Port::finish`].
 pub trait Port: Send {
@@ -102,6 +104,10 @@ pub trait Port: Send {
     }
     /// Its wires and settings, at a serial port.
     fn controls(&mut self) -> Option<&mut dyn Controls> {
+        None
+    }
+    /// Readable once the program at the other side has ended, where this process started it.
+    fn end_source(&self) -> Option<Source<'_>> {
         None
     }
     /// Tells the program at the other side the size of the user's terminal, where it has one.

@@ -66,6 +66,9 @@ pub(crate) struct Connect {
     #[arg(long, help_heading = ENDS)]
     pub(crate) no_wait: bool,
 
+    /// Transfers that the peer starts (sz, rz, kermit, U-Boot's loady): ask once, receive, or show their bytes
+    #[arg(long, value_name = "WHETHER", default_value = "ask", value_parser = ["ask", "on", "off"])]
+    pub(crate) autodownload: String,
     /// Store received files in this directory
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,

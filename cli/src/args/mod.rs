@@ -25,6 +25,7 @@ pub(crate) mod serve;
 pub(crate) mod slip;
 pub(crate) mod transfer;
 pub(crate) mod users;
+pub(crate) mod wrap;
 
 pub(crate) use flags::{command, complete};
 
@@ -43,6 +44,7 @@ use serve::Serve;
 use slip::Slip;
 use transfer::{Receive, Send};
 use users::Users;
+use wrap::Wrap;
 
 use crate::ui::exit;
 
@@ -50,6 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   wst demo                                        see it work, no hardware needed
   wst connect /dev/ttyUSB0                        a terminal on a serial port
+  wst ssh box, wst -- docker exec -it box sh      any command; sz, rz and kermit there send and receive here
   wst send firmware.bin /dev/ttyUSB0              to a Kermit receiver, such as U-Boot's loadb
   wst receive tcp-listen://0.0.0.0:1649 -o inbox  from a Kermit sender over TCP
   wst send notes.txt 'exec-pty:ssh box wst receive -'
@@ -131,6 +134,8 @@ pub(crate) enum Verb {
     Demo(Demo),
     /// A terminal on a line: type, look, send and receive files, log
     Connect(Connect),
+    /// Run a command, such as ssh, in this terminal, with transfers that its other side starts
+    Wrap(Wrap),
     /// Send files
     Send(Send),
     /// Receive files
@@ -197,6 +202,8 @@ pub(crate) struct Parsed {
 
 /// Reads a command line.
 pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
+    let wrapped = wrap::written_out(args);
+    let args = wrapped.as_deref().unwrap_or(args);
     let args = &*code_phrase::joined(args);
     let protocol = protocol_in(args);
     let matches = command(protocol).try_get_matches_from(args)?;
@@ -232,6 +239,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
         Verb::Remote(remote) => (&remote.access.sets, None),
         Verb::Serve(serve) => (&serve.sets, None),
         Verb::Connect(connect) => (&connect.sets, None),
+        Verb::Wrap(wrap) => (&wrap.sets, None),
         Verb::Kermit(kermit) => (&kermit.sets, None),
         _ => return Ok(parsed),
     };

@@ -4,6 +4,7 @@ use regex::bytes::RegexBuilder;
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
 use wetstring_drive::port::{PATIENCE, is_symbolic, open};
+use wetstring_drive::terminal::Guard;
 use wetstring_drive::{LineSpec, Port, Signals};
 
 use super::kermit::run_script;
@@ -13,7 +14,7 @@ use crate::args::line_arg::There;
 use crate::terminal::keys::{Keys, parse_escape};
 use crate::terminal::log::Format;
 use crate::terminal::screen::{Maps, Stamps};
-use crate::terminal::{End, Options, RunScript, Session, is_missing};
+use crate::terminal::{Autodownload, End, Options, RunScript, Session, is_missing};
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::setup::prepare;
 use crate::ui::ending::{Ending, usage};
@@ -57,7 +58,10 @@ pub(crate) fn run(
     } else if let (None, Some(hint), true) = (&session.port, hint, isatty(stdin())) {
         ui.say(Level::Note, &hint);
     }
+    // Before the terminal is raw, and not sooner: a line that cannot be opened needs none.
+    let guard = Guard::start();
     let end = session.run();
+    drop(guard);
     if let Some(mut port) = session.port.take() {
         // A peer that has gone reads no more.
         let _ = port.finish(signals.patience(PATIENCE));
@@ -74,6 +78,7 @@ fn options<'a>(verb: &Connect) -> Result<Options<'a>, String> {
     options.echo = verb.echo;
     options.idle = verb.idle;
     options.waits = !verb.no_wait;
+    options.autodownload = Autodownload::of(&verb.autodownload).unwrap_or(Autodownload::Ask);
     options.into.clone_from(&verb.output);
     options.log_format = Format::of(&verb.log_format).unwrap_or(Format::Plain);
     if let Some(pattern) = &verb.until {

@@ -21,3 +21,4 @@ pub(crate) mod show;
 pub(crate) mod slip;
 pub(crate) mod users;
 pub(crate) mod version;
+pub(crate) mod wrap;

@@ -260,6 +260,7 @@ impl Session<'_> {
         self.give_terminal_back();
         let (port, leftover, say) = script(port, before, &self.spec, path);
         self.port = port;
+        self.readable = true;
         self.signals.reset();
         self.take_terminal()?;
         self.screen.say(&format!("({say})"));

@@ -9,6 +9,8 @@
 //! runs in.
 
 mod actions;
+mod arrivals;
+mod autostart;
 pub(crate) mod editor;
 pub(crate) mod keys;
 pub(crate) mod log;
@@ -17,6 +19,7 @@ mod questions;
 pub(crate) mod screen;
 mod transfers;
 
+pub(crate) use arrivals::Autodownload;
 pub(crate) use plugged::is_missing;
 
 use std::path::PathBuf;
@@ -26,7 +29,7 @@ use regex::bytes::Regex;
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
 use wetstring_drive::event::{self, Interest};
-use wetstring_drive::terminal::Restore;
+use wetstring_drive::terminal::{Resizes, Restore};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
 use crate::args::Common;
@@ -34,16 +37,18 @@ use crate::config::Settings;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Output;
+use arrivals::Trailer;
+use autostart::Scout;
 use keys::{Action, Keys, Pressed};
 use log::{Format, Log};
 use plugged::Plugged;
 use questions::Asking;
 use screen::Screen;
 
-/// Bytes of a read.
-const READ_LEN: usize = 64 * 1024;
-/// Reads before keyboard and signals are looked at.
-const READ_TURN: usize = 16;
+/// Bytes read before keyboard and signals are looked at.
+const READ_LEN: usize = 32 * 1024;
+/// The most that Linux gives of a terminal at once.
+const TERMINAL_READ: usize = 4095;
 /// Typed bytes that may wait for the line; more are left to the system.
 const MOST_TYPED: usize = 4096;
 /// Received bytes that wait while a question is on the screen.
@@ -53,6 +58,8 @@ const WINDOW: usize = 8192;
 /// Silence after the end of the input from a pipe, before the session ends.
 const AFTER_INPUT: Duration = Duration::from_secs(1);
 
+/// Ctrl-D.
+const END_OF_INPUT: u8 = 4;
 /// Time for typed bytes to leave at the end.
 const LAST_WORDS: Duration = Duration::from_millis(150);
 
@@ -80,6 +87,10 @@ pub(crate) struct Options<'a> {
     pub(crate) into: PathBuf,
     /// Format of logs.
     pub(crate) log_format: Format,
+    /// What becomes of transfers that the peer starts.
+    pub(crate) autodownload: Autodownload,
+    /// The line is a command that was started here: its end is the session's.
+    pub(crate) wraps: bool,
     /// Runs scripts, where there is such a thing.
     pub(crate) script: Option<RunScript<'a>>,
 }
@@ -95,6 +106,8 @@ impl Options<'_> {
             waits: false,
             into: PathBuf::from("."),
             log_format: Format::Plain,
+            autodownload: Autodownload::Off,
+            wraps: false,
             script: None,
         }
     }
@@ -146,8 +159,13 @@ pub(crate) struct Session<'a> {
     plugged: Plugged,
     /// The question on the screen.
     asking: Option<Asking>,
+    /// Looks for transfers that the peer starts.
+    scout: Scout,
+    /// What is left of the last transfer on the line.
+    trailer: Option<Trailer>,
     /// The last protocol of a transfer here.
     protocol: Option<&'static str>,
+    resizes: Option<Resizes>,
     raw: Option<Restore>,
     is_terminal: bool,
     /// The keyboard, or the pipe in its place, has not ended.
@@ -163,6 +181,10 @@ pub(crate) struct Session<'a> {
     matched: bool,
     last_heard: Instant,
     buffer: Vec<u8>,
+    /// The line may have something to read.
+    readable: bool,
+    /// Memory for what shows.
+    shown: Vec<u8>,
 }
 
 impl<'a> Session<'a> {
@@ -189,7 +211,10 @@ impl<'a> Session<'a> {
             counters: Counters { began: now, received: 0, sent: 0, reconnected: 0 },
             plugged,
             asking: None,
+            scout: Scout::default(),
+            trailer: None,
             protocol: None,
+            resizes: Resizes::install().ok(),
             raw: None,
             is_terminal: isatty(stdin()),
             typing: true,
@@ -200,6 +225,8 @@ impl<'a> Session<'a> {
             matched: false,
             last_heard: now,
             buffer: vec![0; READ_LEN],
+            readable: true,
+            shown: Vec::new(),
         }
     }
 
@@ -219,9 +246,9 @@ impl<'a> Session<'a> {
         }
         if self.asking.take().is_some() {
             self.screen.answered();
-            let held = std::mem::take(&mut self.held);
-            self.show(&held)?;
         }
+        let held = [self.scout.release(), std::mem::take(&mut self.held)].concat();
+        self.show(&held)?;
         self.give_terminal_back();
         end
     }
@@ -258,6 +285,7 @@ impl<'a> Session<'a> {
         if let Some(end) = self.receive()? {
             return Ok(Some(end));
         }
+        self.look_for_start()?;
         if self.matched {
             return Ok(Some(End::Matched));
         }
@@ -267,33 +295,52 @@ impl<'a> Session<'a> {
         if let Some(end) = self.silent() {
             return Ok(Some(end));
         }
-        if self.wait() { self.read_keys() } else { Ok(None) }
+        if !self.wait() {
+            return Ok(None);
+        }
+        let end = self.read_keys()?;
+        // At once: an echo is waited for.
+        Ok(if end.is_some() { end } else { self.transmit() })
+    }
+
+    /// Tells the peer's terminal about a new size of the user's.
+    fn follow_size(&mut self) {
+        let Some(resizes) = &self.resizes else { return };
+        if resizes.noticed()
+            && let Some(port) = &mut self.port
+        {
+            port.follow_size();
+        }
     }
 
     /// Reads what the line has.
     fn receive(&mut self) -> Result<Option<End>, Ending> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let mut end = None;
-        for _ in 0..READ_TURN {
-            let Some(port) = &mut self.port else { break };
-            if self.held.len() >= MOST_HELD || self.matched {
-                break;
-            }
-            match port.read(&mut buffer) {
-                Ok(None) => break,
-                Ok(Some(0)) => {
-                    end = self.lost(None);
-                    break;
-                }
-                Err(error) => {
-                    end = self.lost(Some(in_words(&error)));
-                    break;
-                }
-                Ok(Some(len)) => self.heard(&buffer[..len])?,
-            }
+        if !std::mem::take(&mut self.readable) {
+            return Ok(None);
         }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let (mut filled, mut end) = (0, None);
+        // A terminal gives a page at a time: several are shown at once.
+        while filled + TERMINAL_READ <= buffer.len() {
+            let Some(port) = &mut self.port else { break };
+            match port.read(&mut buffer[filled..]) {
+                Ok(None) => break,
+                Ok(Some(0)) => end = Some(None),
+                Err(error) => end = Some(Some(in_words(&error))),
+                Ok(Some(len)) => {
+                    filled += len;
+                    if len >= TERMINAL_READ {
+                        continue;
+                    }
+                    // It is empty now: the next wait says when it is not.
+                }
+            }
+            break;
+        }
+        let done = if filled > 0 { self.heard(&buffer[..filled]) } else { Ok(()) };
         self.buffer = buffer;
-        Ok(end)
+        done?;
+        Ok(end.and_then(|why| self.lost(why)))
     }
 
     /// The line has failed. Ends the session unless the port may come again.
@@ -309,7 +356,17 @@ impl<'a> Session<'a> {
     pub(crate) fn heard(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         self.counters.received += bytes.len() as u64;
         self.last_heard = Instant::now();
-        self.show(bytes)
+        let bytes = self.without_trailer(bytes);
+        // While a question is on the screen bytes are kept, and looked at later.
+        if !self.scouts() || self.asking.is_some() {
+            return self.show(bytes);
+        }
+        let mut shown = std::mem::take(&mut self.shown);
+        shown.clear();
+        self.scout.feed(self.last_heard, bytes, &mut shown);
+        let done = self.show(&shown);
+        self.shown = shown;
+        done
     }
 
     /// Shows bytes and writes them to the log; holds them while a question is on the screen.
@@ -375,7 +432,7 @@ impl<'a> Session<'a> {
     /// When silence ends the session.
     fn silence_ends(&self) -> Option<Instant> {
         let over = !self.typing && self.outgoing.is_empty();
-        let after_input = over && self.options.until.is_none();
+        let after_input = over && self.options.until.is_none() && !self.options.wraps;
         let silence = self.options.idle.or_else(|| after_input.then_some(AFTER_INPUT))?;
         Some(self.last_heard + silence)
     }
@@ -401,6 +458,9 @@ impl<'a> Session<'a> {
         if self.port.is_none() {
             until = soonest(until, self.plugged.next_look());
         }
+        if let Some(at) = self.scout.deadline().filter(|_| self.asking.is_none()) {
+            until = soonest(until, at);
+        }
         let timeout = until.map(|at| at.saturating_duration_since(now));
         let port = self.port.as_ref();
         let reads = port.filter(|_| self.held.len() < MOST_HELD);
@@ -410,8 +470,10 @@ impl<'a> Session<'a> {
             takes_keys.then(|| Interest::read(stdin().into())),
             reads.map(|port| Interest::read(port.read_source())),
             writes.map(|port| Interest::write(port.write_source())),
+            port.and_then(|port| port.end_source()).map(Interest::read),
+            self.resizes.as_ref().map(|resizes| Interest::read(resizes.source())),
         ];
-        let mut interests = [Interest::read(self.signals.source()); 4];
+        let mut interests = [Interest::read(self.signals.source()); 6];
         let mut used = 1;
         for interest in sources.iter().flatten() {
             interests[used] = *interest;
@@ -419,7 +481,17 @@ impl<'a> Session<'a> {
         }
         // An interrupted wait just leads to the next turn.
         let _ = event::wait(&mut interests[..used], timeout);
-        takes_keys && interests[1].is_ready()
+        let mut waited = interests[1..used].iter();
+        let mut ready = [false; 5];
+        for (ready, source) in ready.iter_mut().zip(&sources) {
+            *ready = source.is_some() && waited.next().is_some_and(Interest::is_ready);
+        }
+        let [key, readable, _, ended, resized] = ready;
+        self.readable |= readable || ended;
+        if resized {
+            self.follow_size();
+        }
+        key
     }
 
     fn read_keys(&mut self) -> Result<Option<End>, Ending> {
@@ -433,6 +505,10 @@ impl<'a> Session<'a> {
         if len == 0 {
             self.typing = false;
             self.last_heard = Instant::now();
+            if self.options.wraps && !self.is_terminal {
+                // What a terminal sends at the end of its input.
+                self.outgoing.push(END_OF_INPUT);
+            }
             return Ok(self.is_terminal.then_some(End::Quit));
         }
         self.typed(&keys[..len])
@@ -490,7 +566,12 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let held = std::mem::take(&mut self.held);
-        self.show(&held)
+        if !self.scouts() {
+            return self.show(&held);
+        }
+        let mut shown = Vec::new();
+        self.scout.feed(Instant::now(), &held, &mut shown);
+        self.show(&shown)
     }
 
     /// What was received while a question was on the screen: for a transfer that follows.

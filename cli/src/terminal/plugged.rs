@@ -99,6 +99,7 @@ impl Session<'_> {
     fn plugged_in(&mut self, port: Box<dyn Port>) {
         let name = port.facts().name.clone();
         self.port = Some(port);
+        self.readable = true;
         self.plugged.told = false;
         self.plugged.said.clear();
         self.screen.say(&format!("(connected to {name})"));

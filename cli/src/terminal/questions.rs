@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use wetstring_drive::line::Parity;
 
 use super::Session;
+use super::arrivals::{into, title};
+use super::autostart::Start;
 use super::editor::{Completes, Editor, Typed, names};
 use super::screen::{Maps, Screen};
+use super::transfers::Begun;
 use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
 
@@ -15,6 +18,8 @@ const PROTOCOLS: &[&str] =
     &["kermit", "zmodem", "ymodem", "ymodem-g", "xmodem", "xmodem-crc", "xmodem-1k"];
 
 const PARITIES: &[&str] = &["none", "even", "odd", "mark", "space"];
+
+const CONSENTS: &[&str] = &["yes", "no"];
 
 const MAPS: &[&str] = &Maps::WORDS;
 
@@ -39,6 +44,10 @@ pub(super) enum Question {
     Parity,
     /// Line ends.
     Maps,
+    /// Whether files that the peer sends are received.
+    Consent(Start),
+    /// Files for a peer that waits for them.
+    Offer(Start),
 }
 
 /// A question on the screen, and the answer so far.
@@ -80,6 +89,16 @@ impl Session<'_> {
             Question::Parity => {
                 ("Parity (none, even, odd, mark, space): ".to_owned(), Completes::Words(PARITIES))
             }
+            Question::Consent(start) => {
+                let (by, to) = (title(start.protocol), into(&self.options.into));
+                let text =
+                    format!("The peer sends files by {by}. Receive them into {to}? [yes/no] ");
+                (text, Completes::Words(CONSENTS))
+            }
+            Question::Offer(start) => {
+                let by = title(start.protocol);
+                (format!("The peer receives files by {by}. Send: "), Completes::Paths)
+            }
             Question::Maps => ("Map line ends (Tab lists): ".to_owned(), Completes::Words(MAPS)),
         };
         self.screen.ask(&text);
@@ -97,6 +116,9 @@ impl Session<'_> {
         self.screen.answered();
         match (question, typed) {
             (Some(question), Typed::Line(line)) => self.answered(question, line.trim())?,
+            (Some(Question::Consent(start) | Question::Offer(start)), Typed::Cancelled) => {
+                self.refuse(&start)?;
+            }
             _ => self.screen.say("(cancelled)"),
         }
         self.resume_screen()?;
@@ -107,17 +129,24 @@ impl Session<'_> {
         let mut files = names(line);
         match question {
             Question::SendBy(sources) => match self.protocol_of(line) {
-                Some(protocol) => return self.send_files(&sources, protocol),
+                Some(by) => return self.send_files(Begun::Held, &sources, by).map(drop),
                 None => self.ask(Question::SendBy(sources)),
             },
             Question::ReceiveBy => match self.protocol_of(line) {
-                Some(by) if Protocol::named(by).tells_names => return self.receive_files(by, None),
+                Some(by) if Protocol::named(by).tells_names => {
+                    return self.receive_files(Begun::Held, by, None).map(drop);
+                }
                 Some(by) => self.ask(Question::ReceiveAs(by)),
                 None => self.ask(Question::ReceiveBy),
             },
+            Question::Consent(start) => return self.consented(start, line),
+            Question::Offer(start) if line.is_empty() => return self.refuse(&start),
+            Question::Offer(start) => return self.offered(&start, &files),
             _ if line.is_empty() => self.screen.say("(cancelled)"),
             Question::SendFiles => self.ask(Question::SendBy(files)),
-            Question::ReceiveAs(by) => return self.receive_files(by, files.pop().as_deref()),
+            Question::ReceiveAs(by) => {
+                return self.receive_files(Begun::Held, by, files.pop().as_deref()).map(drop);
+            }
             Question::Script => return self.run_script(&files.swap_remove(0)),
             Question::Log => self.open_log(&files.swap_remove(0)),
             Question::Baud => match line.parse().ok().filter(|rate| *rate > 0) {

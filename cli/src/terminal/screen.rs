@@ -217,6 +217,11 @@ impl Screen {
         let _ = write_to(stderr(), lines.as_bytes());
     }
 
+    /// Ends the line, unless nothing is on it.
+    pub(crate) fn fresh_line(&mut self) {
+        self.say("");
+    }
+
     /// Shows a question: the cursor stays behind it.
     pub(crate) fn ask(&mut self, text: &str) {
         let end = if self.raw { "\r\n" } else { "\n" };

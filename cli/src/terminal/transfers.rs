@@ -7,6 +7,7 @@ use wetstring_drive::disk::{ReceiveOptions, SendOptions};
 use wetstring_proto::kermit;
 
 use super::Session;
+use super::arrivals::Trailer;
 use crate::config::protocol::Protocol;
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
@@ -20,9 +21,22 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Level;
 
+/// What the peer has sent already.
+pub(super) enum Begun {
+    /// What came while the user was asked.
+    Held,
+    /// Its first packet, and what came after it.
+    By(Vec<u8>),
+}
+
 impl Session<'_> {
-    /// Sends files by a protocol.
-    pub(super) fn send_files(&mut self, files: &[PathBuf], by: &'static str) -> Result<(), Ending> {
+    /// Sends files by a protocol; false if they cannot be read.
+    pub(super) fn send_files(
+        &mut self,
+        begun: Begun,
+        files: &[PathBuf],
+        by: &'static str,
+    ) -> Result<bool, Ending> {
         self.protocol = Some(by);
         let protocol = Protocol::named(by);
         let mut all = Vec::new();
@@ -31,17 +45,14 @@ impl Session<'_> {
                 Ok(more) => all.extend(more),
                 Err(ending) => {
                     self.screen.say(&format!("({})", ending.message));
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
         if !protocol.tells_names && all.len() != 1 {
-            self.screen.say(&format!(
-                "(expected one file for {}, got {})",
-                protocol.title,
-                all.len()
-            ));
-            return Ok(());
+            let say = format!("(expected one file for {}, got {})", protocol.title, all.len());
+            self.screen.say(&say);
+            return Ok(false);
         }
         let options = SendOptions {
             common_names: protocol.is::<kermit::Config>()
@@ -50,32 +61,32 @@ impl Session<'_> {
         };
         let disk = outbox(self.ui, all, options);
         let store = FileStore::Disk(Box::new(disk));
-        self.transfer(Direction::Send, Speaks::One(protocol), store, Vec::new())
+        self.transfer(begun, (Direction::Send, protocol), store, Vec::new())?;
+        Ok(true)
     }
 
-    /// Receives files by a protocol. `name` is for one whose protocol tells none.
+    /// Receives files by a protocol into the directory of the session. `name` is for one whose protocol tells
+    /// none. False if there is no such directory.
     pub(super) fn receive_files(
         &mut self,
+        begun: Begun,
         by: &'static str,
         name: Option<&Path>,
-    ) -> Result<(), Ending> {
+    ) -> Result<bool, Ending> {
         self.protocol = Some(by);
-        self.receive_by(Speaks::One(Protocol::named(by)), name)
-    }
-
-    /// Receives into the directory of the session.
-    pub(super) fn receive_by(&mut self, speaks: Speaks, name: Option<&Path>) -> Result<(), Ending> {
         let name = name.map(|name| name.as_os_str().as_bytes().to_vec());
         let unnamed = name.clone().unwrap_or_default();
         let options = ReceiveOptions { name, ..receive_options(&self.settings) };
         match inbox::receiving(&self.options.into, options) {
             Ok(disk) => {
                 let store = FileStore::Disk(Box::new(disk));
-                self.transfer(Direction::Receive, speaks, store, unnamed)
+                let how = (Direction::Receive, Protocol::named(by));
+                self.transfer(begun, how, store, unnamed)?;
+                Ok(true)
             }
             Err(ending) => {
                 self.screen.say(&format!("({})", ending.message));
-                Ok(())
+                Ok(false)
             }
         }
     }
@@ -84,8 +95,8 @@ impl Session<'_> {
     /// transfer.
     fn transfer(
         &mut self,
-        direction: Direction,
-        speaks: Speaks,
+        begun: Begun,
+        (direction, protocol): (Direction, Protocol),
         file_store: FileStore,
         unnamed: Vec<u8>,
     ) -> Result<(), Ending> {
@@ -93,13 +104,19 @@ impl Session<'_> {
             self.screen.say("(the port is not plugged in)");
             return Ok(());
         };
-        let before = self.take_held();
+        let looks_out = matches!(begun, Begun::Held);
+        let held = self.take_held();
+        let before = match begun {
+            Begun::Held => held,
+            Begun::By(first) => [first, held].concat(),
+        };
+        self.screen.fresh_line();
         self.give_terminal_back();
         let job = Job {
             ui: self.ui,
             common: self.common,
             direction,
-            speaks,
+            speaks: Speaks::One(protocol),
             all: self.settings.clone(),
             spec: self.spec.clone(),
             file_store,
@@ -108,10 +125,11 @@ impl Session<'_> {
             unnamed,
             explain: false,
             pcap: None,
-            looks_out: true,
+            looks_out,
         };
         let done = job.run_on(&mut *port, self.signals, &before);
         self.port = Some(port);
+        self.readable = true;
         self.signals.reset();
         let (ending, leftover) = match done {
             Ok((ending, leftover)) => (ending, leftover),
@@ -121,6 +139,7 @@ impl Session<'_> {
             let level = if ending.exit == Exit::Done { Level::Note } else { Level::Error };
             self.ui.say(level, &ending.message);
         }
+        self.trailer = Some(Trailer::after(protocol, direction));
         self.take_terminal()?;
         self.heard(&leftover)
     }

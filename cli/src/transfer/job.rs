@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use wetstring_events::{Event, Opened};
-use wetstring_proto::kermit;
+use wetstring_proto::{kermit, zmodem};
 
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
@@ -80,7 +80,7 @@ impl<'a> Job<'a> {
         let signals = signals()?;
         let port = self.open(&signals)?;
         let mut port = tapped::port(port, self.pcap.as_deref())?;
-        let (ended, observer) = self.transfer(&mut *port, &signals, &[], &mut recorder)?;
+        let (ended, observer) = self.transfer(&mut *port, &signals, None, &mut recorder)?;
         match port.finish(signals.patience(PATIENCE)) {
             Ok(Some(status)) => ui.say(Level::Detail, &format!("the command ended: {status}")),
             Ok(None) => {}
@@ -101,7 +101,7 @@ impl<'a> Job<'a> {
         before: &[u8],
     ) -> Result<(Ending, Vec<u8>), Ending> {
         let mut recorder = self.recorder()?;
-        let (mut ended, observer) = self.transfer(port, signals, before, &mut recorder)?;
+        let (mut ended, observer) = self.transfer(port, signals, Some(before), &mut recorder)?;
         let leftover = std::mem::take(&mut ended.leftover);
         Ok((self.conclude(recorder, &ended, &observer), leftover))
     }
@@ -112,15 +112,17 @@ impl<'a> Job<'a> {
         Ok(recorder.map_err(|say| Ending::early(Exit::Store, say))?.keep(self.explain))
     }
 
-    /// Runs the engine on the port to its end.
+    /// Runs the engine on the port to its end. `before`: the port stays open, and these bytes were received already.
     fn transfer(
         &mut self,
         port: &mut dyn Port,
         signals: &Signals,
-        before: &[u8],
+        before: Option<&[u8]>,
         recorder: &mut Recorder<'a>,
     ) -> Result<(Ended, Observer<'a>), Ending> {
         let ui = self.ui;
+        let zmodem = matches!(self.speaks, Speaks::One(one) if one.is::<zmodem::Config>());
+        let stays = before.is_some() && zmodem;
         let fit = port_facts::fit(port.facts(), self.speaks).map_err(usage)?;
         self.speaks = fit.speaks;
         if let Some(note) = fit.note {
@@ -146,7 +148,9 @@ impl<'a> Job<'a> {
         }
         let mut options = RunOptions::new(recorder);
         options.signals = Some(signals);
-        options.before = before;
+        options.before = before.unwrap_or_default();
+        // On a port that stays open the peer's last bytes, such as OO, must not be taken for what follows.
+        options.linger = stays.then_some(true);
         options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
         let allowed = self.all.zmodem().commands == Commands::Run;
         let mut store = self.filter.before(self.file_store.store());
