@@ -46,7 +46,7 @@ fn a_command_has_the_users_terminal() {
     typed(&mut user, "tty; stty size; test -t 0 && test -t 1 && echo ye''s\r", "yes");
     // Every key is the command's: the escape key of `connect`, and Ctrl-C, which interrupts there.
     typed(&mut user, "sleep 60\r", "sleep 60");
-    user.press(b"\x03");
+    typed(&mut user, "\x03", "ready> ");
     typed(&mut user, "echo o''n\r", "on\r\n");
     typed(
         &mut user,
@@ -109,7 +109,7 @@ fn a_killed_wrapper_leaves_the_terminal_as_it_was() {
         let mut user = Desktop::start(verb);
         user.until("raw", |user| !user.modes().intersects(LocalModes::ICANON | LocalModes::ECHO));
         user.kill();
-        user.until("the settings", |user| user.is_as_before());
+        user.until("the settings", Desktop::is_as_before);
     }
 }
 

@@ -1,19 +1,18 @@
-//! Transfers that the peer starts: asking, refusing, and the end of their bytes.
+//! Transfers that the peer starts: asking, and refusing.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
 
-use wetstring_proto::peer::{Part, PeerProtocol};
-use wetstring_proto::{kermit, zmodem};
+use wetstring_proto::kermit;
+use wetstring_proto::peer::{self, Part, PeerProtocol};
 
 use super::Session;
 use super::autostart::Start;
+use super::keys::Action;
 use super::questions::Question;
 use super::transfers::Begun;
 use crate::config::protocol::Protocol;
-use crate::transfer::direction::Direction;
 use crate::ui::ending::Ending;
-use crate::ui::format::escaped;
 
 /// What becomes of transfers that the peer starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,58 +34,6 @@ impl Autodownload {
         let all = [Self::Ask, Self::On, Self::Off];
         Self::WORDS.iter().zip(all).find_map(|(known, policy)| (*known == word).then_some(policy))
     }
-}
-
-/// How long the rest of a transfer may take to come.
-const LATE: Duration = Duration::from_secs(2);
-
-/// The last bytes of a protocol, which may come after its end: `OO` of lrzsz, CR after a packet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Trailer {
-    rest: &'static [u8],
-    until: Instant,
-}
-
-impl Trailer {
-    /// What may follow a transfer.
-    pub(super) fn after(protocol: Protocol, direction: Direction) -> Self {
-        let rest: &[u8] = match direction {
-            Direction::Receive if protocol.is::<zmodem::Config>() => b"OO",
-            _ if protocol.is::<kermit::Config>() => b"\r",
-            _ => b"",
-        };
-        Self { rest, until: Instant::now() + LATE }
-    }
-
-    /// How many of these bytes belong to it; `None` once it is complete or something else came.
-    fn take(mut self, bytes: &[u8], now: Instant) -> (usize, Option<Self>) {
-        if now > self.until {
-            return (0, None);
-        }
-        let len = bytes.iter().zip(self.rest).take_while(|(byte, wanted)| byte == wanted).count();
-        self.rest = &self.rest[len..];
-        let open = len == bytes.len() && !self.rest.is_empty();
-        (len, open.then_some(self))
-    }
-}
-
-/// The protocol in words.
-pub(super) fn title(protocol: PeerProtocol) -> &'static str {
-    match protocol {
-        PeerProtocol::Kermit => "Kermit",
-        PeerProtocol::Xmodem => "XMODEM",
-        PeerProtocol::Ymodem | PeerProtocol::Xymodem => "YMODEM",
-        PeerProtocol::YmodemG => "YMODEM-g",
-        PeerProtocol::Zmodem => "ZMODEM",
-        PeerProtocol::Uucp => "UUCP",
-    }
-}
-
-/// The directory in words.
-pub(super) fn into(directory: &Path) -> String {
-    let shown = directory.canonicalize();
-    let shown = shown.as_deref().unwrap_or(directory);
-    escaped(shown.as_os_str().as_encoded_bytes())
 }
 
 /// The protocol of our engine.
@@ -141,7 +88,7 @@ impl Session<'_> {
 
     fn peer_sends(&mut self, start: Start) -> Result<(), Ending> {
         match self.options.autodownload {
-            Autodownload::On => self.receive_started(start),
+            Autodownload::On => self.receive_started(&start),
             Autodownload::Ask => {
                 self.ask(Question::Consent(start));
                 Ok(())
@@ -156,17 +103,18 @@ impl Session<'_> {
         let is = |word: &str| !answer.is_empty() && word.starts_with(&answer);
         if is("yes") {
             self.options.autodownload = Autodownload::On;
-            return self.receive_started(start);
+            return self.receive_started(&start);
         }
         if !is("no") {
             self.ask(Question::Consent(start));
             return Ok(());
         }
-        self.refuse(&start)
+        self.refuse(&start);
+        Ok(())
     }
 
-    fn receive_started(&mut self, start: Start) -> Result<(), Ending> {
-        let by = engine(&start);
+    fn receive_started(&mut self, start: &Start) -> Result<(), Ending> {
+        let by = engine(start);
         if !Protocol::named(by).tells_names {
             if self.has_user() {
                 self.ask(Question::ReceiveAs(by));
@@ -176,7 +124,8 @@ impl Session<'_> {
         if self.receive_files(Begun::By(start.bytes.clone()), by, None)? {
             return Ok(());
         }
-        self.refuse(&start)
+        self.refuse(start);
+        Ok(())
     }
 
     /// Files for a peer that waits for them.
@@ -190,18 +139,21 @@ impl Session<'_> {
     }
 
     /// The user does not want it: the peer is told, and asks no more by itself.
-    pub(super) fn refuse(&mut self, start: &Start) -> Result<(), Ending> {
+    pub(super) fn refuse(&mut self, start: &Start) {
         if start.part == Part::Sender {
             self.options.autodownload = Autodownload::Off;
-            self.screen.say("(refused; Ctrl-T r receives, such as when it is started again)");
+            let how = self.options.keys.how_to(Action::Receive);
+            let how = how.unwrap_or_else(|| "what it starts from now on is text".to_owned());
+            self.screen.say(&format!("(refused; {how})"));
         } else {
             self.screen.say("(cancelled)");
         }
-        // What came meanwhile is for no one.
-        self.take_held();
+        // What it sent again while the user was asked is for no one, other text is.
+        if peer::recognise(&self.held, 0).is_some() {
+            self.held.clear();
+        }
         let words = refusal(start);
         self.outgoing.extend_from_slice(&words);
-        Ok(())
     }
 }
 
@@ -237,20 +189,5 @@ mod tests {
         let parsed =
             kermit::packet::parse(body, kermit::check::Check::Sum6, false).expect("a packet");
         assert_eq!((parsed.kind, parsed.data), (b'E', &b"refused by the user"[..]));
-    }
-
-    #[test]
-    fn the_end_of_a_protocol_is_not_shown() {
-        let now = Instant::now();
-        let trailer = |rest| Trailer { rest, until: now + LATE };
-        let taken = |trailer: Trailer, bytes: &[u8], now| {
-            let (len, rest) = trailer.take(bytes, now);
-            (len, rest.map(|rest| rest.rest))
-        };
-        assert_eq!(taken(trailer(b"OO"), b"OO$ ", now), (2, None));
-        assert_eq!(taken(trailer(b"OO"), b"O", now), (1, Some(&b"O"[..])));
-        assert_eq!(taken(trailer(b"O"), b"O$", now), (1, None));
-        assert_eq!(taken(trailer(b"OO"), b"$ OO", now), (0, None));
-        assert_eq!(taken(trailer(b"OO"), b"OO", now + 2 * LATE), (0, None));
     }
 }

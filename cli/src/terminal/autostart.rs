@@ -13,9 +13,12 @@
 //!
 //! Bytes that may be a start are held back until that is decided, everything else shows at once.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use wetstring_proto::peer::{self, Part, PeerProtocol};
+
+use crate::ui::format::escaped;
 
 /// Silence after a first packet.
 const QUIET: Duration = Duration::from_millis(100);
@@ -40,6 +43,25 @@ pub(crate) struct Start {
     pub(crate) part: Part,
     /// Its first bytes, for the engine.
     pub(crate) bytes: Vec<u8>,
+}
+
+/// The protocol in words.
+pub(super) fn title(protocol: PeerProtocol) -> &'static str {
+    match protocol {
+        PeerProtocol::Kermit => "Kermit",
+        PeerProtocol::Xmodem => "XMODEM",
+        PeerProtocol::Ymodem | PeerProtocol::Xymodem => "YMODEM",
+        PeerProtocol::YmodemG => "YMODEM-g",
+        PeerProtocol::Zmodem => "ZMODEM",
+        PeerProtocol::Uucp => "UUCP",
+    }
+}
+
+/// The directory in words.
+pub(super) fn into(directory: &Path) -> String {
+    let shown = directory.canonicalize();
+    let shown = shown.as_deref().unwrap_or(directory);
+    escaped(shown.as_os_str().as_encoded_bytes())
 }
 
 /// What becomes of held bytes.

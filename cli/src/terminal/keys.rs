@@ -310,6 +310,12 @@ impl Keys {
         Some(self.layout.keys.iter().find(|(_, known)| *known == action)?.0)
     }
 
+    /// The keys for an action, in words: `Ctrl-T r: receive files`.
+    pub(crate) fn how_to(&self, action: Action) -> Option<String> {
+        let (escape, key) = (named(self.escape?), named(self.key_for(action)?));
+        Some(format!("{escape} {key}: {}", action.title()))
+    }
+
     /// One line at the start: `Ctrl-T q quits, Ctrl-T ? lists the keys`.
     pub(crate) fn hint(&self) -> Option<String> {
         let escape = named(self.escape?);

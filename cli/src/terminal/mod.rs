@@ -17,6 +17,7 @@ pub(crate) mod log;
 mod plugged;
 mod questions;
 pub(crate) mod screen;
+mod trailer;
 mod transfers;
 
 pub(crate) use arrivals::Autodownload;
@@ -37,13 +38,13 @@ use crate::config::Settings;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Output;
-use arrivals::Trailer;
 use autostart::Scout;
 use keys::{Action, Keys, Pressed};
 use log::{Format, Log};
 use plugged::Plugged;
 use questions::Asking;
 use screen::Screen;
+use trailer::Trailer;
 
 /// Bytes read before keyboard and signals are looked at.
 const READ_LEN: usize = 32 * 1024;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use wetstring_drive::line::Parity;
 
 use super::Session;
-use super::arrivals::{into, title};
-use super::autostart::Start;
+use super::autostart::{Start, into, title};
 use super::editor::{Completes, Editor, Typed, names};
 use super::screen::{Maps, Screen};
 use super::transfers::Begun;
@@ -117,7 +116,7 @@ impl Session<'_> {
         match (question, typed) {
             (Some(question), Typed::Line(line)) => self.answered(question, line.trim())?,
             (Some(Question::Consent(start) | Question::Offer(start)), Typed::Cancelled) => {
-                self.refuse(&start)?;
+                self.refuse(&start);
             }
             _ => self.screen.say("(cancelled)"),
         }
@@ -140,7 +139,7 @@ impl Session<'_> {
                 None => self.ask(Question::ReceiveBy),
             },
             Question::Consent(start) => return self.consented(start, line),
-            Question::Offer(start) if line.is_empty() => return self.refuse(&start),
+            Question::Offer(start) if line.is_empty() => self.refuse(&start),
             Question::Offer(start) => return self.offered(&start, &files),
             _ if line.is_empty() => self.screen.say("(cancelled)"),
             Question::SendFiles => self.ask(Question::SendBy(files)),

@@ -7,7 +7,7 @@ use wetstring_drive::disk::{ReceiveOptions, SendOptions};
 use wetstring_proto::kermit;
 
 use super::Session;
-use super::arrivals::Trailer;
+use super::trailer::Trailer;
 use crate::config::protocol::Protocol;
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;

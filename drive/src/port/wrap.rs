@@ -63,7 +63,7 @@ pub fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
     };
     std::thread::Builder::new().name("child".into()).spawn(reap).map_err(failed)?;
     let master: OwnedFd = master.into();
-    super::nonblocking(&master).map_err(|error| failed(error))?;
+    super::nonblocking(&master).map_err(failed)?;
     let facts = PortFacts {
         name,
         reliable: Some(true),
