@@ -57,6 +57,24 @@ fn the_short_help_is_one_screen() {
 }
 
 #[test]
+fn the_version_with_verbose_says_what_was_built() {
+    let short = run(wst(["--version"]));
+    short.expect(0);
+    assert_eq!(short.stdout, format!("wst {}\n", env!("CARGO_PKG_VERSION")));
+    for args in [["--version", "--verbose"], ["-v", "-V"]] {
+        let ran = run(wst(args));
+        ran.expect(0);
+        let lines: Vec<&str> = ran.stdout.lines().collect();
+        assert_eq!(lines[0], short.stdout.trim_end());
+        let target = lines[1].strip_prefix("target: ").expect("the target");
+        assert!(target.starts_with(std::env::consts::ARCH), "{target}");
+        let objects = if cfg!(feature = "objects") { "objects" } else { "none" };
+        assert_eq!(lines[2], format!("features: {objects}"));
+        assert!(lines[3].len() > "commit: ".len() && lines[3].starts_with("commit: "), "{lines:?}");
+    }
+}
+
+#[test]
 fn the_help_names_the_exit_codes() {
     let ran = run(wst(["--help"]));
     for line in ["0  all done", "7  timeout: nothing usable received", "130  interrupted"] {
@@ -84,6 +102,11 @@ fn a_wrong_command_line_ends_with_2() {
         &["receive", "-", "-o", "-"],
         &["receive", "-", "--profile", "absent"],
         &["receive", "@absent"],
+        &["connect", "-"],
+        &["connect", "udp://127.0.0.1:9"],
+        &["connect", "/dev/ttyS0", "--escape", "later"],
+        &["connect", "/dev/ttyS0", "--until", "("],
+        &["connect", "/dev/ttyS0", "--map", "crlf"],
         &["line", "fast"],
         &["demo", "--line", "0"],
         &["show", "kermit.widow"],
@@ -96,10 +119,7 @@ fn a_wrong_command_line_ends_with_2() {
 }
 
 #[test]
-fn planned_verbs_are_told_apart_from_unknown_ones() {
-    let ran = run(wst(["connect", "-"]));
-    ran.expect(2);
-    assert!(ran.stderr.starts_with("wst: connect is not supported"), "{}", ran.stderr);
+fn a_verb_that_is_misspelt_gets_a_hint() {
     let wrong = run(wst(["sned"]));
     assert!(wrong.stderr.contains("send"), "{}", wrong.stderr);
 }
