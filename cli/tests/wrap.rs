@@ -144,6 +144,23 @@ fn lrzsz_in_the_shell_sends_and_receives() {
     assert_eq!(user.end().code(), Some(0));
 }
 
+/// Ctrl-T u: nothing is typed at the other side.
+#[test]
+fn a_file_is_uploaded_to_a_shell() {
+    let Some(_) = peers::lrzsz::lrzsz() else { return };
+    let desk = Desk::new(300_000);
+    let mut user = shell(&desk, &["--escape", "ctrl-t"]);
+    typed(&mut user, "sleep 1; echo do''ne\r", "sleep");
+    typed(&mut user, "\x14u", "no prompt of a shell");
+    user.until("the prompt", |user| user.screen().contains("done\r\nready> "));
+    typed(&mut user, "\x14u", "Upload files: ");
+    typed(&mut user, &format!("{}\r", desk.path("data.bin")), "data.bin: sent 300.0 kB");
+    user.until("the prompt", |user| user.screen().ends_with("ready> "));
+    assert!(std::fs::read(desk.path("there/data.bin")).expect("it came") == desk.bytes);
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
 /// Kermit from a shell in the wrapper; a refusal ends the peer, and the terminal goes on.
 #[test]
 fn kermit_in_the_shell_is_received_or_refused() {

@@ -143,6 +143,16 @@ impl Scout {
         None
     }
 
+    /// Whether the last line is that of a shell which waits for a command.
+    pub(crate) fn is_at_prompt(&self) -> bool {
+        let line = self.text.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next();
+        let line = line.unwrap_or_default().trim_ascii_end();
+        // What a shell sets after its prompt, such as bracketed paste, is no part of it.
+        let end = line.iter().rposition(|byte| b"$#%>".contains(byte));
+        self.held.is_empty()
+            && end.is_some_and(|at| !line[at + 1..].iter().any(u8::is_ascii_alphanumeric))
+    }
+
     /// What is held back, if it is not to be looked at any more.
     pub(crate) fn release(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
@@ -422,6 +432,24 @@ mod tests {
         for text in [format!("{y}CC## Total Size = 0\r\n"), format!("{k}=> "), "CCCC".to_owned()] {
             let (_, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
             assert!(starts.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shell_waits_at_its_prompt() {
+        for (text, waits) in [
+            ("user@host:~$ ", true),
+            ("boot ok\r\n# ", true),
+            ("ls\r\nfile\r\nready> ", true),
+            ("\r\n\x1b[1;32mbox\x1b[0m % ", true),
+            ("login: ", false),
+            ("make -j4\r\n  CC main.o", false),
+            ("$ vi file", false),
+            ("", false),
+        ] {
+            let (mut scout, mut shown) = (Scout::default(), Vec::new());
+            scout.feed(Instant::now(), text.as_bytes(), &mut shown);
+            assert_eq!(scout.is_at_prompt(), waits, "{text}");
         }
     }
 
