@@ -75,7 +75,7 @@ impl Session<'_> {
             Action::Send => self.ask(Question::SendFiles),
             Action::Upload if self.is_at_prompt() => self.ask(Question::Upload),
             Action::Upload => {
-                self.screen.say("(the last line is no prompt of a shell; Ctrl-T s sends)")
+                self.screen.say("(the last line is no prompt of a shell)");
             }
             Action::Receive => self.ask(Question::ReceiveBy),
             Action::Script if self.options.script.is_some() => self.ask(Question::Script),

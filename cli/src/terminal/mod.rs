@@ -369,7 +369,8 @@ impl<'a> Session<'a> {
         }
         let bytes = self.without_trailer(bytes);
         // While a question is on the screen bytes are kept, and looked at later.
-        if !self.scouts() || self.asking.is_some() {
+        let scouts = self.scouts() && self.asking.is_none();
+        if !scouts || self.scout.passes(self.last_heard, bytes) {
             return self.show(bytes);
         }
         let mut shown = std::mem::take(&mut self.shown);
