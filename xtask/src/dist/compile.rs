@@ -32,7 +32,12 @@ pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, Str
         let one = |(from, to): &(String, &str)| format!("{flag}={from}={to}");
         paths.iter().map(one).collect::<Vec<_>>().join(between)
     };
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags("--remap-path-prefix", "\u{1f}"));
+    let mut rustflags = flags("--remap-path-prefix", "\u{1f}");
+    for flag in target.flags {
+        rustflags.push('\u{1f}');
+        rustflags.push_str(flag);
+    }
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", rustflags);
     cargo.env("CFLAGS", flags("-ffile-prefix-map", " "));
     println!("== {}: cargo {verb}, profile {}", target.triple, release.profile);
     let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;

@@ -16,7 +16,9 @@ pub(super) struct Target {
     pub(super) linker: Linker,
     /// The names of this architecture in a `.deb` and a `.rpm`, for systems that have them.
     pub(super) linux: Option<Linux>,
-    /// Whether the limits of size hold: the issue of a release stops above them.
+    /// For the compiler.
+    pub(super) flags: &'static [&'static str],
+    /// Whether the limits of size hold: nothing is released above them.
     pub(super) limited: bool,
 }
 
@@ -36,28 +38,45 @@ pub(super) const TARGETS: &[Target] = &[
         triple: "x86_64-unknown-linux-musl",
         linker: Linker::Cargo("musl-tools"),
         linux: AMD64,
+        flags: &[],
         limited: true,
     },
     Target {
         triple: "aarch64-unknown-linux-musl",
         linker: Linker::Zig,
         linux: ARM64,
+        flags: &[],
         limited: false,
     },
     Target {
         triple: "x86_64-pc-windows-gnu",
         linker: Linker::Cargo("gcc-mingw-w64-x86-64"),
         linux: None,
+        // Otherwise the program has the time of its linking in it.
+        flags: &["-Clink-arg=-Wl,--no-insert-timestamp"],
         limited: true,
     },
     Target {
         triple: "aarch64-pc-windows-gnullvm",
         linker: Linker::Zig,
         linux: None,
+        flags: &[],
         limited: false,
     },
-    Target { triple: "x86_64-apple-darwin", linker: Linker::Zig, linux: None, limited: false },
-    Target { triple: "aarch64-apple-darwin", linker: Linker::Zig, linux: None, limited: false },
+    Target {
+        triple: "x86_64-apple-darwin",
+        linker: Linker::Zig,
+        linux: None,
+        flags: &[],
+        limited: false,
+    },
+    Target {
+        triple: "aarch64-apple-darwin",
+        linker: Linker::Zig,
+        linux: None,
+        flags: &[],
+        limited: false,
+    },
 ];
 
 impl Target {
