@@ -28,6 +28,7 @@ mod stdio;
 mod tcp;
 mod telnet;
 mod tls;
+mod tmux;
 mod wrap;
 
 pub use controls::{Controls, Wires};
