@@ -278,6 +278,41 @@ fn a_port_may_be_plugged_out_and_in() {
     assert!(ran.stderr.contains("could not open"), "{}", ran.stderr);
 }
 
+/// The cable is pulled in a transfer and while a question is on the screen: the session stays.
+#[test]
+fn a_pulled_cable_ends_a_transfer_and_not_the_session() {
+    let desk = Desk::new(50_000);
+    let link = desk.path("port");
+    let plug = |device: &Device| std::os::unix::fs::symlink(&device.path, &link).expect("a link");
+    let mut device = Device::new();
+    plug(&device);
+    let mut user = Desktop::start(&["connect", &format!("serial:{link}")]);
+    user.until("the terminal", |user| user.screen().contains("connected to"));
+    let data = desk.path("data.bin");
+    typed(&mut user, format!("\x14s{data}\r").as_bytes(), "By protocol");
+    user.press(b"kermit\r");
+    // The first packet of the sender.
+    device.hears(b" S~");
+    std::fs::remove_file(&link).expect("it goes");
+    drop(device);
+    user.until("the end of it", |user| user.screen().contains("is gone; waiting"));
+    device = Device::new();
+    plug(&device);
+    user.until("the next", |user| user.screen().contains("(connected to"));
+    typed(&mut user, b"\x14l", "Log to file: ");
+    std::fs::remove_file(&link).expect("it goes");
+    drop(device);
+    user.until("it", |user| user.screen().matches("is gone; waiting").count() == 2);
+    user.press(b"\x03");
+    device = Device::new();
+    plug(&device);
+    user.until("the next", |user| user.screen().matches("(connected to").count() == 2);
+    user.press(b"hello");
+    device.hears(b"hello");
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0));
+}
+
 /// The program with its stdin from a pipe that has these bytes.
 fn piped(args: &[&str], input: &'static [u8]) -> Running {
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
