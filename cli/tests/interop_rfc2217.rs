@@ -1,5 +1,6 @@
 //! Serial ports behind Telnet servers: ser2net and pyserial, with a PTY as the port and G-Kermit behind it.
 
+use crate::common::desktop::Desktop;
 use crate::peers;
 
 use std::fs;
@@ -9,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::termios::tcgetattr;
+use wetstring_testkit::wait_until;
 
 use peers::ckermit::listens;
 use peers::{LIMIT, Running, Scene, free_port, gkermit, peer, same, wst};
@@ -178,4 +182,24 @@ fn a_telnet_server_without_a_port() {
     let end = send(&scene, port, "?baud=9600");
     assert!(end.code == 3 && end.said.contains("COM-PORT-OPTION"), "{end:?}");
     peer.join().unwrap();
+}
+
+/// A terminal on a port behind ser2net: the rate changes there while it is connected.
+#[test]
+fn a_terminal_changes_the_rate_behind_ser2net() {
+    let scene = Scene::new();
+    let device = wetstring_testkit::terminal().expect("a terminal");
+    let held = device.open().expect("its other side");
+    let Some((_server, port)) = ser2net(&scene, &device.path) else { return };
+    let mut user = Desktop::start(&["connect", &format!("rfc2217://127.0.0.1:{port}?baud=9600")]);
+    user.until("the terminal", |user| user.screen().contains("connected to"));
+    let speed = || tcgetattr(&held).expect("its settings").output_speed();
+    wait_until("9600 bit/s", || speed() == 9600);
+    user.press(b"\x14=19200\r");
+    user.until("the new rate", |user| user.screen().contains("19200 bit/s, 8N1"));
+    wait_until("19200 bit/s", || speed() == 19_200);
+    user.press(b"\x14b");
+    user.until("the break", |user| user.screen().contains("(break sent)"));
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0));
 }

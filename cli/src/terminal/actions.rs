@@ -134,7 +134,7 @@ impl Session<'_> {
             return self.screen.say("(the port is not plugged in)");
         };
         let say = match port.controls() {
-            None => format!("(could not {what}: this line is no serial port of this machine)"),
+            None => format!("(could not {what}: there is no serial port)"),
             Some(controls) => match act(controls) {
                 Ok(say) => format!("({say})"),
                 Err(error) => format!("(could not {what}: {})", in_words(&error)),
@@ -167,7 +167,7 @@ impl Session<'_> {
     pub(super) fn change(&mut self, how: impl FnOnce(&mut SerialSpec)) {
         let mut changed = None;
         self.with_controls("change the settings", |port| {
-            let mut spec = port.spec();
+            let mut spec = port.spec().ok_or(std::io::ErrorKind::Unsupported)?;
             how(&mut spec);
             port.change(&spec)?;
             let say = format_of(&spec);
@@ -202,8 +202,10 @@ impl Session<'_> {
         };
         let mut text = port.facts().name.clone();
         if let Some(controls) = port.controls() {
-            text.push('\n');
-            text.push_str(&format_of(&controls.spec()));
+            if let Some(spec) = controls.spec() {
+                text.push('\n');
+                text.push_str(&format_of(&spec));
+            }
             match controls.wires() {
                 Ok(wires) => wires_of(wires, &mut text),
                 Err(_) => text.push_str("\nno modem wires here"),

@@ -1,4 +1,5 @@
-//! What an open serial port has beside its data: wires, breaks, and settings that may change.
+//! What an open serial port has beside its data: wires, breaks, and settings that may change; also one behind a
+//! Telnet server (RFC 2217), and of Telnet alone its break.
 
 use crate::line::SerialSpec;
 use std::io;
@@ -14,8 +15,8 @@ pub trait Controls {
     fn set_rts(&mut self, on: bool) -> io::Result<()>;
     /// The state of all wires.
     fn wires(&self) -> io::Result<Wires>;
-    /// The settings as they are.
-    fn spec(&self) -> SerialSpec;
+    /// The settings as they are; `None` if there is no serial port.
+    fn spec(&self) -> Option<SerialSpec>;
     /// Changes rate and character format. Nothing that was received is lost, and no wire moves.
     fn change(&mut self, spec: &SerialSpec) -> io::Result<()>;
 }

@@ -326,8 +326,8 @@ impl Controls for SerialLine {
         Ok(Wires { dtr, rts, cts, dsr, cd: port.read_cd()?, ri: port.read_ri()? })
     }
 
-    fn spec(&self) -> SerialSpec {
-        self.spec.clone()
+    fn spec(&self) -> Option<SerialSpec> {
+        Some(self.spec.clone())
     }
 
     fn change(&mut self, spec: &SerialSpec) -> io::Result<()> {

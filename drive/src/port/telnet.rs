@@ -1,7 +1,7 @@
 //! Telnet over another port: removes its commands, negotiates options, escapes bytes; and serial ports behind
 //! Telnet servers, which are configured from here [RFC 2217].
 
-use super::{OpenError, PATIENCE, Port, PortFacts, Purpose};
+use super::{Controls, OpenError, PATIENCE, Port, PortFacts, Purpose, Wires};
 use crate::event::{Interest, Source};
 use crate::line::{Flow, Parity, Pin, SerialSpec};
 use crate::signals::Signals;
@@ -28,6 +28,8 @@ pub(super) struct TelnetLine {
     purpose: Purpose,
     /// Settings of the serial port behind the peer.
     serial: Option<SerialSpec>,
+    /// DTR and RTS as they were set last.
+    raised: [bool; 2],
     /// Encoded; the system has not accepted it yet.
     held: Vec<u8>,
     /// Data received during the negotiation.
@@ -58,6 +60,8 @@ impl TelnetLine {
             facts,
             purpose,
             serial: None,
+            // As its server opened it.
+            raised: [true; 2],
             held,
             early,
             settled: false,
@@ -80,26 +84,8 @@ impl TelnetLine {
     /// Sends the settings of the serial port, if any.
     fn set_serial(&mut self) -> Result<(), OpenError> {
         use com_port::Command as C;
-        let Some(spec) = &self.serial else { return Ok(()) };
-        let parity = match spec.parity {
-            Parity::None => com_port::Parity::None,
-            Parity::Even => com_port::Parity::Even,
-            Parity::Odd => com_port::Parity::Odd,
-            Parity::Mark => com_port::Parity::Mark,
-            Parity::Space => com_port::Parity::Space,
-        };
-        let flow = match spec.flow {
-            Flow::None => com_port::Flow::None,
-            Flow::RtsCts => com_port::Flow::Hardware,
-            Flow::XonXoff => com_port::Flow::XonXoff,
-        };
-        let mut commands = vec![
-            C::Rate(spec.rate_bps()),
-            C::DataBits(spec.data_bits),
-            C::Parity(parity),
-            C::StopBits(spec.stop_bits),
-            C::Flow(flow),
-        ];
+        let Some(spec) = self.serial.clone() else { return Ok(()) };
+        let mut commands = Vec::new();
         for (pin, command) in [(spec.dtr, C::Dtr as fn(bool) -> C), (spec.rts, C::Rts)] {
             if pin != Pin::Keep {
                 commands.push(command(pin == Pin::On));
@@ -107,10 +93,21 @@ impl TelnetLine {
         }
         // Data from before is not for us.
         commands.push(C::Purge { received: true, sent: true });
-        if commands.into_iter().all(|command| self.telnet.set_com_port(command)) {
+        let mut all = format(&spec).into_iter().chain(commands);
+        if all.all(|command| self.telnet.set_com_port(command)) {
             return Ok(());
         }
         Err(self.no_serial("it has no COM-PORT-OPTION; telnet: works without".into()))
+    }
+
+    /// Sends these commands for the serial port.
+    fn tell(&mut self, commands: &[com_port::Command]) -> io::Result<()> {
+        let told = self.serial.is_some()
+            && commands.iter().all(|command| self.telnet.set_com_port(*command));
+        if !told {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.flush()
     }
 
     fn no_serial(&self, say: String) -> OpenError {
@@ -172,7 +169,79 @@ impl TelnetLine {
     }
 }
 
+/// Rate and character format as commands.
+fn format(spec: &SerialSpec) -> [com_port::Command; 5] {
+    use com_port::Command as C;
+    let parity = match spec.parity {
+        Parity::None => com_port::Parity::None,
+        Parity::Even => com_port::Parity::Even,
+        Parity::Odd => com_port::Parity::Odd,
+        Parity::Mark => com_port::Parity::Mark,
+        Parity::Space => com_port::Parity::Space,
+    };
+    let flow = match spec.flow {
+        Flow::None => com_port::Flow::None,
+        Flow::RtsCts => com_port::Flow::Hardware,
+        Flow::XonXoff => com_port::Flow::XonXoff,
+    };
+    [
+        C::Rate(spec.rate_bps()),
+        C::DataBits(spec.data_bits),
+        C::Parity(parity),
+        C::StopBits(spec.stop_bits),
+        C::Flow(flow),
+    ]
+}
+
+impl Controls for TelnetLine {
+    fn send_break(&mut self, time: Duration) -> io::Result<()> {
+        use com_port::Command::Break;
+        if self.serial.is_none() {
+            self.telnet.send_break();
+            return self.flush();
+        }
+        self.tell(&[Break(true)])?;
+        std::thread::sleep(time);
+        self.tell(&[Break(false)])
+    }
+
+    fn set_dtr(&mut self, on: bool) -> io::Result<()> {
+        self.tell(&[com_port::Command::Dtr(on)])?;
+        self.raised[0] = on;
+        Ok(())
+    }
+
+    fn set_rts(&mut self, on: bool) -> io::Result<()> {
+        self.tell(&[com_port::Command::Rts(on)])?;
+        self.raised[1] = on;
+        Ok(())
+    }
+
+    fn wires(&self) -> io::Result<Wires> {
+        let modem = self.telnet.com_port().modem.ok_or(io::ErrorKind::Unsupported)?;
+        let is = |bit: u8| modem & bit != 0;
+        let [dtr, rts] = self.raised;
+        Ok(Wires { dtr, rts, cts: is(0x10), dsr: is(0x20), ri: is(0x40), cd: is(0x80) })
+    }
+
+    fn spec(&self) -> Option<SerialSpec> {
+        self.serial.clone()
+    }
+
+    fn change(&mut self, spec: &SerialSpec) -> io::Result<()> {
+        self.tell(&format(spec))?;
+        let facts = super::serial::facts(self.facts.name.clone(), spec);
+        self.facts = PortFacts { telnet: true, ..facts };
+        self.serial = Some(spec.clone());
+        Ok(())
+    }
+}
+
 impl Port for TelnetLine {
+    fn controls(&mut self) -> Option<&mut dyn Controls> {
+        Some(self)
+    }
+
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         if !self.early.is_empty() {
             let len = self.early.len().min(into.len());
