@@ -1,7 +1,6 @@
 //! The LINE argument: what it names, and whether it is missing or misplaced.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use wetstring_drive::LineSpec;
@@ -66,10 +65,10 @@ pub(crate) fn swapped(verb: &str, files: &[PathBuf], last: &OsStr) -> Option<Str
     }
     let mut words: Vec<String> = Vec::new();
     for file in files.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, file)| file) {
-        words.push(escaped(file.as_os_str().as_bytes()));
+        words.push(escaped(file.as_os_str().as_encoded_bytes()));
     }
-    words.extend([last.as_bytes(), files[at].as_os_str().as_bytes()].map(escaped));
-    let got = escaped(last.as_bytes());
+    words.extend([last.as_encoded_bytes(), files[at].as_os_str().as_encoded_bytes()].map(escaped));
+    let got = escaped(last.as_encoded_bytes());
     Some(format!("expected the line last, got {got}: did you mean wst {verb} {}?", words.join(" ")))
 }
 

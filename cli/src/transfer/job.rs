@@ -1,12 +1,10 @@
 //! One transfer: an engine on a line, with a store, an observer, a trace and a verdict.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use wetstring_events::{Event, Opened};
 use wetstring_proto::kermit;
 
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
@@ -108,7 +106,7 @@ impl Job<'_> {
         }
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(&signals);
-        options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
+        options.typed = self.spec == LineSpec::Stdio && stdin().is_terminal();
         let allowed = self.all.zmodem().commands == Commands::Run;
         let mut store = self.filter.before(self.file_store.store());
         let mut store = Commanded { store: &mut store, allowed };
@@ -203,7 +201,7 @@ impl Job<'_> {
         if let ([record], Direction::Send) = (self.file_store.files(), self.direction)
             && let Some(path) = record.path.as_ref().and_then(|path| path.canonicalize().ok())
         {
-            let text = path.as_os_str().as_bytes();
+            let text = path.as_os_str().as_encoded_bytes();
             recorder.run(&TraceEvent::Text { name: "path", text });
         }
     }

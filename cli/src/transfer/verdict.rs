@@ -1,7 +1,5 @@
 //! The report of a transfer at its end, and its exit code.
 
-use std::os::unix::ffi::OsStrExt;
-
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
 use wetstring_events::{FileResult, Summary, Transfer};
@@ -32,7 +30,8 @@ impl Verdict<'_> {
         for record in self.file_store.files() {
             let nameless = record.wire_name.is_empty();
             let name = escaped(if nameless { self.unnamed } else { &record.wire_name });
-            let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
+            let path =
+                record.path.as_ref().map(|path| escaped(path.as_os_str().as_encoded_bytes()));
             match (&record.outcome, &path) {
                 (FileOutcome::Stored, Some(path)) => {
                     let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
@@ -40,7 +39,7 @@ impl Verdict<'_> {
                     let level = if same { Level::Detail } else { Level::Note };
                     self.ui.say(level, &format!("{name}: stored as {path}{rule}"));
                     if let Some(old) = &record.put_aside {
-                        let old = escaped(old.as_os_str().as_bytes());
+                        let old = escaped(old.as_os_str().as_encoded_bytes());
                         let say = format!("{name}: the previous file is now {old}");
                         self.ui.say(Level::Note, &say);
                     }
@@ -209,8 +208,11 @@ fn file_result(record: &FileRecord) -> FileResult {
     };
     FileResult {
         name: escaped(&record.wire_name),
-        path: record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
-        put_aside: record.put_aside.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        path: record.path.as_ref().map(|path| escaped(path.as_os_str().as_encoded_bytes())),
+        put_aside: record
+            .put_aside
+            .as_ref()
+            .map(|path| escaped(path.as_os_str().as_encoded_bytes())),
         size: record.size,
         resumed_from: record.resumed_from,
         outcome,

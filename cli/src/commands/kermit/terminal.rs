@@ -9,10 +9,9 @@
 
 use std::io::Write as _;
 
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::event::{self, Interest};
-use wetstring_drive::terminal::Restore;
+use wetstring_drive::terminal;
 use wetstring_script::World;
 use wetstring_script::world::{Done, Fault, Heard, Kept};
 
@@ -76,7 +75,7 @@ impl Live<'_> {
     /// Connects the user's terminal to the peer, until the escape character and C.
     pub(super) fn talk(&mut self, kept: &Kept) -> Result<Done, Fault> {
         let name = self.port.as_ref().ok_or_else(no_connection)?.facts().name.clone();
-        if !isatty(stdin()) {
+        if !stdin().is_terminal() {
             return Err(Fault::new("expected a terminal for CONNECT, got another stdin"));
         }
         let escape =
@@ -85,7 +84,7 @@ impl Live<'_> {
         let echo = kept.get("duplex").is_some_and(|value| value == b"half");
         let key = named(escape);
         show(format!("Connected to {name}: {key} C comes back, {key} ? helps\n").as_bytes())?;
-        let raw = Restore::raw(stdin())?;
+        let raw = terminal::stdin::raw()?;
         let ended = self.pass(escape, echo, &name);
         drop(raw);
         let over = ended?;
@@ -114,18 +113,17 @@ impl Live<'_> {
                 }
             }
             let Some(port) = &self.port else { return Ok(false) };
-            let keyboard = stdin();
             let mut interests = [
                 Interest::read(port.read_source()),
                 Interest::read(self.signals.source()),
-                Interest::read(keyboard.into()),
+                Interest::read(terminal::stdin::source()),
             ];
             // An interrupted wait is handled above.
             let _ = event::wait(&mut interests, Some(LONGEST_POLL));
             if !interests[2].is_ready() {
                 continue;
             }
-            let len = rustix::io::read(keyboard, &mut keys).map_err(std::io::Error::from)?;
+            let len = terminal::stdin::read(&mut keys)?;
             if len == 0 {
                 return Ok(false);
             }

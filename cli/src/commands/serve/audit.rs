@@ -2,7 +2,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -37,7 +36,7 @@ impl AuditLog {
     pub(crate) fn new(log: Option<&Path>, aloud: Verbosity) -> Result<Self, Ending> {
         let open = |path: &Path| {
             let file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| {
-                let name = escaped(path.as_os_str().as_bytes());
+                let name = escaped(path.as_os_str().as_encoded_bytes());
                 let say = format!("could not write the log {name}: {}", in_words(&e));
                 Ending::early(Exit::Store, say)
             })?;

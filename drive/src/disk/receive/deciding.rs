@@ -7,8 +7,8 @@ use crate::disk::error::Failed;
 use crate::disk::names::{MAX_LEN, NameRule, SafeName};
 use crate::disk::part;
 use crate::disk::place;
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstatvfs};
-use std::os::fd::OwnedFd;
+use crate::os::fd::OwnedFd;
+use crate::os::fs::{FileType, Mode, OFlags, Stat, fstatvfs};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
 
 impl Receiving {

@@ -140,6 +140,53 @@ pub(crate) fn set_speed(fd: impl AsFd, rate_bps: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// This process's stdin.
+pub mod stdin {
+    use super::Restore;
+    use crate::event::Source;
+    use rustix::process::getpgrp;
+    use rustix::stdio::stdin;
+    use rustix::termios::{isatty, tcgetpgrp};
+    use std::io::{self, BufRead, Read};
+
+    /// Readable when there is input.
+    pub fn source() -> Source<'static> {
+        stdin().into()
+    }
+
+    /// Reads what there is, and waits for it.
+    pub fn read(into: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(stdin(), into)?)
+    }
+
+    /// [`Restore::keys`].
+    pub fn keys() -> io::Result<Restore> {
+        Restore::keys(stdin())
+    }
+
+    /// [`Restore::silent`].
+    pub fn silent() -> io::Result<Restore> {
+        Restore::silent(stdin())
+    }
+
+    /// [`Restore::raw`].
+    pub fn raw() -> io::Result<Restore> {
+        Restore::raw(stdin())
+    }
+
+    /// A line, with its end, of at most this many bytes.
+    pub fn line(longest: u64) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        io::stdin().lock().take(longest).read_until(b'\n', &mut line)?;
+        Ok(line)
+    }
+
+    /// Whether a user is at it: it is a terminal, and this process in its foreground.
+    pub fn has_user() -> bool {
+        isatty(stdin()) && tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

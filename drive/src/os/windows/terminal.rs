@@ -1,0 +1,159 @@
+//! The console, which must be restored however the program ends.
+
+use super::pump::Inbox;
+use std::io::{self, Read};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use winapi_util::HandleRef;
+use winapi_util::console::{mode, set_mode};
+
+/// `ENABLE_PROCESSED_INPUT`: Ctrl-C is a signal.
+const PROCESSED: u32 = 0x1;
+/// `ENABLE_LINE_INPUT`
+const LINES: u32 = 0x2;
+/// `ENABLE_ECHO_INPUT`
+const ECHO: u32 = 0x4;
+/// `ENABLE_VIRTUAL_TERMINAL_INPUT`: keys are the sequences that terminals send.
+const SEQUENCES: u32 = 0x200;
+/// `ENABLE_VIRTUAL_TERMINAL_PROCESSING`: the output understands sequences.
+const UNDERSTANDS: u32 = 0x4;
+
+/// What [`restore_all`] restores.
+static SAVED: Mutex<Vec<Saved>> = Mutex::new(Vec::new());
+
+/// Which side of the console.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Input,
+    Output,
+}
+
+impl Of {
+    fn handle(self) -> HandleRef {
+        match self {
+            Self::Input => HandleRef::stdin(),
+            Self::Output => HandleRef::stdout(),
+        }
+    }
+}
+
+struct Saved {
+    id: u64,
+    of: Of,
+    was: u32,
+}
+
+impl Saved {
+    fn restore(&self) {
+        // Nothing can be done about a console that has gone away.
+        let _ = set_mode(self.of.handle(), self.was);
+    }
+}
+
+/// A change that is undone when this is dropped, and when a second signal ends the program hard.
+#[derive(Debug)]
+#[must_use = "the change is undone at once when this is dropped"]
+pub struct Restore(u64);
+
+impl Restore {
+    /// Changes the mode of a console, by removing bits and adding others.
+    fn change(of: Of, without: u32, with: u32) -> io::Result<Self> {
+        let was = mode(of.handle())?;
+        set_mode(of.handle(), (was & !without) | with)?;
+        let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = saved.last().map_or(0, |last| last.id + 1);
+        saved.push(Saved { id, of, was });
+        Ok(Self(id))
+    }
+}
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = saved.iter().position(|saved| saved.id == self.0) {
+            let gone = saved.remove(index);
+            let same = |later: &&mut Saved| later.of == gone.of;
+            match saved[index..].iter_mut().find(same) {
+                // A later change is still in effect: that one has to restore the state before both.
+                Some(later) => later.was = gone.was,
+                None => gone.restore(),
+            }
+        }
+    }
+}
+
+/// Restores everything that a [`Restore`] still holds, the last change first.
+pub fn restore_all() {
+    let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
+    while let Some(last) = saved.pop() {
+        last.restore();
+    }
+}
+
+/// What has been read from stdin, which has one thread for as long as this process lives: bytes that it has read
+/// ahead are for whoever reads next.
+pub(super) fn keyboard() -> io::Result<&'static Inbox> {
+    static KEYBOARD: OnceLock<Inbox> = OnceLock::new();
+    if let Some(open) = KEYBOARD.get() {
+        return Ok(open);
+    }
+    let made = Inbox::new(|into| io::stdin().lock().read(into))?;
+    Ok(KEYBOARD.get_or_init(|| made))
+}
+
+/// This process's stdin.
+pub mod stdin {
+    use super::super::event::Source;
+    use super::{ECHO, LINES, Of, PROCESSED, Restore, SEQUENCES, UNDERSTANDS, keyboard};
+    use std::io::{self, IsTerminal};
+
+    /// Readable when there is input.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for a thread and a socket.
+    pub fn source() -> Source<'static> {
+        keyboard().expect("a thread and a socket for stdin").source()
+    }
+
+    /// Reads what there is, and waits for it.
+    pub fn read(into: &mut [u8]) -> io::Result<usize> {
+        keyboard()?.read_blocking(into)
+    }
+
+    /// Makes single keys readable: no echo, no line editing. Ctrl-C keeps its meaning.
+    pub fn keys() -> io::Result<Restore> {
+        Restore::change(Of::Input, LINES | ECHO, SEQUENCES)
+    }
+
+    /// Disables echo for a line.
+    pub fn silent() -> io::Result<Restore> {
+        Restore::change(Of::Input, ECHO, 0)
+    }
+
+    /// Makes the console raw: keys are bytes, Ctrl-C too.
+    pub fn raw() -> io::Result<Restore> {
+        Restore::change(Of::Input, LINES | ECHO | PROCESSED, SEQUENCES)
+    }
+
+    /// A line, with its end, of at most this many bytes.
+    pub fn line(longest: u64) -> io::Result<Vec<u8>> {
+        let (mut line, mut byte) = (Vec::new(), [0]);
+        while (line.len() as u64) < longest && read(&mut byte)? > 0 {
+            line.push(byte[0]);
+            if byte == [b'\n'] {
+                break;
+            }
+        }
+        Ok(line)
+    }
+
+    /// Whether a user is at it.
+    pub fn has_user() -> bool {
+        io::stdin().is_terminal()
+    }
+
+    /// Makes the output of the console understand sequences.
+    pub(in crate::os::windows) fn sequences() -> io::Result<Restore> {
+        Restore::change(Of::Output, 0, UNDERSTANDS)
+    }
+}
