@@ -18,15 +18,16 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::{Parsed, Verb};
+use clap::error::ErrorKind;
 use commands::kermit::ckermit;
 use commands::personality::Personality;
 use commands::{
     client, completions, demo, explain, install_links, kermit, key, lab, line, man, ncp, ports,
-    receive, send, serve, show, slip, users,
+    receive, send, serve, show, slip, users, version,
 };
 use ui::ending::Ending;
 use ui::exit::Exit;
-use ui::output::{Level, Output};
+use ui::output::{self, Level, Output};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -47,6 +48,12 @@ fn main() -> ExitCode {
             }
             Output::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, None);
             Exit::Usage.into()
+        }
+        Err(asked)
+            if asked.kind() == ErrorKind::DisplayVersion && version::wants_details(&args) =>
+        {
+            output::print(&version::details());
+            Exit::Done.into()
         }
         Err(help) => {
             // A reader that closes the pipe (`head`) is not an error.

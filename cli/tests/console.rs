@@ -365,6 +365,8 @@ fn commands_in_pages_exist() {
             let words: Vec<&str> = words.split(' ').collect();
             let verb: Vec<&str> = match words[..] {
                 [outer @ ("lab" | "users" | "key" | "ncp"), inner, ..] => vec![outer, inner],
+                // A flag of the program itself.
+                [flag, ..] if flag.starts_with("--") => vec![],
                 [verb, ..] => vec![verb],
                 [] => panic!("{line}"),
             };

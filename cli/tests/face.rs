@@ -57,6 +57,24 @@ fn the_short_help_is_one_screen() {
 }
 
 #[test]
+fn the_version_with_verbose_says_what_was_built() {
+    let short = run(wst(["--version"]));
+    short.expect(0);
+    assert_eq!(short.stdout, format!("wst {}\n", env!("CARGO_PKG_VERSION")));
+    for args in [["--version", "--verbose"], ["-v", "-V"]] {
+        let ran = run(wst(args));
+        ran.expect(0);
+        let lines: Vec<&str> = ran.stdout.lines().collect();
+        assert_eq!(lines[0], short.stdout.trim_end());
+        let target = lines[1].strip_prefix("target: ").expect("the target");
+        assert!(target.starts_with(std::env::consts::ARCH), "{target}");
+        let objects = if cfg!(feature = "objects") { "objects" } else { "none" };
+        assert_eq!(lines[2], format!("features: {objects}"));
+        assert!(lines[3].len() > "commit: ".len() && lines[3].starts_with("commit: "), "{lines:?}");
+    }
+}
+
+#[test]
 fn the_help_names_the_exit_codes() {
     let ran = run(wst(["--help"]));
     for line in ["0  all done", "7  timeout: nothing usable received", "130  interrupted"] {

@@ -275,3 +275,32 @@ fn ctrl_c_or_five_ctrl_x_typed_at_it_end_it() {
         }
     }
 }
+
+/// A slow line delivers a block character by character, and 03 is one of them.
+#[test]
+fn the_character_03_of_the_first_block_is_no_ctrl_c() {
+    let desk = Desk::new(10);
+    let inbox = desk.path("in");
+    let mut user = Desktop::start_called("rx", &["came.bin"], |command| {
+        command.current_dir(&inbox);
+    });
+    user.until("a request for the file", |user| user.screen().contains('\u{15}'));
+    // With the sum of 128 times 3.
+    let mut block = [3; 132];
+    block[..3].copy_from_slice(&[1, 1, 0xFE]);
+    block[131] = 0x80;
+    for byte in block {
+        user.press(&[byte]);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    user.until("ACK", |user| user.screen().contains('\u{6}'));
+    user.press(b"\x04");
+    user.until("NAK or a second ACK", |user| {
+        let screen = user.screen();
+        screen.rsplit('\u{6}').next().is_some_and(|last| last.contains('\u{15}'))
+            || screen.matches('\u{6}').count() > 1
+    });
+    user.press(b"\x04");
+    assert_eq!(user.end().code(), Some(0), "{}", user.screen());
+    assert_eq!(std::fs::read(desk.path("in/came.bin")).expect("the file"), [3; 128]);
+}

@@ -94,24 +94,26 @@ pub fn run_traced(
     until: Until<'_>,
     trace: &mut dyn Trace,
 ) -> io::Result<Report> {
-    let scale = until.scale.max(1);
     let mut model = model.clone();
-    let ahead = End::BOTH.map(|end| {
-        let characters = u128::from(model.rate_from(end)) * AHEAD.as_nanos() * u128::from(scale)
-            / (u128::from(model.bits.max(1)) * 1_000_000_000);
-        usize::try_from(characters).unwrap_or(usize::MAX).min(1 << 20)
+    let limits = End::BOTH.map(|end| {
+        let rate = Some(model.rate_from(end)).filter(|rate| *rate > 0)?;
+        Some(rate * 1000 / u64::from(model.bits.max(1)))
     });
-    model.buffer_bytes = ahead.into_iter().fold(model.buffer_bytes, usize::max);
-    // A serial port does not buffer seconds of data either.
-    let inbox = End::BOTH.map(|end| match model.rate_from(end) {
-        0 => BUFFER_BYTES,
-        _ => ahead[end.index()].clamp(64, BUFFER_BYTES),
-    });
-    run_element(&mut Serial::new(&model), [a, b], inbox, until, trace)
+    let ahead = limits.into_iter().flatten().map(|limit| ahead_of(limit, until.scale));
+    model.buffer_bytes = ahead.map(|bytes| bytes.min(1 << 20)).fold(model.buffer_bytes, usize::max);
+    run_element(&mut Serial::new(&model), [a, b], limits, until, trace)
 }
 
-/// Runs any element that carries bytes between two ports, the first of which is at its end A. `inbox` are the
-/// bytes that are read from each at a time.
+/// Characters that a line of this rate, per 1000 s, carries in [`AHEAD`].
+fn ahead_of(limit_millicps: u64, scale: u32) -> usize {
+    let ns = AHEAD.as_nanos() * u128::from(scale.max(1));
+    let characters = u128::from(limit_millicps) * ns / 1_000_000_000_000;
+    usize::try_from(characters).unwrap_or(usize::MAX)
+}
+
+/// Runs any element that carries bytes between two ports, the first of which is at its end A. What it can carry
+/// from each, in characters per 1000 s where that is known, bounds what is read ahead: a serial port does not buffer
+/// seconds of data either.
 ///
 /// # Errors
 ///
@@ -119,11 +121,14 @@ pub fn run_traced(
 pub fn run_element(
     element: &mut dyn Element,
     ports: [Box<dyn Port>; 2],
-    inbox: [usize; 2],
+    limits_millicps: [Option<u64>; 2],
     until: Until<'_>,
     trace: &mut dyn Trace,
 ) -> io::Result<Report> {
     let [a, b] = ports;
+    let inbox = limits_millicps.map(|limit| {
+        limit.map_or(BUFFER_BYTES, |limit| ahead_of(limit, until.scale).clamp(64, BUFFER_BYTES))
+    });
     let mut live = Live {
         element,
         sides: [Side::new(End::A, a, inbox[0]), Side::new(End::B, b, inbox[1])],

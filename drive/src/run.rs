@@ -40,6 +40,8 @@ const TERMINAL_READ: usize = 4095;
 
 /// A raw terminal's byte for Ctrl-C.
 const CTRL_C: u8 = 3;
+/// Silence before a typed Ctrl-C: within a packet no line is silent for so long.
+const BEFORE_CTRL_C: Duration = Duration::from_secs(2);
 
 const CLOSED: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Closed });
 const SILENT: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Silence });
@@ -78,6 +80,7 @@ pub fn run(
         abort_by: None,
         signals_seen: 0,
         typed_interrupt: false,
+        heard: None,
         error: None,
         linger,
         wrote: false,
@@ -134,6 +137,8 @@ struct Turning<'a, 'o> {
     signals_seen: usize,
     /// The user has typed Ctrl-C on the line.
     typed_interrupt: bool,
+    /// When a byte was last received.
+    heard: Option<Instant>,
     error: Option<io::Error>,
     linger: bool,
     /// Something was written since the last wait.
@@ -231,11 +236,13 @@ impl Turning<'_, '_> {
         true
     }
 
-    /// The data just read is a Ctrl-C that no protocol can have sent.
+    /// The data just read is a Ctrl-C that no protocol can have sent. A slow line delivers packets byte by byte: in
+    /// one, others have just come.
     fn is_typed_interrupt(&self) -> bool {
         let stats = self.engine.stats();
         self.options.typed
             && self.input[..self.filled] == [CTRL_C]
+            && self.heard.is_none_or(|heard| self.now.since(heard) >= BEFORE_CTRL_C)
             && stats.packets_in == 0
             && stats.file_bytes == 0
     }
@@ -273,6 +280,7 @@ impl Turning<'_, '_> {
                     self.typed_interrupt = true;
                     self.command(Command::Abort);
                 }
+                self.heard = Some(self.now);
                 self.feed();
                 if fills {
                     self.input.resize(self.options.read_len, 0);

@@ -55,17 +55,13 @@ fn what_was_predicted_is_predicted_or_is_listed_as_left() {
         assert!(reason.len() > 20, "{line}: expected a reason");
         left.insert(key.to_owned());
     }
-    for (key, predicted) in &now {
-        let wanted = listed.contains(key) && !left.contains(key);
-        assert_eq!(*predicted, wanted, "{key}: predicted.tsv and left.tsv say otherwise");
-    }
-    for key in &listed {
-        let is_predicted = now.get(key).copied().unwrap_or_default();
-        assert!(
-            is_predicted || left.contains(key),
-            "{key} has left the predictions, and left.tsv does not say why"
-        );
-    }
+    let is_listed = |key: &String| listed.contains(key) && !left.contains(key);
+    let new = now.iter().filter(|(key, predicted)| **predicted && !is_listed(key));
+    let new: Vec<&String> = new.map(|(key, _)| key).collect();
+    assert!(new.is_empty(), "predicted, and predicted.tsv and left.tsv say otherwise: {new:#?}");
+    let gone = |key: &&String| is_listed(key) && !now.get(*key).copied().unwrap_or_default();
+    let gone: Vec<&String> = listed.iter().filter(gone).collect();
+    assert!(gone.is_empty(), "no predictions any more, and left.tsv does not say why: {gone:#?}");
     assert!(left.is_subset(&listed), "left.tsv has what was never predicted");
     assert!(listed.len() > 300, "{}", listed.len());
 }
@@ -80,7 +76,7 @@ const SMALL: &str = "title = 'small'\nclass = 'physics'\n[[parameter]]\nof = ['*
 fn a_transfer_has_one_verdict_and_fits_stand_apart() {
     let text = format!(
         "{SMALL}[[row]]\nname = 'fit'\ncells = [{{ column = 'X', secs = 10, cps = 960 }}]\n\
-         [[row]]\nname = 'free'\ncells = [{{ column = 'X', secs = 12, cps = 914, eff = 95, reason = 'x' }}, \
+         [[row]]\nname = 'free'\nscenario.seed = 2\ncells = [{{ column = 'X', secs = 12, cps = 914, eff = 95, reason = 'x' }}, \
          {{ column = 'Y', secs = 11, cps = 914, eff = 95 }}]\n"
     );
     let report = judged("small", &text);
@@ -95,6 +91,35 @@ fn a_transfer_has_one_verdict_and_fits_stand_apart() {
     let board = Scoreboard::of([&report]);
     let tally = board.tally(&[Kind::Rate], false);
     assert_eq!((tally.count, tally.within, tally.sides), (1, [0, 1, 1], [0, 1]));
+}
+
+/// The same run under two names is one setting, and a fit of the one decides the other.
+#[test]
+fn rows_that_are_one_run_are_pooled() {
+    let of = |other: &str| {
+        let text = format!(
+            "{SMALL}[[row]]\nname = 'fit'\ncells = [{{ column = 'X', secs = 10 }}]\n\
+             [[row]]\nname = 'again'\n{other}\ncells = [{{ column = 'X', secs = 11 }}]\n"
+        );
+        let scores = judged("small", &text).scores();
+        scores.iter().map(|of| (of.name.clone(), of.fitted)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(""), [("fit, rate".to_owned(), true)]);
+    let apart = [("fit, rate".to_owned(), true), ("again, rate".to_owned(), false)];
+    assert_eq!(of("scenario.file.bytes = 9601"), apart);
+    assert_eq!(of("scenario.both.retries = 7"), apart);
+}
+
+/// A transfer of ours that fails is not left out.
+#[test]
+fn what_fails_is_farther_off_than_any_share() {
+    let text = format!(
+        "{SMALL}[[row]]\nname = 'r'\nscenario.limits.time = 5\n\
+         cells = [{{ column = 'X', secs = 10, reason = 'x' }}]\n"
+    );
+    let tally = Scoreboard::of([&judged("small", &text)]).tally(&[Kind::Rate], false);
+    assert_eq!((tally.count, tally.ratios, tally.within, tally.sides), (1, 1, [0; 3], [0; 2]));
+    assert!(tally.median.is_infinite());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! laboratory's, and keeps the page of it.
 //!
 //! The cells are what `wst lab table --all --json` prints, from FILE or from a run of the release build. Of each cell its
-//! kind, whether it is fitted, the published numbers and ours are taken; verdicts of correlations, counts and pairs are
-//! tested again, and everything is summed up. A line of the scoreboard that is not what comes out fails the audit, as
+//! kind, whether it is fitted, its verdict, the published numbers and ours are taken; verdicts of correlations, counts and
+//! pairs are tested again (those by a table's tolerance are not), and everything is summed up. A line of the scoreboard that is not what comes out fails the audit, as
 //! does a page (`docs/reference/scoreboard.md`) that says something else.
 
 mod page;
@@ -41,7 +41,7 @@ pub(crate) struct Sum {
 }
 
 /// Names of the kinds for readers, as the scoreboard has them, in its order.
-const KINDS: [(&str, &str); 13] = [
+const KINDS: [(&str, &str); 14] = [
     ("rate", "times and rates of transfers"),
     ("processor", "processor times"),
     ("delay", "delays"),
@@ -49,6 +49,7 @@ const KINDS: [(&str, &str); 13] = [
     ("amount", "other amounts"),
     ("spread", "deviations"),
     ("count", "counts"),
+    ("extreme", "how many came to the extremes"),
     ("zero", "published zeros"),
     ("correlation", "correlations"),
     ("pairs", "wins, ties and losses; where the fastest are"),
@@ -208,10 +209,11 @@ impl Sum {
             ["rate", "processor", "delay", "statistic", "amount", "spread"].contains(&&*first.kind);
         let published: Vec<f64> = cells.iter().flat_map(|cell| cell.numbers.clone()).collect();
         let (ours, published) = (test::middle(&first.values), test::middle(&published));
-        let (Some(ours), Some(published)) = (ours, published) else { return };
-        if !has_ratio || published <= 0.0 || ours <= 0.0 {
-            return;
-        }
+        let Some(published) = published.filter(|of| has_ratio && *of > 0.0) else { return };
+        let Some(ours) = ours.filter(|ours| *ours > 0.0) else {
+            // It failed: as far off as can be, on no side.
+            return self.distances.push(f64::INFINITY);
+        };
         let off = (ours / published).ln();
         self.distances.push(off.abs());
         for (count, limit) in self.within.iter_mut().zip([0.05, 0.1, 0.25]) {

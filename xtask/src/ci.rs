@@ -38,7 +38,7 @@ const STEPS: &[Step] = &[
         name: "clippy",
         env: &[],
         commands: &[
-            "clippy --workspace --all-targets --locked -- -D warnings",
+            "clippy --workspace --all-targets --locked --features xtask/packages -- -D warnings",
             "clippy -p wetstring -p wetstring-objects --all-targets --locked --features wetstring/objects -- -D warnings",
         ],
     },
@@ -62,6 +62,15 @@ const STEPS: &[Step] = &[
         ],
     },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
+    // All that is made for one target, how large it is, and the Debian packages where nothing else is installed.
+    Step {
+        name: "packages",
+        env: &[],
+        commands: &[
+            "test -p xtask --locked --features packages dist::",
+            "run --quiet -p xtask --locked --features packages -- dist x86_64-unknown-linux-musl --bare target/bare",
+        ],
+    },
     Step { name: "tables", env: &[], commands: &["xtask audit"] },
 ];
 

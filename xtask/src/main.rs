@@ -8,6 +8,7 @@
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
 //! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
+//! | `dist [TARGET...]` | makes packages of a release (`xtask/src/dist/mod.rs`) |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
@@ -18,6 +19,8 @@
 mod audit;
 mod ci;
 mod deny;
+#[cfg(feature = "packages")]
+mod dist;
 mod explain;
 mod fuzz;
 mod kill;
@@ -69,6 +72,24 @@ fn book(root: &Path) -> Result<(), String> {
     Err("mdbook did not make the book".into())
 }
 
+/// Makes the packages of a release.
+#[cfg(feature = "packages")]
+fn dist(args: &[String]) -> Result<(), String> {
+    dist::run(&root(), args)
+}
+
+/// Makes the packages of a release, by a build of this program that has what writes them.
+#[cfg(not(feature = "packages"))]
+fn dist(args: &[String]) -> Result<(), String> {
+    let mut cargo = std::process::Command::new("cargo");
+    cargo.args(["run", "--quiet", "--locked", "-p", "xtask", "--features", "packages", "--"]);
+    let status = cargo.arg("dist").args(args).current_dir(root()).status();
+    if status.map_err(|e| format!("cargo: {e}"))?.success() {
+        return Ok(());
+    }
+    Err("the packages are not made".to_owned())
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
@@ -77,6 +98,7 @@ fn main() -> ExitCode {
         Some("deny") => deny::run(&root()),
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
         Some("book") => book(&root()),
+        Some("dist") => dist(rest),
         Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
@@ -84,7 +106,7 @@ fn main() -> ExitCode {
         Some("peers") => peers::run(rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], audit, peers, explain), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, peers, explain), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -71,11 +71,14 @@ LINE is one of:
 
 /// Transfers files over any line, and says why it is slow.
 #[derive(Parser, Debug)]
-#[command(name = "wst", version, max_term_width = 100, after_help = EXAMPLES, after_long_help = after())]
+#[command(name = "wst", version, disable_version_flag = true, max_term_width = 100, after_help = EXAMPLES, after_long_help = after())]
 pub(crate) struct Cli {
     /// Flags of every verb.
     #[command(flatten)]
     pub(crate) common: Common,
+    /// Print version; with --verbose also target, features and commit
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    pub(crate) version: Option<bool>,
     /// What to do.
     #[command(subcommand)]
     pub(crate) verb: Verb,

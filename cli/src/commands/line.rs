@@ -57,7 +57,8 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
             let b = open(ui, &signals, End::B, &spec_b, rate_b)?;
             up(ui, &verb.spec);
             let element = &mut *stretch.element;
-            live::run_element(element, [a, b], [INBOX; 2], until, &mut recorder).map_err(broke)?
+            let limits = [stretch.limit_millicps; 2];
+            live::run_element(element, [a, b], limits, until, &mut recorder).map_err(broke)?
         }
         Model::Subnet(model) => {
             let (specs, ends) = open_subnet(ui, &spec_a, &spec_b)?;
@@ -101,9 +102,6 @@ enum Model {
     /// Elements that carry bytes, in a row.
     Elements(Box<Stretch>),
 }
-
-/// Bytes that are read from a port for elements at a time.
-const INBOX: usize = 1024;
 
 /// What is emulated, if it is not a line: a network of datagrams, or elements in a row with ` + ` between them.
 /// `bad` is what is wrong with it as a line.

@@ -19,3 +19,4 @@ pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod slip;
 pub(crate) mod users;
+pub(crate) mod version;

@@ -136,7 +136,7 @@ pub(crate) const fn advice(failure: Failure, line: LineKind, heard: bool) -> &'s
                 "the path loses what is sent: try --max-rate, or --datagram 1200"
             }
             _ => {
-                "the line loses or changes what is sent: try --length 90 --window 1, --parity even, or --prefix all"
+                "the line loses or changes what is sent: check speed, parity and flow control at both ends; with --trace FILE, wst explain FILE names the cause and the flags that help"
             }
         },
         FailureKind::NotReliable => "use --reliable off, so that damaged packets are retransmitted",

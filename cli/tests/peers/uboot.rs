@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{LIMIT, Running, Scene, free_port, missing, peer, wst};
@@ -27,7 +28,11 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 pub struct Console {
     stream: TcpStream,
     seen: String,
+    _turn: MutexGuard<'static, ()>,
 }
+
+/// One board at a time: each keeps a processor busy.
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Console {
     /// Types a line.
@@ -35,9 +40,9 @@ impl Console {
         self.stream.write_all(format!("{line}\r").as_bytes()).expect("the board listens");
     }
 
-    /// Reads until `text`, and returns what came, with it.
+    /// Reads until `text`, and returns what came, with it. The board is emulated, and slow beside other tests.
     pub fn until(&mut self, text: &str) -> String {
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + 2 * LIMIT;
         loop {
             if let Some(at) = self.seen.find(text) {
                 let rest = self.seen.split_off(at + text.len());
@@ -68,6 +73,7 @@ pub fn boot(scene: &Scene) -> Option<(Running, Console)> {
         missing(&format!("{IMAGE} is not installed (Debian package u-boot-qemu)"));
         return None;
     }
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let port = free_port();
     let serial = format!("tcp:127.0.0.1:{port},server=on,wait=on,nodelay=on");
     let mut board = Command::new(qemu);
@@ -77,7 +83,7 @@ pub fn boot(scene: &Scene) -> Option<(Running, Console)> {
     let stream = connect(port);
     stream.set_nodelay(true).expect("no delay");
     stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
-    let mut console = Console { stream, seen: String::new() };
+    let mut console = Console { stream, seen: String::new(), _turn: turn };
     console.until("Hit any key");
     console.stream.write_all(b"\x03").expect("the board listens");
     console.until(PROMPT);

@@ -47,6 +47,7 @@ mod messages;
 mod ncp;
 mod row;
 mod run;
+mod same;
 mod session;
 mod slip;
 

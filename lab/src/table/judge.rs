@@ -122,7 +122,7 @@ impl Judge<'_> {
 
     /// How much less time it took than without what the cell names, on the mean of its files.
     fn saved(&self, (low, high): (u64, u64)) -> Cell {
-        let mut cell = Cell { kind: Kind::Words, ..self.cell("saved", "%") };
+        let mut cell = self.statement("saved", "%");
         cell.published = format!("{low}-{high}");
         let shares = self.transfer.ours.clone().zip(self.transfer.without.clone());
         let share = |(with, without): (usize, usize)| {
@@ -152,7 +152,7 @@ impl Judge<'_> {
     fn better(&self, better: &Better) -> Cell {
         let Better { words, of, by } = better;
         let of = *of;
-        let mut cell = Cell { kind: Kind::Words, ..self.cell(of.name(), "") };
+        let mut cell = self.statement(of.name(), "");
         cell.published = format!("\u{201c}{words}\u{201d}");
         let value = |runs: &Range<usize>| {
             let run = median(self.outcomes, runs)?.0;
@@ -185,6 +185,12 @@ impl Judge<'_> {
             quantity: what.to_owned(),
             ..Cell::new(&self.table.name, row, col, unit)
         }
+    }
+
+    /// The cell of what is said in words of this row's runs and others.
+    fn statement(&self, what: &str, unit: &'static str) -> Cell {
+        let setting = self.transfer.own_setting.clone();
+        Cell { kind: Kind::Words, setting, ..self.cell(what, unit) }
     }
 
     /// The cell of a measure.

@@ -17,6 +17,8 @@ pub enum Kind {
     Spread,
     /// A count, in which chance decides.
     Count,
+    /// How many transfers came to the fastest and the slowest that was published.
+    Extreme,
     /// A published zero.
     Zero,
     /// A correlation.
@@ -35,7 +37,7 @@ pub enum Kind {
 
 impl Kind {
     /// All that are published.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Rate,
         Self::Processor,
         Self::Delay,
@@ -43,6 +45,7 @@ impl Kind {
         Self::Amount,
         Self::Spread,
         Self::Count,
+        Self::Extreme,
         Self::Zero,
         Self::Correlation,
         Self::Pairs,
@@ -74,6 +77,7 @@ impl Kind {
             Self::Amount => "amount",
             Self::Spread => "spread",
             Self::Count => "count",
+            Self::Extreme => "extreme",
             Self::Zero => "zero",
             Self::Correlation => "correlation",
             Self::Pairs => "pairs",
@@ -94,6 +98,7 @@ impl Kind {
             Self::Amount => "other amounts",
             Self::Spread => "deviations",
             Self::Count => "counts",
+            Self::Extreme => "how many came to the extremes",
             Self::Zero => "published zeros",
             Self::Correlation => "correlations",
             Self::Pairs => "wins, ties and losses; where the fastest are",

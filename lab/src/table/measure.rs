@@ -73,18 +73,12 @@ impl Measure {
 
     /// What it measures: some are the same in other units, and have one verdict.
     pub(super) const fn quantity(self) -> &'static str {
-        match self {
-            Self::Secs
-            | Self::Cps
-            | Self::Eff
-            | Self::LineBps
-            | Self::LineEff
-            | Self::Mbps
-            | Self::Bps => "rate",
-            Self::CpuBps | Self::UsBit => "processor",
-            Self::RoundTrip | Self::PerS => "round trip",
-            Self::Lost | Self::Rexmit | Self::Timeouts => "counts",
-            other => other.name(),
+        match (self.kind(), self) {
+            (Kind::Rate, _) => "rate",
+            (Kind::Processor, _) => "processor",
+            (Kind::Count, _) => "counts",
+            (_, Self::RoundTrip | Self::PerS) => "round trip",
+            (_, other) => other.name(),
         }
     }
 

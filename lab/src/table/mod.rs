@@ -136,6 +136,8 @@ struct Transfer {
     column: String,
     /// Which setting of the row it is: transfers of one are the same to us, and have the same runs.
     setting: String,
+    /// The same by this row's own name: what is compared with other runs is a statement of its row alone.
+    own_setting: String,
     published: Published,
     /// Runs as published, one for each seed.
     ours: Range<usize>,
@@ -228,10 +230,10 @@ impl Table {
                     seeds: column.seeds.unwrap_or(self.file.seeds),
                     load,
                 };
-                let (setting, known) = self.setting(&row.name, &column, &cell);
-                let ours = match &known {
-                    Some((ours, _)) => ours.clone(),
-                    None => self.add(&as_published, runs)?,
+                let (own_setting, known) = self.setting(&row.name, &column, &cell);
+                let (setting, ours) = match &known {
+                    Some((ours, _)) => (own_setting.clone(), ours.clone()),
+                    None => self.add_once(&own_setting, &as_published, runs)?,
                 };
                 let without = match without {
                     [] => 0..0,
@@ -248,6 +250,7 @@ impl Table {
                     row: row.name.clone(),
                     column: column.name,
                     setting,
+                    own_setting,
                     published: Published::of(&cell, source)?,
                     ours,
                     defaults,
@@ -280,6 +283,28 @@ impl Table {
         }
         let known = self.transfers.iter().find(|of| of.row == row && of.setting == row);
         (row.to_owned(), known.map(|of| (of.ours.clone(), of.defaults.clone())))
+    }
+
+    /// Adds the runs of a setting, unless another has them already; that setting's name, and its runs. Rows that are one
+    /// run to us are one setting.
+    fn add_once(
+        &mut self,
+        setting: &str,
+        layers: &[&Layer],
+        runs: Runs<'_>,
+    ) -> Result<(String, Range<usize>), BadScenario> {
+        let added = self.add(layers, runs)?;
+        let new = &self.jobs[added.clone()];
+        let same = |known: &&Transfer| {
+            let known = &self.jobs[known.ours.clone()];
+            known.len() == new.len() && known.iter().zip(new).all(|(a, b)| a.is_same_run(b))
+        };
+        let known = self.transfers.iter().filter(|_| !self.file.own).find(same);
+        let known = known.map(|known| (known.setting.clone(), known.ours.clone()));
+        if known.is_some() {
+            self.jobs.truncate(added.start);
+        }
+        Ok(known.unwrap_or_else(|| (setting.to_owned(), added)))
     }
 
     /// Adds the runs that show the reason of a cell, if it names any.

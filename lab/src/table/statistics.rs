@@ -53,16 +53,21 @@ pub fn counts_differ(a: u64, b: u64) -> bool {
 /// How likely heads and tails of a fair coin are as far apart as these, or further.
 pub fn sign_test(heads: u64, tails: u64) -> f64 {
     let n = heads + tails;
-    let mut likely = 0.5f64.powi(n.min(1000) as i32);
+    // By its logarithm: the first term of many would be 0.
+    let mut likely = n as f64 * 0.5f64.ln();
     let mut sum = 0.0;
     for k in 0..=heads.min(tails) {
-        sum += likely;
-        likely *= (n - k) as f64 / (k + 1) as f64;
+        sum += likely.exp();
+        likely += ((n - k) as f64 / (k + 1) as f64).ln();
     }
     (2.0 * sum).min(1.0)
 }
 
 /// Whether two rows of counts are of different distributions at 5 %: chi-squared, over the columns that have any.
+///
+/// # Panics
+///
+/// Beyond nine such columns.
 pub fn tables_differ(a: &[u32], b: &[u32]) -> bool {
     const LIMITS: [f64; 8] = [3.841, 5.991, 7.815, 9.488, 11.070, 12.592, 14.067, 15.507];
     let sum = |row: &[u32]| row.iter().copied().map(f64::from).sum::<f64>();
@@ -79,6 +84,7 @@ pub fn tables_differ(a: &[u32], b: &[u32]) -> bool {
             }
         }
     }
+    assert!(columns <= LIMITS.len() + 1, "expected at most nine columns, got {columns}");
     let limit = columns.checked_sub(2).and_then(|freedom| LIMITS.get(freedom));
     // With nothing in one of the rows there is nothing to compare.
     limit.is_some_and(|limit| chi > *limit) || (all_a > 0.0) != (all_b > 0.0)
@@ -98,6 +104,8 @@ mod tests {
         assert!((sign_test(1, 5) - 14.0 / 64.0).abs() < 1e-12);
         assert!((sign_test(0, 6) - 2.0 / 64.0).abs() < 1e-12);
         assert!((sign_test(3, 3) - 1.0).abs() < 1e-12 && sign_test(0, 0) > 0.999);
+        // Of many: 1.96 deviations of sqrt(4000) / 2 are 62, so 1938 is within, 1937 not.
+        assert!(sign_test(1938, 2062) > 0.05 && sign_test(1937, 2063) < 0.05);
         assert!(counts_differ(0, 6) && !counts_differ(1, 6) && !counts_differ(11, 20));
         // By hand: 2 (10 - 15)^2 / 15 for each row of two columns, 6.67 with one degree of freedom.
         assert!(tables_differ(&[10, 20], &[20, 10]) && !tables_differ(&[10, 12], &[12, 10]));

@@ -81,11 +81,15 @@ struct Core {
     number: u8,
     /// Blocks were sent more than once: answers may be out of step until the line is quiet.
     unsure: bool,
+    /// While [`Timer::Settle`] runs for what is owed, NAK ends it: the receiver waits for the next block.
+    asks_again: bool,
     /// While [`Timer::Settle`] runs input is ignored; it restarts until the line has been quiet that long.
     quiet: Duration,
     settle_latest: Instant,
     /// A block of this file was sent more than once.
     repeated: bool,
+    /// A copy of a block of this file was not answered: an answer may still come.
+    owed: bool,
     /// Answers have been waited for since the last block.
     settled: bool,
     lengths: LengthPolicy,
@@ -118,9 +122,11 @@ impl Core {
             exhausted: false,
             number: 1,
             unsure: false,
+            asks_again: false,
             quiet: Duration::ZERO,
             settle_latest: Instant::ZERO,
             repeated: false,
+            owed: false,
             settled: false,
             lengths: LengthPolicy::new(config.adapt_block),
             slowest: Duration::ZERO,
@@ -296,6 +302,12 @@ impl Core {
         // it with. If a block was retransmitted there may be one for each copy: the last that came was then for the
         // block before the last, which may still be on its way.
         let bare = !self.is_batch() && self.link.config.line.reliable != Some(true);
+        if bare && self.owed {
+            // Until the receiver asks again, after its last answer.
+            self.settle(cx, LONGEST_QUIET);
+            (self.owed, self.asks_again) = (false, true);
+            return false;
+        }
         if self.unsure || bare && !self.settled {
             let least = if self.unsure { UNSURE } else { ALONE };
             let block = if bare && self.repeated { self.lengths.usual() * 5 / 4 } else { least };
@@ -314,7 +326,7 @@ impl Core {
     /// Discards input until the line is quiet: a surplus answer would be taken for the one
     /// to the next block.
     fn settle(&mut self, cx: &Cx<'_>, least: Duration) {
-        (self.unsure, self.settled) = (false, true);
+        (self.unsure, self.settled, self.asks_again) = (false, true, false);
         let longest = Duration::from_secs(5).max(least);
         self.quiet = (self.slowest + self.slowest / 4).clamp(least, longest);
         self.link.timers.set(Timer::Settle, cx.now + self.quiet);

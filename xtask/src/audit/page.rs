@@ -80,15 +80,19 @@ fn line(sum: &Sum) -> String {
 const HEAD: &str = "# The scoreboard
 
 How near the laboratory comes to what was published, with *predictions apart from fits*. `cargo xtask audit --write` makes this
-page from the cells that `wst lab table --all --json` prints, by other code than the laboratory's; CI compares the two.
+page from the cells that `wst lab table --all --json` prints: sums, medians and tests are by other code than the laboratory's, which CI
+compares; what is fitted, and verdicts by a table's tolerance, are the laboratory's.
 
 * A value is **fitted** if a parameter of its table was fitted to it, or if such a parameter decides it: the tables declare
   each of their parameters (`wst lab table NAME` prints them). All others are **predicted**; `lab/tables/predicted.tsv`
   lists them, and `lab/tables/left.tsv` those that were predicted once and are not any more.
 * A transfer has one verdict: its seconds, characters per second and efficiency are one quantity, and the runs of one setting are
   pooled. The distance of ours is `|ln(ours / published)|`, of medians; how many are high and low shows bias.
-* Counts hold if they lie in the range of ours (39 seeds: 95 % of further runs), correlations by Fisher's z, wins, ties and
-  losses and histograms by chi-squared, all at 5 %. Published zeros stand apart: they are easy.
+* A transfer of ours that fails counts as farther off than any share.
+* A count holds if it lies in the range of ours (39 seeds: 95 % of further runs); of several published runs, if their mean and that of
+  ours differ no more than chance makes them, by Student's t. Correlations go by Fisher's z, wins, ties and losses and histograms
+  by chi-squared, all at 5 %. How many transfers came to the extremes goes by an exact test, which has little power for such counts, and
+  published zeros are easy: both stand apart.
 * What differs has a reason in its table, or is *open*: then the table says which fact the source lacks.
 
 ";

@@ -14,8 +14,8 @@ pub(super) fn middle(values: &[f64]) -> Option<f64> {
 pub(super) fn holds(group: &[&Cell], finest: &[&Cell]) -> bool {
     let first = finest[0];
     match first.kind.as_str() {
-        "count" if first.of.is_none() => group.iter().all(|cell| count(cell, group)),
-        "count" => fair_coin(first.numbers[0] as u64, first.values[0] as u64) >= 0.05,
+        "count" => group.iter().all(|cell| count(cell, group)),
+        "extreme" => fair_coin(first.numbers[0] as u64, first.values[0] as u64) >= 0.05,
         "correlation" => match (first.numbers.first(), first.values.first(), first.of) {
             (Some(a), Some(b), Some(n)) => fisher(*a, *b, n) >= 0.05,
             _ => false,
@@ -44,7 +44,7 @@ fn count(cell: &Cell, group: &[&Cell]) -> bool {
     let centre = mean(ours);
     let variance =
         ours.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (m - 1.0).max(1.0);
-    (mean(&published) - centre).abs() <= 2.024 * (variance * (1.0 / n + 1.0 / m)).sqrt() + 0.5
+    (mean(&published) - centre).abs() <= 2.024 * (variance * (1.0 / n + 1.0 / m)).sqrt()
 }
 
 /// How likely two correlations of n pairs each are as far apart, if they are of one kind.

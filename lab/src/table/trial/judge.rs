@@ -225,7 +225,7 @@ impl Page<'_> {
         of: u64,
         reasons: &Reasons,
     ) {
-        let mut cell = self.cell(part, what, "", Of::Count);
+        let mut cell = self.cell(part, what, "", Of::Extreme);
         (cell.published, cell.ours) = (published.to_string(), ours.to_string());
         cell.numbers = vec![published as f64];
         cell.values = vec![ours as f64];
@@ -289,6 +289,8 @@ impl Page<'_> {
         };
         let mut cell = self.cell(super::ALL, "order of means", "", Of::Order);
         (cell.published, cell.ours) = (ranked(|mean| mean.1), ranked(|mean| mean.2));
+        let is_fitted = |name| self.setting.table.is_fitted(&self.trial.file.row(name), "mean");
+        cell.fitted |= means.iter().any(|mean| is_fitted(mean.0));
         let same = cell.published == cell.ours;
         let reason = self.trial.file.order_reason.clone();
         self.put(cell, same, reason.as_ref());

@@ -35,7 +35,9 @@ impl Core {
         }
         if self.link.timers.is_running(Timer::Settle) {
             self.link.stats.noise_bytes += 1;
-            let until = (cx.now + self.quiet).min(self.settle_latest);
+            let asks_again = self.asks_again && byte == NAK;
+            let quiet = if asks_again { UNSURE } else { self.quiet };
+            let until = (cx.now + quiet).min(self.settle_latest);
             self.link.timers.set(Timer::Settle, until);
             return;
         }
@@ -195,7 +197,16 @@ impl Core {
             if flight.answers < flight.copies {
                 // Several answers may be in flight.
                 match self.state {
-                    Sending::Data | Sending::Confirm => self.settle(cx, UNSURE),
+                    Sending::Data => {
+                        self.settle(cx, UNSURE);
+                        self.owed = true;
+                    }
+                    // An answer to an earlier EOT may come later still, and be taken for one to the next header:
+                    // then all that follow are one ahead. Blocks of a stream have none.
+                    Sending::Confirm => {
+                        self.settle(cx, UNSURE);
+                        self.unsure = !self.streaming;
+                    }
                     // Only EOT follows the header of an empty file, and an answer to an earlier copy of block 0 would
                     // be taken for its acknowledgement.
                     Sending::Header => self.unsure |= self.file.info.size == Some(0),

@@ -1,0 +1,63 @@
+//! Builds the program so that its bytes depend on its source and its tools, not on where or when it is built.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Release;
+use super::target::{Linker, Target};
+
+/// Builds `wst` for a target, and says where it is.
+pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let (verb, hint) = match target.linker {
+        Linker::Cargo(package) => ("build", format!("Debian's {package}")),
+        Linker::Zig => ("zigbuild", "pip install cargo-zigbuild ziglang".to_owned()),
+    };
+    cargo.current_dir(&release.root).args([verb, "--locked", "-p", "wetstring"]);
+    cargo.args(["--profile", &release.profile, "--target", target.triple]);
+    // What cargo tells the program that it runs, and settings of profiles, change what comes out.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let begins = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_PROFILE_", "CARGO_ENCODED_"];
+        if begins.iter().any(|begin| text.starts_with(begin)) {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo.env("CARGO_TARGET_DIR", &release.build);
+    cargo.env("CARGO_INCREMENTAL", "0");
+    cargo.env("WETSTRING_COMMIT", &release.commit);
+    cargo.env("SOURCE_DATE_EPOCH", release.epoch.to_string());
+    let paths = paths(&release.root)?;
+    let flags = |flag: &str, between: &str| -> String {
+        let one = |(from, to): &(String, &str)| format!("{flag}={from}={to}");
+        paths.iter().map(one).collect::<Vec<_>>().join(between)
+    };
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags("--remap-path-prefix", "\u{1f}"));
+    cargo.env("CFLAGS", flags("-ffile-prefix-map", " "));
+    println!("== {}: cargo {verb}, profile {}", target.triple, release.profile);
+    let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
+    if !status.success() {
+        let triple = target.triple;
+        return Err(format!(
+            "{triple} is not built; it needs rustup target add {triple}, and {hint}"
+        ));
+    }
+    // The profile of development has a folder of another name.
+    let folder = if release.profile == "dev" { "debug" } else { &release.profile };
+    Ok(release.build.join(target.triple).join(folder).join(target.program()))
+}
+
+/// Paths of this machine that compilers write into what they make, and what to write instead.
+fn paths(root: &Path) -> Result<Vec<(String, &'static str)>, String> {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let output = output.map_err(|e| format!("rustc: {e}"))?;
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let home = std::env::var("CARGO_HOME").ok().or_else(|| {
+        let home = std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE")).ok()?;
+        Some(Path::new(&home).join(".cargo").display().to_string())
+    });
+    let mut paths = vec![(root.display().to_string(), "/wetstring")];
+    paths.extend(home.map(|home| (home, "/cargo")));
+    paths.push((sysroot, "/rust"));
+    Ok(paths)
+}

@@ -1,0 +1,116 @@
+//! What package managers of others read: the files of `packaging/` with versions, addresses and digests filled in.
+
+use std::collections::BTreeMap;
+
+use super::Release;
+
+/// The files of `packaging/` that are filled in, and what each is called in the end.
+pub(super) const RECIPES: &[(&str, &str)] = &[
+    ("packaging/homebrew.rb", "wetstring.rb"),
+    ("packaging/scoop.json", "wetstring.json"),
+    ("packaging/PKGBUILD", "PKGBUILD"),
+];
+
+/// A recipe with its marks replaced: `@VERSION@`, `@URL@` (the folder of the release's files) and `@SHA256:TARGET@`.
+/// `digests` are those of the archives, by target.
+pub(super) fn filled(
+    release: &Release,
+    text: &str,
+    digests: &BTreeMap<&str, String>,
+) -> Result<String, String> {
+    let version = &release.version;
+    let url = format!("{}/releases/download/v{version}", super::REPOSITORY);
+    let mut text = text.replace("@VERSION@", version).replace("@URL@", &url);
+    while let Some(at) = text.find("@SHA256:") {
+        let rest = &text[at + "@SHA256:".len()..];
+        let target = rest.split('@').next().unwrap_or_default();
+        let digest = digests.get(target).ok_or_else(|| format!("needs {target}"))?;
+        text = text.replace(&format!("@SHA256:{target}@"), digest);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::target::{TARGETS, Target};
+    use super::*;
+
+    #[test]
+    fn marks_are_filled_in() {
+        let digests = BTreeMap::from([("a-b", "ff".to_owned())]);
+        let text = "u @URL@/x-@VERSION@ s @SHA256:a-b@ @SHA256:a-b@";
+        let url = format!("{}/releases/download/v1.2.3/x-1.2.3", super::super::REPOSITORY);
+        let fill = |text| filled(&Release::example(), text, &digests);
+        assert_eq!(fill(text), Ok(format!("u {url} s ff ff")));
+        assert_eq!(fill("@SHA256:c@"), Err("needs c".to_owned()));
+    }
+
+    /// Pages for users name files that are made.
+    #[test]
+    fn pages_name_files_of_a_release() {
+        let release = Release::of(&crate::root(), "dist").unwrap();
+        let version = &release.version;
+        let mut made: Vec<String> = RECIPES.iter().map(|(_, name)| (*name).to_owned()).collect();
+        for target in TARGETS {
+            made.push(format!("wetstring-{version}-{}.tar.xz", target.triple));
+            if let Some(linux) = target.linux {
+                made.push(format!("wetstring_{version}-1_{}.deb", linux.deb));
+                made.push(format!("wetstring-{version}-1.{}.rpm", linux.rpm));
+            }
+        }
+        let mut count = 0;
+        for page in ["README.md", "docs/howto/install.md"] {
+            let text = std::fs::read_to_string(crate::root().join(page)).unwrap();
+            for rest in text.split("/releases/download/").skip(1) {
+                let (tag, rest) = rest.split_once('/').unwrap();
+                let name = rest.split([' ', '`']).next().unwrap_or_default();
+                assert_eq!(tag, format!("v{version}"), "{page}");
+                assert!(made.iter().any(|file| file == name), "{page}: {name}");
+                count += 1;
+            }
+        }
+        assert!(count >= 10, "{count}");
+    }
+
+    /// `cargo binstall` asks for the same names.
+    #[test]
+    fn binstall_finds_the_archives() {
+        let manifest = std::fs::read_to_string(crate::root().join("cli/Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let about = &manifest["package"]["metadata"]["binstall"];
+        let name = |of: &toml::Value, target: &str| {
+            let url = of["pkg-url"].as_str().unwrap();
+            let url = url.replace("{ version }", "1").replace("{ target }", target);
+            url.rsplit('/').next().unwrap().replace("{ archive-suffix }", ".tar.xz")
+        };
+        let target = TARGETS[0].triple;
+        assert_eq!(name(about, target), format!("wetstring-1-{target}.tar.xz"));
+        for (msvc, ours) in [
+            ("x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu"),
+            ("aarch64-pc-windows-msvc", "aarch64-pc-windows-gnullvm"),
+        ] {
+            assert!(Target::named(ours).is_ok());
+            let found = name(&about["overrides"][msvc], msvc);
+            assert_eq!(found, format!("wetstring-1-{ours}.tar.xz"));
+        }
+    }
+
+    /// Every recipe names files that are made, and nothing is left to fill in.
+    #[test]
+    fn the_recipes_of_the_house_are_complete() {
+        let digest = "0".repeat(64);
+        let digests: BTreeMap<&str, String> =
+            TARGETS.iter().map(|target| (target.triple, digest.clone())).collect();
+        for (path, _) in RECIPES {
+            let text = std::fs::read_to_string(crate::root().join(path)).unwrap();
+            let text = filled(&Release::example(), &text, &digests).unwrap();
+            assert!(text.contains(&digest) && text.contains("1.2.3"), "{path}");
+            for word in text.split(['"', '/', '\'', ' ', '\n', '(', ')', ',']) {
+                if let Some(of) = word.strip_prefix("wetstring-1.2.3-") {
+                    let of = of.strip_suffix(".tar.xz").unwrap_or(of);
+                    assert!(digests.contains_key(of), "{path}: {word}");
+                }
+            }
+        }
+    }
+}
