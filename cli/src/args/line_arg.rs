@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use wetstring_drive::LineSpec;
 use wetstring_drive::line::SshSpec;
 
-use crate::ui::format::escaped;
+use crate::ui::format::{escaped, shown};
 
 /// What runs at the host of an `ssh://` line, as the peer of the verb here.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ pub(crate) fn swapped(verb: &str, files: &[PathBuf], last: &OsStr) -> Option<Str
     }
     let mut words: Vec<String> = Vec::new();
     for file in files.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, file)| file) {
-        words.push(escaped(file.as_os_str().as_encoded_bytes()));
+        words.push(shown(file.as_os_str()));
     }
     words.extend([last.as_encoded_bytes(), files[at].as_os_str().as_encoded_bytes()].map(escaped));
     let got = escaped(last.as_encoded_bytes());

@@ -14,7 +14,7 @@ use wetstring_events::Event;
 use crate::args::users::{Users, UsersVerb};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::{escaped, shown};
 use crate::ui::output::Output;
 use crate::ui::password;
 
@@ -95,7 +95,7 @@ fn without(text: &str, name: &str) -> (String, bool) {
 
 /// The text of the file, which must be a valid users file.
 fn read(path: &Path, may_be_new: bool) -> Result<String, Ending> {
-    let name = || escaped(path.as_os_str().as_encoded_bytes());
+    let name = || shown(path.as_os_str());
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if may_be_new && error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -108,7 +108,7 @@ fn read(path: &Path, may_be_new: bool) -> Result<String, Ending> {
 
 /// Writes a new file, readable only by its owner, and replaces the old one with it.
 fn write(path: &Path, text: &str) -> Result<(), Ending> {
-    let name = escaped(path.as_os_str().as_encoded_bytes());
+    let name = shown(path.as_os_str());
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let put = || {

@@ -31,7 +31,7 @@ use crate::transfer::speaks::Speaks;
 use crate::transfer::store::FileStore;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::{escaped, shown};
 use crate::ui::output::{Level, Output};
 
 /// A parsed command line.
@@ -463,7 +463,7 @@ impl Plan {
             }
         }
         let disk = DiskStore::receiving(&directory, self.receive.clone()).map_err(|e| {
-            let name = escaped(directory.as_os_str().as_encoded_bytes());
+            let name = shown(directory.as_os_str());
             Ending::early(Exit::Store, format!("could not receive into {name}: {}", in_words(&e)))
         })?;
         Ok(FileStore::Disk(Box::new(disk)))

@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt};
 
 /// Names of the files of this system are those of Windows.
-pub(crate) const WINDOWS_NAMES: bool = false;
+pub const WINDOWS_NAMES: bool = false;
 
 /// Where systems store the certificates of authorities.
 pub(crate) const AUTHORITIES: [&str; 3] =

@@ -11,7 +11,7 @@ use std::os::windows::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Names of the files of this system are those of Windows.
-pub(crate) const WINDOWS_NAMES: bool = true;
+pub const WINDOWS_NAMES: bool = true;
 
 /// This system has its certificates in a store, and not in a file.
 pub(crate) const AUTHORITIES: [&str; 0] = [];

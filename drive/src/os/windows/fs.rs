@@ -45,6 +45,8 @@ struct Open {
     is_directory: bool,
     is_stdin: bool,
     writes: bool,
+    /// Its volume, which an open file keeps; Wine forgets it when the file is renamed.
+    volume: u64,
     /// The directory in which it was opened, which stays where it is meanwhile.
     #[allow(dead_code)] // It is held open, and not read.
     above: Option<Arc<Open>>,
@@ -90,8 +92,15 @@ impl OwnedFd {
         use std::os::windows::io::AsHandle;
         let file = File::from(io::stdin().as_handle().try_clone_to_owned()?);
         let path = PathBuf::from("stdin");
-        let open =
-            Open { file, path, is_directory: false, is_stdin: true, writes: false, above: None };
+        let open = Open {
+            file,
+            path,
+            is_directory: false,
+            is_stdin: true,
+            writes: false,
+            volume: 0,
+            above: None,
+        };
         Ok(Self(Arc::new(open)))
     }
 }
@@ -117,6 +126,10 @@ impl<'a> BorrowedFd<'a> {
 
     pub(crate) fn is_stdin(self) -> bool {
         self.0.is_stdin
+    }
+
+    fn volume(self) -> u64 {
+        self.0.volume
     }
 
     pub(crate) fn writes(self) -> bool {
@@ -200,7 +213,9 @@ fn opened(
         return Err(Errno::NOTDIR);
     }
     let _ = mode;
-    Ok(OwnedFd(Arc::new(Open { file, path, is_directory, is_stdin: false, writes, above })))
+    let volume = stat_of(&file)?.st_dev;
+    let is_stdin = false;
+    Ok(OwnedFd(Arc::new(Open { file, path, is_directory, is_stdin, writes, volume, above })))
 }
 
 /// The entry at a path, without following a link.

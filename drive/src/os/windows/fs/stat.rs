@@ -77,7 +77,8 @@ pub(crate) fn mode_of(stat: &Stat) -> u32 {
 
 /// What is known about an open file.
 pub(crate) fn fstat(file: impl AsFd) -> Result<Stat, Errno> {
-    stat_of(file.as_fd().file())
+    let file = file.as_fd();
+    Ok(Stat { st_dev: file.volume(), ..stat_of(file.file())? })
 }
 
 /// The same.
