@@ -109,7 +109,7 @@ fn a_server_gives_and_takes_files() {
     scene.file("root/there.txt", b"there\n");
     let ours = scene.file("ours.txt", b"ours\n");
     let root = scene.path("root").display().to_string();
-    let args = ["serve", "--root", &root, "--write", "--json", "tcp-listen://127.0.0.1:0"];
+    let args = ["serve", "--root", &root, "--allow", "write", "--json", "tcp-listen://127.0.0.1:0"];
     let mut server = scene.start("serve", &mut wine.wst(args)).unwrap();
     let line = server.line_after("listening on ").unwrap();
     let at = format!("tcp://{}", line.split(['"', ' ']).next().unwrap());

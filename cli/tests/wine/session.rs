@@ -88,6 +88,11 @@ impl Wine {
         command
     }
 
+    /// The program, as Windows names it.
+    pub(crate) fn windows_program(&self) -> String {
+        format!("Z:{}", self.program.display()).replace('/', r"\")
+    }
+
     /// The command line of the program, for a shell of this system.
     pub(crate) fn line(&self, args: &str) -> String {
         let (prefix, program) = (self.prefix.display(), self.program.display());
