@@ -3,7 +3,7 @@
 //! Verbs first, then files, then the line. The code is layered: each layer imports only those
 //! below it (the tidy test enforces it): [`ui`] shows and asks, [`config`] has the settings, the file and
 //! its profiles, [`args`] reads the command line, [`transfer`] runs any engine on any line with any store,
-//! and [`commands`] has a file or folder for each verb. Called `sz`, `rz`, `kermit` and so on, the program
+//! [`terminal`] is the user's terminal on a line, and [`commands`] has a file or folder for each verb. Called `sz`, `rz`, `kermit` and so on, the program
 //! is a [`commands::personality`] or [`commands::kermit::ckermit`] instead.
 
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@
 mod args;
 mod commands;
 mod config;
+mod terminal;
 mod transfer;
 mod ui;
 
@@ -22,15 +23,22 @@ use clap::error::ErrorKind;
 use commands::kermit::ckermit;
 use commands::personality::Personality;
 use commands::{
-    client, completions, demo, explain, install_links, kermit, key, lab, line, man, ncp, ports,
-    receive, send, serve, show, slip, users, version,
+    client, completions, connect, demo, explain, install_links, kermit, key, lab, line, man, ncp,
+    ports, receive, send, serve, show, slip, users, version, wrap,
 };
 use ui::ending::Ending;
 use ui::exit::Exit;
 use ui::output::{self, Level, Output};
+use wetstring_drive::terminal::{GUARD, guard};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    if args.get(1).is_some_and(|word| word == GUARD) {
+        return match guard() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     if let Some(personality) = args.first().and_then(|name| Personality::of(name)) {
         return personality.run(&args);
     }
@@ -66,7 +74,12 @@ fn main() -> ExitCode {
 /// Runs the command, and reports its end.
 fn go(parsed: &Parsed) -> ExitCode {
     let common = &parsed.cli.common;
-    let ui = match Output::new(common.json, common.quiet, common.verbose, common.log.as_deref()) {
+    // A terminal's log has what the line sent.
+    let log = match &parsed.cli.verb {
+        Verb::Connect(_) | Verb::Wrap(_) => None,
+        _ => common.log.as_deref(),
+    };
+    let ui = match Output::new(common.json, common.quiet, common.verbose, log) {
         Ok(ui) => ui,
         Err(message) => {
             eprintln!("wst: {message}");
@@ -81,6 +94,7 @@ fn go(parsed: &Parsed) -> ExitCode {
     let settings = &parsed.settings;
     let ending = match &parsed.cli.verb {
         Verb::Demo(verb) => demo::run(&ui, common, verb),
+        Verb::Connect(verb) => either(connect::run(&ui, common, verb, settings)),
         Verb::Send(verb) => either(send::run(&ui, common, verb, settings)),
         Verb::Receive(verb) => either(receive::run(&ui, common, verb, settings)),
         Verb::Get(verb) => either(client::get(&ui, common, verb, settings)),
@@ -90,6 +104,10 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Line(verb) => either(line::run(&ui, common, verb)),
         Verb::Slip(verb) => either(slip::run(&ui, common, verb)),
         Verb::Ncp(verb) => either(ncp::run(&ui, verb)),
+        Verb::Wrap(verb) => match wrap::run(&ui, common, verb, settings) {
+            Ok(code) => return ExitCode::from(code),
+            Err(ending) => ending,
+        },
         Verb::Kermit(verb) => match kermit::run(&ui, common, verb, settings) {
             Ok(code) => return ExitCode::from(code),
             Err(ending) => ending,
@@ -99,7 +117,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Users(verb) => either(users::run(&ui, verb)),
         Verb::Explain(verb) => either(explain::run(&ui, verb)),
         Verb::InstallLinks(verb) => install_links::run(&ui, verb),
-        Verb::Ports => match ports::run(&ui) {
+        Verb::Ports { watch } => match ports::run(&ui, *watch) {
             Ok(exit) => Ending::early(exit, ""),
             Err((exit, message)) => Ending::early(exit, message),
         },

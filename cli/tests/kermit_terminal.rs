@@ -114,7 +114,7 @@ fn connect_is_a_terminal_and_comes_back() {
     let connect = format!("set host 127.0.0.1 {port} /raw /connect\r");
     typed(&mut user, connect.as_bytes(), "login: ");
     // Help, the escape character itself, and a word.
-    typed(&mut user, b"\x1c?", "comes back, H hangs up");
+    typed(&mut user, b"\x1c?", "hang up");
     user.press(b"me\x1c\x1c\r");
     typed(&mut user, b"\x1cc", "(back at the commands)");
     typed(&mut user, b"echo is \\v(local)\r", "is 1");

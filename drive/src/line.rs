@@ -3,6 +3,7 @@
 //! | form | meaning |
 //! |---|---|
 //! | `/dev/ttyUSB0`, `COM3`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
+//! | `usb:NAME`, `@latest`, `@new` | serial port by the serial number of its adapter or its place in the USB tree; the one plugged in last, or next ([`crate::port::locate`]) |
 //! | any path that leads to a terminal | serial port: links that `socat` or `wst line` make |
 //! | `tcp://HOST:PORT`, `HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
 //! | `telnet://HOST[:PORT]`, `telnet-listen://HOST:PORT` | Telnet, to and from; port 23 unless given |
@@ -262,6 +263,10 @@ impl FromStr for LineSpec {
         }
         if let Some(rest) = text.strip_prefix("serial:") {
             return SerialSpec::parse(rest).map(Self::Serial);
+        }
+        let name = text.split('?').next().unwrap_or(text);
+        if crate::port::is_symbolic(Path::new(name)) && name != "usb:" {
+            return SerialSpec::parse(text).map(Self::Serial);
         }
         if let Some(rest) = text.strip_prefix("tcp://") {
             return HostPort::called(rest, None).map(Self::Tcp);

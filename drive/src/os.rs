@@ -24,5 +24,5 @@ use unix as here;
 #[cfg(windows)]
 use windows as here;
 
-pub use here::{event, fd, files, process, stream, terminal};
-pub(crate) use here::{fs, io, net, port, sandbox, signals, tun};
+pub use here::{event, fd, files, port, process, stream, terminal};
+pub(crate) use here::{fs, io, net, sandbox, signals, tun};

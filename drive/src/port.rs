@@ -11,6 +11,8 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+mod controls;
+pub(crate) mod find;
 mod list;
 mod open;
 pub(crate) mod pace;
@@ -19,8 +21,11 @@ mod tcp;
 mod telnet;
 mod tls;
 
+pub use controls::{Controls, Wires};
+pub use find::{is_symbolic, locate, newest};
 pub use list::{PortInfo, UsbFacts, ports};
 pub use open::{open, open_attended, open_for};
+pub use crate::os::port::wrap;
 pub use tcp::Listener;
 
 /// An open end of a line. Object safe; every call returns at once except [`Port::finish`].
@@ -88,6 +93,16 @@ pub trait Port: Send {
     fn unsent(&self) -> u64 {
         0
     }
+    /// Its wires and settings, at a serial port.
+    fn controls(&mut self) -> Option<&mut dyn Controls> {
+        None
+    }
+    /// Readable once the program at the other side has ended, where this process started it.
+    fn end_source(&self) -> Option<Source<'_>> {
+        None
+    }
+    /// Tells the program at the other side the size of the user's terminal, where it has one.
+    fn follow_size(&mut self) {}
     /// Ends the use of the port: written data is given time to leave (at most `patience`), line settings are
     /// restored, a child process is reaped. Returns the child's exit status if there was a child and it has
     /// ended. A child that does not end is killed, which takes at most the same time again; one that has sent

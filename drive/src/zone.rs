@@ -16,3 +16,14 @@ pub fn offset_at(utc: i64) -> i32 {
 pub fn stamp() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
+
+/// Local date and time to the millisecond: `2026-11-21 11:36:06.250`.
+pub fn local_stamp() -> String {
+    let now = Timestamp::now();
+    let local = now.as_second() + i64::from(offset_at(now.as_second()));
+    let ms = now.subsec_millisecond();
+    Timestamp::from_second(local).map_or_else(
+        |_| String::new(),
+        |at| format!("{}.{ms:03}", at.strftime("%Y-%m-%d %H:%M:%S")),
+    )
+}

@@ -245,6 +245,12 @@ pub enum Event {
         driver: Option<String>,
         /// Its USB device.
         usb: Option<Usb>,
+        /// Its name below `/dev/serial/by-id`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by_id: Option<String>,
+        /// With `--watch`: whether it came (true) or went.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        came: Option<bool>,
     },
     /// A setting (`wst show`).
     Setting {

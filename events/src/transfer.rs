@@ -158,4 +158,7 @@ pub struct Usb {
     pub product: Option<String>,
     /// Serial number.
     pub serial_number: Option<String>,
+    /// Its place in the USB tree and its interface, such as `1-2.3:1.0`: `usb:` and either is a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }

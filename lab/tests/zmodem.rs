@@ -146,3 +146,22 @@ fn the_same_scenario_gives_the_same_trace() {
         assert!(trace.count() > 60, "{line}: a trace was recorded");
     }
 }
+
+/// A port takes bytes ahead of the line, and states a rate that the line may not have: what it takes while it is full is
+/// what the line carries. Before that was measured a port of 4,096 bytes cost half of the line and more.
+#[test]
+fn a_deep_port_costs_nothing_on_a_noisy_line_whatever_rate_it_states() {
+    for (line, least) in [("38400,ber=2e-5", 860), ("38400,ber=5e-5", 790), ("2400,ber=1e-4", 770)]
+    {
+        for buffer in [64, 256, 700, 4096, 8000] {
+            for (seed, stated_bps) in [(1, None), (2, None), (2, Some(115_200)), (3, Some(460_800))]
+            {
+                let line = format!("{line},buffer={buffer},seed={seed}");
+                let model: LineModel = line.parse().unwrap();
+                let rate = stated_bps.unwrap_or(u32::try_from(model.rate_bps).unwrap());
+                let run = run_with(&line, HALF_MIB, &config(rate, &[]), &mut Recorder::off());
+                assert!(run.efficiency >= least, "{line}, {rate} stated: {}", run.efficiency);
+            }
+        }
+    }
+}

@@ -19,6 +19,8 @@ pub(crate) enum There<'a> {
     Serves,
     /// It is the client of a server here.
     Asks,
+    /// It is a shell.
+    Talks,
 }
 
 /// The line that a text names.
@@ -44,6 +46,8 @@ pub(crate) fn line(text: &str, there: There<'_>) -> Result<LineSpec, String> {
             let root = path.unwrap_or(".");
             (vec!["wst", "serve", "--quiet", "-", "--root", root, "--allow", "write"], Vec::new())
         }
+        // A shell wants a terminal.
+        There::Talks => return Ok(LineSpec::ExecPty(ssh.to_string())),
         There::Asks => {
             return Err("expected a line for a server, got ssh:, which would start one".to_owned());
         }

@@ -3,12 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use wetstring_drive::in_words;
 
 pub(crate) mod client;
 mod code_phrase;
+pub(crate) mod connect;
 pub(crate) mod demo;
 pub(crate) mod explain;
 mod flags;
@@ -24,10 +25,12 @@ pub(crate) mod serve;
 pub(crate) mod slip;
 pub(crate) mod transfer;
 pub(crate) mod users;
+pub(crate) mod wrap;
 
 pub(crate) use flags::{command, complete};
 
 use client::{Get, Put, Remote};
+use connect::Connect;
 use demo::Demo;
 use explain::Explain;
 use flags::{protocol_in, settings_of};
@@ -41,15 +44,15 @@ use serve::Serve;
 use slip::Slip;
 use transfer::{Receive, Send};
 use users::Users;
+use wrap::Wrap;
 
 use crate::ui::exit;
-
-/// Planned verbs, so that one that is typed is reported as not supported.
-const LATER: &[&str] = &["connect"];
 
 const EXAMPLES: &str = "\
 Examples:
   wst demo                                        see it work, no hardware needed
+  wst connect /dev/ttyUSB0                        a terminal on a serial port
+  wst ssh box, wst -- docker exec -it box sh      any command; sz, rz and kermit there send and receive here
   wst send firmware.bin /dev/ttyUSB0              to a Kermit receiver, such as U-Boot's loadb
   wst receive tcp-listen://0.0.0.0:1649 -o inbox  from a Kermit sender over TCP
   wst send notes.txt 'exec-pty:ssh box wst receive -'
@@ -59,6 +62,7 @@ Examples:
 
 LINE is one of:
   /dev/ttyUSB0, serial:/dev/ttyUSB0?baud=9600&parity=even&flow=rtscts    (wst ports lists them)
+  usb:SERIAL-NUMBER, @latest, @new   a serial port by its adapter; plugged in last; plugged in next
   tcp://HOST:PORT, HOST:PORT, tcp-listen://HOST:PORT
   telnet://HOST[:PORT], telnet-listen://HOST:PORT, rfc2217://HOST:PORT?baud=9600    a serial port behind Telnet
   tls://HOST:PORT?fingerprint=SHA256, tls-listen://HOST:PORT?cert=FILE&key=FILE
@@ -128,6 +132,10 @@ pub(crate) struct Common {
 pub(crate) enum Verb {
     /// Watch a real file cross a noisy emulated line
     Demo(Demo),
+    /// A terminal on a line: type, look, send and receive files, log
+    Connect(Connect),
+    /// Run a command, such as ssh, in this terminal, with transfers that its other side starts
+    Wrap(Wrap),
     /// Send files
     Send(Send),
     /// Receive files
@@ -159,7 +167,11 @@ pub(crate) enum Verb {
     /// Manage the users of a server: names and hashed passwords in a file
     Users(Users),
     /// List the serial ports of this machine
-    Ports,
+    Ports {
+        /// Also those that come and go, until Ctrl-C
+        #[arg(short, long)]
+        watch: bool,
+    },
     /// Show settings with their values, ranges and defaults
     Show {
         /// Names or prefixes of names [default: all]
@@ -190,6 +202,8 @@ pub(crate) struct Parsed {
 
 /// Reads a command line.
 pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
+    let wrapped = wrap::written_out(args);
+    let args = wrapped.as_deref().unwrap_or(args);
     let args = &*code_phrase::joined(args);
     let protocol = protocol_in(args);
     let matches = command(protocol).try_get_matches_from(args)?;
@@ -224,6 +238,8 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
         Verb::Put(put) => (&put.access.sets, None),
         Verb::Remote(remote) => (&remote.access.sets, None),
         Verb::Serve(serve) => (&serve.sets, None),
+        Verb::Connect(connect) => (&connect.sets, None),
+        Verb::Wrap(wrap) => (&wrap.sets, None),
         Verb::Kermit(kermit) => (&kermit.sets, None),
         _ => return Ok(parsed),
     };
@@ -241,16 +257,6 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
 /// The message for an invalid command line: the sentence, and the whole text unless it is
 /// clap's own.
 pub(crate) fn explain(error: &clap::Error) -> (String, Option<String>) {
-    let word = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) => word.as_str(),
-        _ => "",
-    };
-    if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
-        let say = format!(
-            "{word} is not supported; the verbs are: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
-        );
-        return (say.clone(), Some(format!("wst: {say}\n")));
-    }
     let text = in_words(&error);
     (sentence(&text), None)
 }
@@ -331,15 +337,5 @@ mod tests {
         assert_eq!(settings("wst receive -Pxmodem --pad 0 -"), [pair("xymodem.pad", "0")]);
         let last = [pair("kermit.window", "4"), pair("kermit.window", "9")];
         assert_eq!(settings("wst send --set kermit.window=9 --window 4 f -"), last);
-    }
-
-    #[test]
-    fn planned_verbs_are_reported_as_not_supported() {
-        for verb in LATER {
-            let args = ["wst", verb].map(OsString::from);
-            let Err(error) = parse(&args) else { panic!("{verb} exists") };
-            let (say, _) = explain(&error);
-            assert!(say.starts_with(&format!("{verb} is not supported")), "{say}");
-        }
     }
 }

@@ -108,7 +108,7 @@ fn rate(text: &str) -> Result<u64, String> {
 }
 
 /// `200ms`, `2s`.
-fn time(text: &str) -> Result<Duration, String> {
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0)];
     let unit = units.iter().find_map(|(unit, by)| Some((text.strip_suffix(unit)?, *by)));
     match unit.map(|(number, by)| (number.parse::<f64>(), by)) {

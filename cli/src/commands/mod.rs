@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod completions;
+pub(crate) mod connect;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod install_links;
@@ -20,3 +21,4 @@ pub(crate) mod show;
 pub(crate) mod slip;
 pub(crate) mod users;
 pub(crate) mod version;
+pub(crate) mod wrap;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use wetstring_events::{Event, Opened};
-use wetstring_proto::kermit;
+use wetstring_proto::{kermit, zmodem};
 
 use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::charset::{Sets, Translated};
@@ -67,20 +67,60 @@ pub(crate) struct Job<'a> {
     pub(crate) looks_out: bool,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
     /// Opens the line, transfers the files, and reports the result.
     pub(crate) fn run(mut self) -> Result<Ending, Ending> {
         let ui = self.ui;
         if self.spec == LineSpec::Stdio {
             ui.line_is_stdio();
         }
-        let who = if self.direction == Direction::Send { "sender" } else { "receiver" };
-        let mut recorder = Recorder::new(ui, who, self.common.trace.as_deref())
-            .map_err(|say| Ending::early(Exit::Store, say))?
-            .keep(self.explain);
+        let mut recorder = self.recorder()?;
         let signals = signals()?;
         let port = self.open(&signals)?;
         let mut port = tapped::port(port, self.pcap.as_deref())?;
+        let (ended, observer) = self.transfer(&mut *port, &signals, None, &mut recorder)?;
+        match port.finish(signals.patience(PATIENCE)) {
+            Ok(Some(status)) => ui.say(Level::Detail, &format!("the command ended: {status}")),
+            Ok(None) => {}
+            Err(e) => {
+                ui.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)));
+            }
+        }
+        ui.line_is_over();
+        Ok(self.conclude(recorder, &ended, &observer))
+    }
+
+    /// Transfers the files on a port that stays open. `before` was received already; also returns the bytes that
+    /// belong to what follows.
+    pub(crate) fn run_on(
+        mut self,
+        port: &mut dyn Port,
+        signals: &Signals,
+        before: &[u8],
+    ) -> Result<(Ending, Vec<u8>), Ending> {
+        let mut recorder = self.recorder()?;
+        let (mut ended, observer) = self.transfer(port, signals, Some(before), &mut recorder)?;
+        let leftover = std::mem::take(&mut ended.leftover);
+        Ok((self.conclude(recorder, &ended, &observer), leftover))
+    }
+
+    fn recorder(&self) -> Result<Recorder<'a>, Ending> {
+        let who = if self.direction == Direction::Send { "sender" } else { "receiver" };
+        let recorder = Recorder::new(self.ui, who, self.common.trace.as_deref());
+        Ok(recorder.map_err(|say| Ending::early(Exit::Store, say))?.keep(self.explain))
+    }
+
+    /// Runs the engine on the port to its end. `before`: the port stays open, and these bytes were received already.
+    fn transfer(
+        &mut self,
+        port: &mut dyn Port,
+        signals: &Signals,
+        before: Option<&[u8]>,
+        recorder: &mut Recorder<'a>,
+    ) -> Result<(Ended, Observer<'a>), Ending> {
+        let ui = self.ui;
+        let zmodem = matches!(self.speaks, Speaks::One(one) if one.is::<zmodem::Config>());
+        let stays = before.is_some() && zmodem;
         let fit = port_facts::fit(port.facts(), self.speaks).map_err(usage)?;
         self.speaks = fit.speaks;
         if let Some(note) = fit.note {
@@ -93,7 +133,7 @@ impl Job<'_> {
         }
         let mut engine = self.engine().map_err(usage)?;
         let rate_bps = port.carries_bps();
-        self.introduce(port.facts(), &mut recorder);
+        self.introduce(port.facts(), recorder);
         let free = self.spec != LineSpec::Stdio && !self.file_store.takes_stdin();
         let mut observer = Observer::new(ui, self.direction, rate_bps)
             .limit(self.limits.clone())
@@ -104,8 +144,11 @@ impl Job<'_> {
             engine = lookout;
             observer = observer.awaits(waiting);
         }
-        let mut options = RunOptions::new(&mut recorder);
-        options.signals = Some(&signals);
+        let mut options = RunOptions::new(recorder);
+        options.signals = Some(signals);
+        options.before = before.unwrap_or_default();
+        // On a port that stays open the peer's last bytes, such as OO, must not be taken for what follows.
+        options.linger = stays.then_some(true);
         options.typed = self.spec == LineSpec::Stdio && stdin().is_terminal();
         let allowed = self.all.zmodem().commands == Commands::Run;
         let mut store = self.filter.before(self.file_store.store());
@@ -116,18 +159,10 @@ impl Job<'_> {
         };
         let sets = if kermit { Sets::from(self.all.kermit()) } else { Sets::AS_IS };
         let mut store = Translated::new(&mut store, sets);
-        let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
+        let ended = run(&mut *engine, port, &mut store, &mut observer, options);
         observer.finish();
         say_lost(ui, store.lost());
-        match port.finish(signals.patience(PATIENCE)) {
-            Ok(Some(status)) => ui.say(Level::Detail, &format!("the command ended: {status}")),
-            Ok(None) => {}
-            Err(e) => {
-                ui.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)));
-            }
-        }
-        ui.line_is_over();
-        Ok(self.conclude(recorder, &ended, &observer))
+        Ok((ended, observer))
     }
 
     /// Reports the result.

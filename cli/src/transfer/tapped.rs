@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wetstring_drive::event::Source;
-use wetstring_drive::port::OpenError;
+use wetstring_drive::port::{Controls, OpenError};
 use wetstring_drive::{Port, PortFacts, Signals, in_words};
 use wetstring_lab::End;
 use wetstring_lab::capture::Capture;
@@ -124,6 +124,14 @@ impl Port for Tapped {
 
     fn unsent(&self) -> u64 {
         self.port.unsent()
+    }
+
+    fn controls(&mut self) -> Option<&mut dyn Controls> {
+        self.port.controls()
+    }
+
+    fn follow_size(&mut self) {
+        self.port.follow_size();
     }
 
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::termios::{LocalModes, Termios, tcgetattr};
+use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
 use super::{WST, tame};
 use wetstring_testkit::{Within, within};
@@ -75,6 +75,32 @@ impl Desktop {
 
     pub(crate) fn modes(&self) -> LocalModes {
         tcgetattr(&self.terminal).expect("its settings").local_modes
+    }
+
+    /// Gives the terminal another size.
+    pub(crate) fn resize(&mut self, rows: u16, columns: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.keyboard, size).expect("the terminal is there");
+    }
+
+    /// Kills the program by signal 9.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it is killed");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Whether the terminal has the settings it had at first.
+    pub(crate) fn is_as_before(&self) -> bool {
+        let now = tcgetattr(&self.terminal).expect("its settings");
+        let of = |settings: &Termios| {
+            (
+                settings.local_modes,
+                settings.input_modes,
+                settings.output_modes,
+                settings.control_modes,
+            )
+        };
+        of(&now) == of(&self.before)
     }
 
     pub(crate) fn press(&mut self, keys: &[u8]) {

@@ -3,7 +3,7 @@
 pub mod event;
 pub mod files;
 pub(crate) mod net;
-pub(crate) mod port;
+pub mod port;
 pub mod process;
 #[cfg(target_os = "linux")]
 mod route;

@@ -5,7 +5,7 @@ pub mod files;
 pub(crate) mod fs;
 pub(crate) mod io;
 pub(crate) mod net;
-pub(crate) mod port;
+pub mod port;
 pub mod process;
 mod pump;
 pub(crate) mod sandbox;

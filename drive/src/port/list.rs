@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A serial port of this machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,6 +13,10 @@ pub struct PortInfo {
     pub driver: Option<String>,
     /// USB information, for a USB adapter.
     pub usb: Option<UsbFacts>,
+    /// Its name below `/dev/serial/by-id`, which stays when it is plugged in elsewhere.
+    pub by_id: Option<String>,
+    /// When its device was made: when it was plugged in, where the system knows.
+    pub since: Option<SystemTime>,
 }
 
 /// USB information about a serial adapter.
@@ -27,6 +32,8 @@ pub struct UsbFacts {
     pub product: Option<String>,
     /// Serial number.
     pub serial_number: Option<String>,
+    /// Its place in the USB tree and its interface, such as `1-2.3:1.0`.
+    pub place: Option<String>,
 }
 
 /// The serial ports of this machine, sorted by name. Driver and USB information come from sysfs and are empty
@@ -34,24 +41,46 @@ pub struct UsbFacts {
 pub fn ports() -> io::Result<Vec<PortInfo>> {
     let mut found: Vec<PortInfo> = serial2::SerialPort::available_ports()?
         .into_iter()
-        .map(|path| describe(path, Path::new("/sys/class/tty")))
+        .map(|path| describe(path, Path::new("/sys/class/tty"), Path::new(BY_ID)))
         .collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
 
-/// Adds information about a device from `sysfs` (a directory with one entry per terminal device).
-fn describe(path: PathBuf, sysfs: &Path) -> PortInfo {
+/// Where udev links ports by the names of their adapters.
+const BY_ID: &str = "/dev/serial/by-id";
+
+/// The name among the links of `folder` that leads to this device.
+fn linked(path: &Path, folder: &Path) -> Option<String> {
+    let links = std::fs::read_dir(folder).ok()?.flatten();
+    let mut names = links.filter(|link| {
+        // A link that leads elsewhere by now is none.
+        link.path().canonicalize().is_ok_and(|to| path.canonicalize().is_ok_and(|at| at == to))
+    });
+    Some(names.next()?.file_name().to_string_lossy().into_owned())
+}
+
+/// Adds information about a device from `sysfs` (a directory with one entry per terminal device) and the links
+/// of `links`.
+fn describe(path: PathBuf, sysfs: &Path, links: &Path) -> PortInfo {
+    // Other times change when it is written to.
+    let since = std::fs::metadata(&path).and_then(|found| found.created()).ok();
+    let by_id = linked(&path, links);
     let device = path.file_name().map(|name| sysfs.join(name).join("device"));
     let Some(device) = device.and_then(|device| device.canonicalize().ok()) else {
-        return PortInfo { path, driver: None, usb: None };
+        return PortInfo { path, driver: None, usb: None, by_id, since };
     };
     let driver = std::fs::read_link(device.join("driver"))
         .ok()
         .and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
     // The terminal is below its USB interface, and that below the device with the ids.
-    let usb = device.ancestors().take(4).find_map(usb_facts);
-    PortInfo { path, driver, usb }
+    let usb = device.ancestors().take(4).find_map(usb_facts).map(|facts| {
+        // The directory of an interface has the device's name, a colon, and its number.
+        let names = device.ancestors().take(4).filter_map(|at| at.file_name()?.to_str());
+        let place = names.filter(|name| name.contains(':')).last();
+        UsbFacts { place: place.map(str::to_owned), ..facts }
+    });
+    PortInfo { path, driver, usb, by_id, since }
 }
 
 fn usb_facts(device: &Path) -> Option<UsbFacts> {
@@ -66,6 +95,7 @@ fn usb_facts(device: &Path) -> Option<UsbFacts> {
         manufacturer: text("manufacturer"),
         product: text("product"),
         serial_number: text("serial"),
+        place: None,
     })
 }
 
@@ -89,8 +119,14 @@ mod tests {
         let link = std::os::unix::fs::symlink::<PathBuf, PathBuf>;
         link(root.path().join("drivers/ftdi_sio"), terminal.join("driver")).unwrap();
         link(terminal, root.path().join("class/ttyUSB7/device")).unwrap();
+        let (node, links) = (root.path().join("ttyUSB7"), root.path().join("by-id"));
+        fs::write(&node, "").unwrap();
+        fs::create_dir(&links).unwrap();
+        link("../gone".into(), links.join("usb-gone")).unwrap();
+        link("../ttyUSB7".into(), links.join("usb-FTDI-if00")).unwrap();
 
-        let info = describe("/dev/ttyUSB7".into(), &root.path().join("class"));
+        let info = describe(node, &root.path().join("class"), &links);
+        assert_eq!(info.by_id.as_deref(), Some("usb-FTDI-if00"));
         assert_eq!(info.driver.as_deref(), Some("ftdi_sio"));
         assert_eq!(
             info.usb,
@@ -100,6 +136,7 @@ mod tests {
                 manufacturer: None,
                 product: Some("FT232R USB UART".into()),
                 serial_number: None,
+                place: Some("1-2:1.0".into()),
             })
         );
     }

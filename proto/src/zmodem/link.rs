@@ -4,6 +4,7 @@
 use super::config::Config;
 use super::escape::Escaper;
 use super::frame::{BadFrame, FrameReader};
+use super::meter::Meter;
 use super::pace::Pace;
 use super::packet::{CANCEL, Header, MAX_HEADER, letter};
 use super::timing::RoundTrip;
@@ -19,6 +20,9 @@ use crate::trace::{Load, TraceEvent};
 
 /// The length of an answer: a header, in hex.
 const ANSWER: usize = 24;
+
+/// Noise in place of a header after which no header is expected any longer: several of the longest.
+const MISSED: u64 = 4 * MAX_HEADER as u64;
 
 /// No port buffers more. One that seems to is on a line faster than announced.
 const DEEPEST_PORT: usize = 256 * 1024;
@@ -60,9 +64,9 @@ impl Output {
         }
     }
 
-    /// From now on the port gets at most what a line of this rate carries.
-    pub(crate) fn pace(&mut self, rate_bps: u32) {
-        self.pace.get_or_insert(Pace::new(rate_bps));
+    /// From now on the port, which holds bytes until `empty_at`, gets at most what a line of this rate carries.
+    pub(crate) fn pace(&mut self, rate_bps: u32, empty_at: Instant) {
+        self.pace.get_or_insert(Pace::new(rate_bps, empty_at));
     }
 
     /// The port took `len` bytes. Returns how many were really queued.
@@ -135,8 +139,11 @@ pub(crate) struct Link {
     pub(crate) port: Port,
     /// When the last usable frame came.
     pub(crate) spoke: Instant,
+    /// How many bytes had been noise then.
+    noise_then: u64,
     /// When the line has transmitted all that the port took, if its rate is known.
     through: Instant,
+    meter: Meter,
     /// The packet that the peer has to answer.
     pub(crate) question: Option<Query>,
     pub(crate) timing: RoundTrip,
@@ -163,7 +170,9 @@ impl Link {
             timers: Timers::default(),
             port: Port::default(),
             spoke: Instant::ZERO,
+            noise_then: 0,
             through: Instant::ZERO,
+            meter: Meter::default(),
             waits: WaitTrace::default(),
             comings: InputTrace::default(),
             config,
@@ -202,6 +211,11 @@ impl Link {
         self.output.push(len);
     }
 
+    /// The header that should have come was hit: so much has come since the last frame, and is none.
+    pub(crate) fn missed_header(&self) -> bool {
+        !self.reader.in_data() && self.reader.noise_bytes() - self.noise_then > MISSED
+    }
+
     /// Sends a cancel to the peer.
     pub(crate) fn say_cancel(&mut self, cx: &Cx<'_>, out: &mut [u8]) {
         self.say_bytes(cx, out, CANCEL);
@@ -225,11 +239,34 @@ impl Link {
         self.output.pending() >= self.config.output_chunk()
     }
 
+    /// Drops everything of the stream that the port has not taken; returns how much that was.
+    pub(crate) fn withdraw(&mut self) -> usize {
+        self.meter.withdrawn();
+        self.output.drop_unsent()
+    }
+
+    /// A loss: from now on the port gets its bytes only as fast as the line carries them, which may be slower than the
+    /// port states.
+    pub(crate) fn pace(&mut self, now: Instant) {
+        let stated_bps = self.config.line.rate_bps;
+        let Some((rate_bps, held)) = self.meter.overstated(stated_bps, now, self.output.taken())
+        else {
+            return self.output.pace(stated_bps, self.through);
+        };
+        self.config.line.rate_bps = rate_bps;
+        let held = usize::try_from(held).unwrap_or(usize::MAX);
+        self.through = now + line_time(rate_bps, held);
+        self.output.pace = Some(Pace::new(rate_bps, self.through));
+    }
+
     /// The port took bytes.
     pub(crate) fn sent(&mut self, cx: &mut Cx<'_>, len: usize) {
         let len = self.output.take(&mut self.timers, len, cx.now);
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
+            let waits = self.output.ready(&self.timers, cx.now) > 0;
+            let taken = self.output.taken();
+            self.meter.took(cx.now, taken - len as u64, taken, waits);
             let rate_bps = self.config.line.rate_bps;
             let through = self.through.max(cx.now) + line_time(rate_bps, len);
             self.through = through.min(cx.now + line_time(rate_bps, DEEPEST_PORT));
@@ -245,6 +282,17 @@ impl Link {
                 question.since = question.through;
             }
         }
+    }
+
+    /// Shorter than any answer takes to a packet that has arrived.
+    pub(crate) fn soonest(&self) -> Duration {
+        self.timing.soonest().max(line_time(self.config.line.rate_bps, ANSWER) / 4 * 3)
+    }
+
+    /// When what the port has taken will have crossed the line, or somewhat sooner: rates are not exact.
+    pub(crate) fn arrival(&self, now: Instant) -> Instant {
+        let held = self.through.max(now) - now;
+        now + held / 4 * 3
     }
 
     /// The last queued packet needs an answer.
@@ -340,6 +388,7 @@ impl Link {
     ) {
         self.stats.packets_in += 1;
         self.spoke = cx.now;
+        self.noise_then = self.reader.noise_bytes();
         if cx.trace.enabled() {
             let at = self.stats.wire_in_bytes;
             cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data, at });

@@ -28,6 +28,7 @@ mod governor;
 pub mod info;
 mod length;
 mod link;
+mod meter;
 mod pace;
 pub mod packet;
 mod receiving;

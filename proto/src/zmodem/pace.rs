@@ -22,10 +22,10 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// A line of this known rate.
-    pub(crate) fn new(rate_bps: u32) -> Self {
+    /// A line of this rate, whose port holds bytes until `empty_at`.
+    pub(crate) fn new(rate_bps: u32, empty_at: Instant) -> Self {
         let ahead = AHEAD.max(line_time(rate_bps, AT_LEAST));
-        Self { rate_bps, ahead, empty_at: Instant::ZERO }
+        Self { rate_bps, ahead, empty_at }
     }
 
     /// How many bytes to give to the port now.

@@ -439,7 +439,9 @@ impl Core {
         if self.blocked() {
             return None;
         }
-        let silent = self.heard + self.link.timing.wait().max(SILENCE);
+        // A stream whose header was hit is noise, and goes on for the rest of the file.
+        let last = if self.link.missed_header() { self.link.spoke } else { self.heard };
+        let silent = last + self.link.timing.wait().max(SILENCE);
         let due = match self.state {
             Receiving::Data if self.link.question.is_none() => Some(silent),
             Receiving::Skip if !self.offered => self.skip_again_at(),

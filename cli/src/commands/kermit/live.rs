@@ -57,7 +57,7 @@ pub(super) struct Live<'a> {
     /// LOG DEBUG.
     pub(super) debug: Option<PathBuf>,
     /// LOG SESSION.
-    session: Option<File>,
+    pub(super) session: Option<File>,
 }
 
 impl<'a> Live<'a> {

@@ -18,7 +18,7 @@ mod world;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
-use wetstring_drive::{Signals, in_words};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_script::{End, Interp, Limits, Lines, World};
 
 use crate::args::Common;
@@ -70,6 +70,34 @@ pub(crate) fn run(
         ui.say(crate::ui::output::Level::Detail, &format!("the line did not close well: {fault}"));
     }
     code.map_err(|say| Ending::early(Exit::Usage, say))
+}
+
+/// Runs a script on a port that is open, for a session on it. Returns the port, unless the script closed it, the
+/// bytes that were not consumed, and a sentence.
+pub(crate) fn run_script(
+    (ui, all, signals): (&Output, &Settings, &Signals),
+    port: Box<dyn Port>,
+    ahead: Vec<u8>,
+    spec: &LineSpec,
+    path: &Path,
+) -> (Option<Box<dyn Port>>, Vec<u8>, String) {
+    let name = path.display();
+    let mut world = match Live::new(ui, all.clone(), signals, None) {
+        Ok(world) => world,
+        Err(say) => return (Some(port), ahead, say),
+    };
+    world.port = Some(port);
+    world.spec = Some(spec.clone());
+    world.ahead.extend(ahead);
+    let mut interp = Interp::new(&mut world, Limits::default(), Vec::new());
+    let end = interp.file(&path.to_string_lossy(), &[]);
+    let code = code_of(&interp, end);
+    let say = match code {
+        0 => format!("{name}: done"),
+        code => format!("{name}: ended with {code}"),
+    };
+    let leftover = world.ahead.drain(..).collect();
+    (world.port.take(), leftover, say)
 }
 
 /// `--lab`: the clock and the line are a scenario's. A summary of the transfers follows the script.

@@ -9,8 +9,10 @@ mod prelude;
 mod pty;
 mod serial;
 mod stdio;
+mod wrap;
 
 use crate::line::SerialSpec;
+use std::ffi::OsString;
 use crate::port::{OpenError, Port};
 use std::io;
 use std::os::fd::AsFd;
@@ -29,6 +31,15 @@ pub(crate) fn exec(command: &str) -> Result<Box<dyn Port>, OpenError> {
 /// A command in a terminal; if it is `attended`, it may ask the user first.
 pub(crate) fn exec_pty(command: &str, attended: bool) -> Result<Box<dyn Port>, OpenError> {
     Ok(Box::new(exec_pty::ExecPtyLine::spawn(command, attended)?))
+}
+
+/// Runs a command in a terminal that has the settings and the size of this process's terminal.
+///
+/// # Errors
+///
+/// If there is no such command, or no terminal to be had.
+pub fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
+    wrap::wrap(command)
 }
 
 /// A PTY for other programs.

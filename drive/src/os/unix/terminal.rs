@@ -1,11 +1,16 @@
 //! Terminals and descriptors that must be restored however the program ends.
 
+use crate::event::{self, Interest, Source};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::stdio::stdin as keyboard;
 use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr, tcgetwinsize,
+    tcsetattr,
 };
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// What [`restore_all`] restores: the descriptor and its state.
@@ -121,15 +126,161 @@ pub fn restore_all() {
     }
 }
 
+/// Where this process shows something.
+pub type Out = BorrowedFd<'static>;
+
+/// This process's stdout.
+pub fn stdout() -> Out {
+    rustix::stdio::stdout()
+}
+
+/// This process's stderr.
+pub fn stderr() -> Out {
+    rustix::stdio::stderr()
+}
+
+/// Writes all of it to a terminal, a pipe or a file, waiting as long as it takes.
+///
+/// # Errors
+///
+/// Those of the system, `BrokenPipe` if the reader has gone.
+pub fn write_to(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match rustix::io::write(fd, rest) {
+            Ok(len) => rest = &rest[len..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => {
+                let _ = event::wait(&mut [Interest::write(fd.into())], None)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The argument with which this program is a [`guard`].
+pub const GUARD: &str = "restore-the-terminal";
+
+/// A process that restores the user's terminal if this one is killed, as by signal 9, while it is raw.
+///
+/// The other process has a session of its own, so that neither the terminal's signals nor its rules for the
+/// background concern it; it ends with this one.
+#[derive(Debug)]
+pub struct Guard(Option<(Child, UnixStream)>);
+
+impl Guard {
+    /// Starts it, if stdin is a terminal and this program can be started again. Without it only a kill is worse.
+    pub fn start() -> Self {
+        Self(isatty(keyboard()).then(|| Self::started().ok()).flatten())
+    }
+
+    fn started() -> io::Result<(Child, UnixStream)> {
+        let (mut ours, theirs) = UnixStream::pair()?;
+        let child = std::process::Command::new(std::env::current_exe()?)
+            .arg(GUARD)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(keyboard().try_clone_to_owned()?)
+            .stderr(Stdio::null())
+            .spawn()?;
+        // From here on it knows how the terminal was.
+        ours.set_read_timeout(Some(GUARD_READY))?;
+        ours.read_exact(&mut [0])?;
+        Ok((child, ours))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some((mut child, mut line)) = self.0.take() {
+            let _ = line.write_all(&[0]);
+            drop(line);
+            let _ = child.wait();
+        }
+    }
+}
+
+/// How long a guard may take to start.
+const GUARD_READY: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// What the program does with [`GUARD`]: its stdin is the connection to the guarded process, its stdout the
+/// terminal.
+///
+/// # Errors
+///
+/// Those of the system, if stdout is no terminal.
+pub fn guard() -> io::Result<()> {
+    rustix::process::setsid()?;
+    let before = tcgetattr(stdout())?;
+    let mut line = io::stdin().lock();
+    rustix::io::write(keyboard(), &[0])?;
+    // The guarded process says that all is well, or is killed.
+    if line.read(&mut [0])? > 0 {
+        return Ok(());
+    }
+    let mut raw = before.clone();
+    set_raw(&mut raw);
+    let now = tcgetattr(stdout())?;
+    // Another program may have it by now.
+    if now.local_modes == raw.local_modes && now.output_modes == raw.output_modes {
+        tcsetattr(stdout(), OptionalActions::Now, &before)?;
+    }
+    Ok(())
+}
+
+/// New sizes of this process's terminal.
+#[derive(Debug)]
+pub struct Resizes(UnixStream);
+
+impl Resizes {
+    /// From now on they are noticed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    pub fn install() -> io::Result<Self> {
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        writer.set_nonblocking(true)?;
+        signal_hook::low_level::pipe::register(signal_hook::consts::SIGWINCH, writer)?;
+        Ok(Self(reader))
+    }
+
+    /// Readable after a new size.
+    pub fn source(&self) -> Source<'_> {
+        Source::of(&self.0)
+    }
+
+    /// Whether there was one since the last call.
+    pub fn noticed(&self) -> bool {
+        let mut bytes = [0; 64];
+        let mut any = false;
+        while matches!((&self.0).read(&mut bytes), Ok(1..)) {
+            any = true;
+        }
+        any
+    }
+}
+
+/// Columns and rows of a terminal; 80 and 24 where it does not tell.
+pub fn size_of(fd: BorrowedFd<'_>) -> (u16, u16) {
+    let told = tcgetwinsize(fd).map(|size| (size.ws_col, size.ws_row));
+    told.ok().filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or((80, 24))
+}
+
 /// Raw mode without restoring, for our own PTY.
 pub(crate) fn make_raw(fd: impl AsFd) -> io::Result<()> {
     let mut settings = tcgetattr(&fd)?;
+    set_raw(&mut settings);
+    tcsetattr(&fd, OptionalActions::Now, &settings)?;
+    Ok(())
+}
+
+fn set_raw(settings: &mut Termios) {
     settings.make_raw();
     // A read takes what is available and never reports an empty line as end of file.
     settings.special_codes[SpecialCodeIndex::VMIN] = 1;
     settings.special_codes[SpecialCodeIndex::VTIME] = 0;
-    tcsetattr(&fd, OptionalActions::Now, &settings)?;
-    Ok(())
 }
 
 /// The speed of a terminal in bit/s, without restoring.

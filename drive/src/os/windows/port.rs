@@ -6,6 +6,7 @@ mod stdio;
 
 use crate::line::SerialSpec;
 use crate::port::{OpenError, Port};
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
@@ -24,6 +25,19 @@ pub(crate) fn exec_pty(command: &str, _: bool) -> Result<Box<dyn Port>, OpenErro
     refused(
         format!("run {command:?} in a pty"),
         "Windows redraws what passes through its pseudo-terminal; use exec: instead, such as exec:'ssh -T HOST'",
+    )
+}
+
+/// The same.
+///
+/// # Errors
+///
+/// Always.
+pub fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
+    let name = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    refused(
+        format!("run {name}"),
+        "Windows redraws what passes through its pseudo-terminal; use wst connect 'exec:COMMAND' instead",
     )
 }
 

@@ -1,7 +1,9 @@
 //! The console, which must be restored however the program ends.
 
+use super::event::Source;
 use super::pump::Inbox;
-use std::io::{self, Read};
+use super::stream::{Stream, pair};
+use std::io::{self, Read, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use winapi_util::HandleRef;
 use winapi_util::console::{mode, set_mode};
@@ -86,6 +88,107 @@ pub fn restore_all() {
     let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
     while let Some(last) = saved.pop() {
         last.restore();
+    }
+}
+
+/// Where this process shows something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Out {
+    /// Stdout.
+    Stdout,
+    /// Stderr.
+    Stderr,
+}
+
+/// This process's stdout.
+pub fn stdout() -> Out {
+    Out::Stdout
+}
+
+/// This process's stderr.
+pub fn stderr() -> Out {
+    Out::Stderr
+}
+
+/// Writes all of it to a console, a pipe or a file, waiting as long as it takes.
+///
+/// # Errors
+///
+/// Those of the system, `BrokenPipe` if the reader has gone.
+pub fn write_to(out: Out, bytes: &[u8]) -> io::Result<()> {
+    match out {
+        Out::Stdout => {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes)?;
+            out.flush()
+        }
+        Out::Stderr => io::stderr().write_all(bytes),
+    }
+}
+
+/// Columns and rows of the console; 80 and 24 where it does not tell.
+pub fn size_of(out: Out) -> (u16, u16) {
+    let handle = match out {
+        Out::Stdout => HandleRef::stdout(),
+        Out::Stderr => HandleRef::stderr(),
+    };
+    let told = winapi_util::console::screen_buffer_info(handle).map(|info| {
+        let window = info.window_rect();
+        (window.right - window.left + 1, window.bottom - window.top + 1)
+    });
+    let positive = |(columns, rows): (i16, i16)| {
+        Some((u16::try_from(columns).ok()?, u16::try_from(rows).ok()?))
+    };
+    told.ok().and_then(positive).filter(|(c, r)| *c > 0 && *r > 0).unwrap_or((80, 24))
+}
+
+/// The argument with which this program would be a guard.
+pub const GUARD: &str = "restore-the-terminal";
+
+/// What restores the terminal if this process is killed: here the console does, which is the next program's.
+#[derive(Debug)]
+pub struct Guard(());
+
+impl Guard {
+    /// Nothing to start.
+    pub fn start() -> Self {
+        Self(())
+    }
+}
+
+/// Nothing to do.
+///
+/// # Errors
+///
+/// None.
+#[allow(clippy::unnecessary_wraps)]
+pub fn guard() -> io::Result<()> {
+    Ok(())
+}
+
+/// New sizes of this process's console, which this system does not tell without reading its keys.
+#[derive(Debug)]
+pub struct Resizes(Stream, #[allow(dead_code)] Stream);
+
+impl Resizes {
+    /// They are not noticed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    pub fn install() -> io::Result<Self> {
+        let (never, held) = pair()?;
+        Ok(Self(never, held))
+    }
+
+    /// Never readable.
+    pub fn source(&self) -> Source<'_> {
+        Source::bell(&self.0)
+    }
+
+    /// There was none.
+    pub fn noticed(&self) -> bool {
+        false
     }
 }
 

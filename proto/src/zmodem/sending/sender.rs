@@ -143,7 +143,7 @@ impl Machine for Core {
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
         self.link.sent(cx, len);
         let taken = self.link.output.taken();
-        self.flow.left(taken, cx.now);
+        self.flow.left(taken, self.link.arrival(cx.now));
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -41,7 +41,7 @@ pub(super) struct Flow {
     ended: bool,
     /// A change of position that waits for the store's answer.
     seek: Option<u64>,
-    /// The header after the last change of position: where it ends in the stream, when it left.
+    /// The header after the last change of position: where it ends in the stream, when it arrives.
     restart: Option<(u64, Option<Instant>)>,
     /// Why what comes next was sent before.
     why: Option<Again>,
@@ -82,12 +82,12 @@ const TOO_QUIET: u32 = 3;
 const SHORTEST: usize = 32;
 
 impl Flow {
-    /// Bytes of the stream that the port has taken.
-    pub(super) fn left(&mut self, taken: u64, now: Instant) {
-        if let Some((ends_at, left @ None)) = &mut self.restart
+    /// Bytes of the stream that the port has taken; they arrive then.
+    pub(super) fn left(&mut self, taken: u64, arrival: Instant) {
+        if let Some((ends_at, arrives @ None)) = &mut self.restart
             && *ends_at <= taken
         {
-            *left = Some(now);
+            *arrives = Some(arrival);
         }
     }
 }
@@ -102,7 +102,7 @@ impl Core {
         if self.is_stale(cx) || self.window() > 0 {
             return;
         }
-        self.link.output.drop_unsent();
+        self.link.withdraw();
         self.link.say_bytes(cx, mem.out, AFTER_CUT);
         self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
         // The frame is broken now: nothing follows in it.
@@ -141,7 +141,7 @@ impl Core {
         if self.faults > u32::from(self.link.config.retries) {
             return self.fail(cx, mem, Blame::Line, FailureKind::TooManyRetries);
         }
-        self.distrust();
+        self.distrust(cx);
         self.lengths.hit(position.saturating_sub(self.flow.sync));
         self.flow.cautious = position == self.flow.sync;
         self.flow.sync = position;
@@ -161,19 +161,18 @@ impl Core {
         if self.faults > u32::from(self.link.config.retries) {
             return self.fail(cx, mem, Blame::Line, FailureKind::TooManyRetries);
         }
-        self.distrust();
+        self.distrust(cx);
         self.go_back(cx, Again::Nak);
     }
 
     /// A loss on the line, whatever was configured.
-    fn distrust(&mut self) {
+    fn distrust(&mut self, cx: &Cx<'_>) {
         let config = &self.link.config;
         if config.adapt_length {
             self.lengths.enable();
         }
-        let rate_bps = config.line.rate_bps;
-        if rate_bps > 0 {
-            self.link.output.pace(rate_bps);
+        if config.line.rate_bps > 0 {
+            self.link.pace(cx.now);
         } else if self.governs() {
             self.governor.hit();
         }
@@ -237,7 +236,7 @@ impl Core {
         match self.flow.restart {
             None => false,
             Some((_, None)) => true,
-            Some((_, Some(left))) => cx.now - left < self.link.timing.soonest(),
+            Some((_, Some(arrives))) => cx.now < arrives + self.link.soonest(),
         }
     }
 
@@ -268,7 +267,7 @@ impl Core {
         if cx.trace.enabled() {
             cx.trace.record(cx.now, &TraceEvent::Value { name: "position", value: position });
         }
-        self.flow.cut |= self.link.output.drop_unsent() > 0;
+        self.flow.cut |= self.link.withdraw() > 0;
         self.link.question = None;
         self.flow.open = false;
         self.flow.waiting = None;

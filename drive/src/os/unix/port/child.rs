@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Polling interval.
 const LOOK: Duration = Duration::from_millis(5);
 /// Maximum wait after each of hang-up and SIGTERM.
-const LONGEST_NOTICE: Duration = Duration::from_millis(500);
+pub(super) const LONGEST_NOTICE: Duration = Duration::from_millis(500);
 /// Minimum wait: a program that ends when asked must not be killed.
 const SHORTEST_NOTICE: Duration = Duration::from_millis(20);
 

@@ -2,9 +2,10 @@
 
 use crate::event::Source;
 use crate::line::{Parity, Pin, Rs485, SerialSpec};
+use crate::port::find::locate;
 use crate::port::pace::Pace;
 use crate::port::serial::{bits, facts, set_format};
-use crate::port::{OpenError, PATIENCE, Port, PortFacts};
+use crate::port::{Controls, OpenError, PATIENCE, Port, PortFacts, Wires};
 use crate::terminal::Restore;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -29,6 +30,9 @@ const LOCK_DIRECTORIES: [&str; 3] = ["/run/lock", "/var/lock", "/var/spool/uucp"
 pub(super) struct SerialLine {
     port: SerialPort,
     facts: PortFacts,
+    spec: SerialSpec,
+    /// DTR and RTS as they were set last. Opening the device raised both.
+    raised: [bool; 2],
     restore: Option<Restore>,
     written: bool,
     /// None without a UART: a PTY has no rate of its own.
@@ -43,6 +47,10 @@ impl SerialLine {
     /// drop them either and a board that resets on DTR keeps running.
     pub(super) fn open(spec: &SerialSpec) -> Result<Self, OpenError> {
         let device = spec.path.display().to_string();
+        let failed = |error: io::Error| OpenError::io(format!("open {device}"), error);
+        let path = locate(&spec.path).map_err(failed)?;
+        let device = path.display().to_string();
+        let spec = &SerialSpec { path, ..spec.clone() };
         let failed = |error: io::Error| OpenError::io(format!("open {device}"), error);
         if let Some(by) = uucp_lock(&spec.path) {
             return Err(OpenError::Locked { device, by });
@@ -70,7 +78,8 @@ impl SerialLine {
         set_up(&mut port, spec)?;
         let facts = facts(device, spec);
         let pace = (!is_pty).then(|| Pace::new(spec.rate_bps(), bits(spec)));
-        Ok(Self { port, facts, restore, written: false, pace })
+        let raised = [spec.dtr, spec.rts].map(|pin| pin != Pin::Off);
+        Ok(Self { port, facts, spec: spec.clone(), raised, restore, written: false, pace })
     }
 }
 
@@ -93,22 +102,7 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
         OpenError::io(format!("set {name} to {spec} (the device may not be able to)"), error)
     };
     let configure = |port: &mut SerialPort| {
-        let mut settings = port.get_configuration()?;
-        settings.set_raw();
-        settings.set_baud_rate(spec.rate_bps())?;
-        set_format(&mut settings, spec);
-        port.set_configuration(&settings)?;
-        // With VMIN 0 an empty line would read as end of file.
-        let mut settings = tcgetattr(&*port)?;
-        settings.special_codes[SpecialCodeIndex::VMIN] = 1;
-        settings.special_codes[SpecialCodeIndex::VTIME] = 0;
-        settings.control_modes.insert(ControlModes::CLOCAL);
-        let sticks = matches!(spec.parity, Parity::Mark | Parity::Space);
-        stick(&mut settings, sticks)?;
-        tcsetattr(&*port, OptionalActions::Now, &settings)?;
-        if sticks {
-            stuck(port)?;
-        }
+        format(port, spec)?;
         switch_rts(port, spec.rs485)?;
         // Data from before we listened at this rate is noise.
         tcflush(&*port, QueueSelector::IFlush)?;
@@ -136,6 +130,24 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
 fn stick(settings: &mut Termios, sticks: bool) -> io::Result<()> {
     settings.control_modes.set(ControlModes::CMSPAR, sticks);
     Ok(())
+}
+
+/// Rate and character format.
+fn format(port: &mut SerialPort, spec: &SerialSpec) -> io::Result<()> {
+    let mut settings = port.get_configuration()?;
+    settings.set_raw();
+    settings.set_baud_rate(spec.rate_bps())?;
+    set_format(&mut settings, spec);
+    port.set_configuration(&settings)?;
+    // With VMIN 0 an empty line would read as end of file.
+    let mut settings = tcgetattr(&*port)?;
+    settings.special_codes[SpecialCodeIndex::VMIN] = 1;
+    settings.special_codes[SpecialCodeIndex::VTIME] = 0;
+    settings.control_modes.insert(ControlModes::CLOCAL);
+    let sticks = matches!(spec.parity, Parity::Mark | Parity::Space);
+    stick(&mut settings, sticks)?;
+    tcsetattr(&*port, OptionalActions::Now, &settings)?;
+    if sticks { stuck(port) } else { Ok(()) }
 }
 
 /// Whether the driver accepted mark or space parity: one that does not support it clears the flag, and would
@@ -249,6 +261,10 @@ impl Port for SerialLine {
         self.facts.rate_bps.filter(|_| self.pace.is_some())
     }
 
+    fn controls(&mut self) -> Option<&mut dyn Controls> {
+        Some(self)
+    }
+
     /// Waits until the last bit has been sent, restores the settings.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let Some(restore) = self.restore.take() else { return Ok(None) };
@@ -261,6 +277,51 @@ impl Port for SerialLine {
         let _ = ioctl_tiocnxcl(&self.port);
         let _ = flock(&self.port, FlockOperation::Unlock);
         Ok(None)
+    }
+}
+
+impl Controls for SerialLine {
+    fn send_break(&mut self, time: Duration) -> io::Result<()> {
+        self.port.set_break(true)?;
+        std::thread::sleep(time);
+        self.port.set_break(false)
+    }
+
+    fn set_dtr(&mut self, on: bool) -> io::Result<()> {
+        self.port.set_dtr(on)?;
+        self.raised[0] = on;
+        Ok(())
+    }
+
+    fn set_rts(&mut self, on: bool) -> io::Result<()> {
+        self.port.set_rts(on)?;
+        self.raised[1] = on;
+        Ok(())
+    }
+
+    fn wires(&self) -> io::Result<Wires> {
+        let [dtr, rts] = self.raised;
+        let port = &self.port;
+        let (cts, dsr) = (port.read_cts()?, port.read_dsr()?);
+        Ok(Wires { dtr, rts, cts, dsr, cd: port.read_cd()?, ri: port.read_ri()? })
+    }
+
+    fn spec(&self) -> SerialSpec {
+        self.spec.clone()
+    }
+
+    fn change(&mut self, spec: &SerialSpec) -> io::Result<()> {
+        if let Err(error) = format(&mut self.port, spec) {
+            // Half of the new settings would be worse than the old ones.
+            let _ = format(&mut self.port, &self.spec);
+            return Err(error);
+        }
+        self.spec = SerialSpec { path: self.spec.path.clone(), ..spec.clone() };
+        self.facts = facts(std::mem::take(&mut self.facts.name), spec);
+        if self.pace.is_some() {
+            self.pace = Some(Pace::new(spec.rate_bps(), bits(spec)));
+        }
+        Ok(())
     }
 }
 

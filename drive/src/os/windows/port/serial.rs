@@ -5,7 +5,7 @@ use crate::event::Source;
 use crate::line::{Flow, Parity, Pin, SerialSpec};
 use crate::port::pace::Pace;
 use crate::port::serial::{bits, facts, set_format};
-use crate::port::{OpenError, PATIENCE, Port, PortFacts};
+use crate::port::{Controls, OpenError, PATIENCE, Port, PortFacts, Wires};
 use serial2::{SerialPort, Settings};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,9 @@ pub(super) struct SerialLine {
     from: Option<Inbox>,
     to: Option<Outbox>,
     facts: PortFacts,
+    spec: SerialSpec,
+    /// DTR and RTS as they were set last.
+    raised: [bool; 2],
     pace: Pace,
     was: Option<Settings>,
 }
@@ -69,6 +72,8 @@ impl SerialLine {
             from: Some(from),
             to: Some(to),
             facts: facts(name.clone(), spec),
+            spec: spec.clone(),
+            raised: [spec.dtr, spec.rts].map(|pin| pin != Pin::Off),
             pace: Pace::new(spec.rate_bps(), bits(spec)),
             was,
         })
@@ -76,11 +81,7 @@ impl SerialLine {
 }
 
 fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> io::Result<()> {
-    let mut settings = port.get_configuration()?;
-    settings.set_raw();
-    settings.set_baud_rate(spec.rate_bps())?;
-    set_format(&mut settings, spec);
-    port.set_configuration(&settings)?;
+    format(port, spec)?;
     port.set_read_timeout(NOTICE)?;
     port.set_write_timeout(NOTICE)?;
     // Data from before we listened at this rate is noise.
@@ -102,6 +103,15 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> io::Result<()> {
         port.set_break(false)?;
     }
     Ok(())
+}
+
+/// Rate and character format.
+fn format(port: &mut SerialPort, spec: &SerialSpec) -> io::Result<()> {
+    let mut settings = port.get_configuration()?;
+    settings.set_raw();
+    settings.set_baud_rate(spec.rate_bps())?;
+    set_format(&mut settings, spec);
+    port.set_configuration(&settings)
 }
 
 fn closed() -> io::Error {
@@ -152,6 +162,10 @@ impl Port for SerialLine {
         self.to.as_ref().map_or(0, Outbox::unsent)
     }
 
+    fn controls(&mut self) -> Option<&mut dyn Controls> {
+        Some(self)
+    }
+
     /// Lets written data leave, and restores the settings.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if let Some(to) = self.to.take()
@@ -173,6 +187,51 @@ impl Port for SerialLine {
             let _ = port.set_configuration(&was);
         }
         Ok(None)
+    }
+}
+
+impl Controls for SerialLine {
+    fn send_break(&mut self, time: Duration) -> io::Result<()> {
+        self.port.set_break(true)?;
+        std::thread::sleep(time);
+        self.port.set_break(false)
+    }
+
+    fn set_dtr(&mut self, on: bool) -> io::Result<()> {
+        self.port.set_dtr(on)?;
+        self.raised[0] = on;
+        Ok(())
+    }
+
+    fn set_rts(&mut self, on: bool) -> io::Result<()> {
+        self.port.set_rts(on)?;
+        self.raised[1] = on;
+        Ok(())
+    }
+
+    fn wires(&self) -> io::Result<Wires> {
+        let [dtr, rts] = self.raised;
+        let port = &self.port;
+        let (cts, dsr) = (port.read_cts()?, port.read_dsr()?);
+        Ok(Wires { dtr, rts, cts, dsr, cd: port.read_cd()?, ri: port.read_ri()? })
+    }
+
+    fn spec(&self) -> SerialSpec {
+        self.spec.clone()
+    }
+
+    fn change(&mut self, spec: &SerialSpec) -> io::Result<()> {
+        // A second handle of the same port: its settings are the port's.
+        let mut port = self.port.try_clone()?;
+        if let Err(error) = format(&mut port, spec) {
+            // Half of the new settings would be worse than the old ones.
+            let _ = format(&mut port, &self.spec);
+            return Err(error);
+        }
+        self.spec = SerialSpec { path: self.spec.path.clone(), ..spec.clone() };
+        self.facts = facts(std::mem::take(&mut self.facts.name), spec);
+        self.pace = Pace::new(spec.rate_bps(), bits(spec));
+        Ok(())
     }
 }
 

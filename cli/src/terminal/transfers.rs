@@ -1,0 +1,145 @@
+//! Files sent and received inside a session, on its port.
+
+use std::path::{Path, PathBuf};
+
+use wetstring_drive::disk::{ReceiveOptions, SendOptions};
+use wetstring_proto::kermit;
+
+use super::Session;
+use super::trailer::Trailer;
+use crate::config::protocol::Protocol;
+use crate::transfer::direction::Direction;
+use crate::transfer::filter::Filter;
+use crate::transfer::inbox::{self, receive_options};
+use crate::transfer::job::Job;
+use crate::transfer::limits::Limits;
+use crate::transfer::outgoing::{outbox, sources};
+use crate::transfer::speaks::Speaks;
+use crate::transfer::store::FileStore;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::output::Level;
+
+/// What the peer has sent already.
+pub(super) enum Begun {
+    /// What came while the user was asked.
+    Held,
+    /// Its first packet, and what came after it.
+    By(Vec<u8>),
+}
+
+impl Session<'_> {
+    /// Sends files by a protocol; false if they cannot be read.
+    pub(super) fn send_files(
+        &mut self,
+        begun: Begun,
+        files: &[PathBuf],
+        by: &'static str,
+    ) -> Result<bool, Ending> {
+        self.protocol = Some(by);
+        let protocol = Protocol::named(by);
+        let mut all = Vec::new();
+        for file in files {
+            match sources(self.ui, file, false) {
+                Ok(more) => all.extend(more),
+                Err(ending) => {
+                    self.screen.say(&format!("({})", ending.message));
+                    return Ok(false);
+                }
+            }
+        }
+        if !protocol.tells_names && all.len() != 1 {
+            let say = format!("(expected one file for {}, got {})", protocol.title, all.len());
+            self.screen.say(&say);
+            return Ok(false);
+        }
+        let options = SendOptions {
+            common_names: protocol.is::<kermit::Config>()
+                && self.settings.kermit().names == kermit::Names::Converted,
+            ..SendOptions::default()
+        };
+        let disk = outbox(self.ui, all, options);
+        let store = FileStore::Disk(Box::new(disk));
+        self.transfer(begun, (Direction::Send, protocol), store, Vec::new())?;
+        Ok(true)
+    }
+
+    /// Receives files by a protocol into the directory of the session. `name` is for one whose protocol tells
+    /// none. False if there is no such directory.
+    pub(super) fn receive_files(
+        &mut self,
+        begun: Begun,
+        by: &'static str,
+        name: Option<&Path>,
+    ) -> Result<bool, Ending> {
+        self.protocol = Some(by);
+        let name = name.map(|name| name.as_os_str().as_bytes().to_vec());
+        let unnamed = name.clone().unwrap_or_default();
+        let options = ReceiveOptions { name, ..receive_options(&self.settings) };
+        match inbox::receiving(&self.options.into, options) {
+            Ok(disk) => {
+                let store = FileStore::Disk(Box::new(disk));
+                let how = (Direction::Receive, Protocol::named(by));
+                self.transfer(begun, how, store, unnamed)?;
+                Ok(true)
+            }
+            Err(ending) => {
+                self.screen.say(&format!("({})", ending.message));
+                Ok(false)
+            }
+        }
+    }
+
+    /// Runs a transfer on the port. The user's terminal is as before the session meanwhile: Ctrl-C ends the
+    /// transfer.
+    fn transfer(
+        &mut self,
+        begun: Begun,
+        (direction, protocol): (Direction, Protocol),
+        file_store: FileStore,
+        unnamed: Vec<u8>,
+    ) -> Result<(), Ending> {
+        let Some(mut port) = self.port.take() else {
+            self.screen.say("(the port is not plugged in)");
+            return Ok(());
+        };
+        let looks_out = matches!(begun, Begun::Held);
+        let held = self.take_held();
+        let before = match begun {
+            Begun::Held => held,
+            Begun::By(first) => [first, held].concat(),
+        };
+        self.screen.fresh_line();
+        self.give_terminal_back();
+        let job = Job {
+            ui: self.ui,
+            common: self.common,
+            direction,
+            speaks: Speaks::One(protocol),
+            all: self.settings.clone(),
+            spec: self.spec.clone(),
+            file_store,
+            filter: Filter::default(),
+            limits: Limits::default(),
+            unnamed,
+            explain: false,
+            pcap: None,
+            looks_out,
+        };
+        let done = job.run_on(&mut *port, self.signals, &before);
+        self.port = Some(port);
+        self.readable = true;
+        self.signals.reset();
+        let (ending, leftover) = match done {
+            Ok((ending, leftover)) => (ending, leftover),
+            Err(ending) => (ending, Vec::new()),
+        };
+        if !ending.message.is_empty() {
+            let level = if ending.exit == Exit::Done { Level::Note } else { Level::Error };
+            self.ui.say(level, &ending.message);
+        }
+        self.trailer = Some(Trailer::after(protocol, direction));
+        self.take_terminal()?;
+        self.heard(&leftover)
+    }
+}

@@ -1,0 +1,199 @@
+//! `wst -- COMMAND`: a user's commands in the wrapper, and transfers that they start.
+
+use crate::common;
+use crate::peers;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::desktop::Desktop;
+use common::{Desk, run, tame, wst};
+use rustix::termios::{LocalModes, tcgetattr};
+use wetstring_testkit::{Within, terminal, within};
+
+/// A shell in the wrapper, with a prompt that is easy to find.
+fn shell(desk: &Desk, more: &[&str]) -> Desktop {
+    let there = desk.path("there");
+    std::fs::create_dir_all(&there).expect("a folder");
+    let into = desk.path("in");
+    let args = [&["wrap", "-o", &into], more, &["--", "sh"]].concat();
+    let user = Desktop::start_with(&args, |command| {
+        command.env("PS1", "ready> ").env("ENV", "/nonexistent").current_dir(&there);
+    });
+    user.until("the prompt", |user| user.screen().contains("ready> "));
+    user
+}
+
+/// Types, and waits for what is new on the screen.
+#[track_caller]
+fn typed(user: &mut Desktop, keys: &str, says: &str) -> String {
+    let before = user.screen().len();
+    user.press(keys.as_bytes());
+    user.until(says, |user| user.screen().get(before..).is_some_and(|new| new.contains(says)));
+    user.screen()[before..].to_owned()
+}
+
+#[test]
+fn a_command_has_the_users_terminal() {
+    for (command, code) in [("exit 7", 7), ("kill -TERM $$", 143), ("true", 0)] {
+        let mut user = Desktop::start(&["--", "sh", "-c", command]);
+        assert_eq!(user.end().code(), Some(code), "{command}");
+    }
+    let mut user = Desktop::start(&["--", "/nonexistent/command"]);
+    assert_eq!(user.end().code(), Some(127), "{}", user.screen());
+    let desk = Desk::new(1);
+    let mut user = shell(&desk, &[]);
+    typed(&mut user, "tty; stty size; test -t 0 && test -t 1 && echo ye''s\r", "yes");
+    // Every key is the command's: the escape key of `connect`, and Ctrl-C, which interrupts there.
+    typed(&mut user, "sleep 60\r", "sleep 60");
+    typed(&mut user, "\x03", "ready> ");
+    typed(&mut user, "echo o''n\r", "on\r\n");
+    typed(
+        &mut user,
+        "stty -echo; printf 'Pass''word: '; read word; stty echo; echo got $word\r",
+        "Password: ",
+    );
+    let after = typed(&mut user, "secret\r", "got secret");
+    assert!(!after.split("got").next().expect("a part").contains("secret"), "no echo: {after}");
+    typed(&mut user, "cat\r", "cat");
+    user.press(b"\x14q\r");
+    user.until("the keys", |user| {
+        user.screen().matches("\u{14}q").count() + user.screen().matches("^Tq").count() >= 1
+    });
+    user.press(b"\x04");
+    typed(&mut user, "exit 3\r", "exit");
+    assert_eq!(user.end().code(), Some(3));
+}
+
+/// `stty` as a user types it before and inside: the settings are the same.
+#[test]
+fn settings_and_sizes_pass() {
+    let desk = Desk::new(1);
+    let both = terminal().expect("a terminal");
+    let size = rustix::termios::Winsize { ws_row: 31, ws_col: 97, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&both.master, size).expect("a size");
+    let inside = both.open().expect("its side");
+    let told = |args: &[&str]| {
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").args(args);
+        tame(&mut command);
+        let copy = || inside.try_clone().expect("a copy");
+        let out = std::fs::File::create(desk.path("out")).expect("a file");
+        drop(out);
+        command.stdin(copy()).stdout(copy()).stderr(copy());
+        assert!(command.status().expect("it runs").success());
+        std::fs::read_to_string(desk.path("out")).expect("its output")
+    };
+    let say = format!("stty -a > {}", desk.path("out"));
+    let bare = told(&["sh", "-c", &say]);
+    let wrapped = told(&[common::WST, "--", "sh", "-c", &say]);
+    assert_eq!(bare, wrapped);
+    assert!(wrapped.contains("rows 31; columns 97"), "{wrapped}");
+    // A change reaches the command.
+    let mut user = shell(&desk, &[]);
+    user.resize(17, 61);
+    typed(&mut user, "stty size\r", "17 61");
+    // A storm of them, too.
+    for row in 10..60 {
+        user.resize(row, 80);
+    }
+    let so = |user: &mut Desktop| typed(user, "stty size\r", "ready> ").contains("59 80");
+    assert_eq!(within(Duration::from_secs(20), || so(&mut user)), Within::Done);
+    user.press(b"\x04");
+    assert_eq!(user.end().code(), Some(0));
+}
+
+#[test]
+fn a_killed_wrapper_leaves_the_terminal_as_it_was() {
+    for verb in [&["--", "sleep", "60"][..], &["connect", "exec:sleep 60"]] {
+        let mut user = Desktop::start(verb);
+        user.until("raw", |user| !user.modes().intersects(LocalModes::ICANON | LocalModes::ECHO));
+        user.kill();
+        user.until("the settings", Desktop::is_as_before);
+    }
+}
+
+/// Files by lrzsz from a shell in the wrapper, down and up; the prompt follows exactly.
+#[test]
+fn lrzsz_in_the_shell_sends_and_receives() {
+    let Some(_) = peers::lrzsz::lrzsz() else { return };
+    let desk = Desk::new(300_000);
+    let mut user = shell(&desk, &[]);
+    let data = desk.path("data.bin");
+    typed(&mut user, &format!("sz {data}\r"), "Receive them into");
+    let after = typed(&mut user, "yes\r", "ready> ");
+    assert!(after.contains("data.bin: received 300.0 kB"), "{after}");
+    let end = after.rsplit("peer\r\n").next().expect("an end");
+    assert_eq!(end, "ready> ", "{after:?}");
+    desk.arrived();
+    // Asked once in a session.
+    std::fs::remove_file(desk.path("in/data.bin")).expect("it goes");
+    let after = typed(&mut user, &format!("sz {data}\r"), "received 300.0 kB");
+    assert!(!after.contains("yes/no"), "{after}");
+    user.until("the prompt", |user| user.screen().ends_with("ready> "));
+    desk.arrived();
+    // Upwards: rz asks, and a name is typed with Tab.
+    let before = user.screen().len();
+    typed(&mut user, "rz\r", "The peer receives files by ZMODEM. Send: ");
+    let stem = desk.path("data.b");
+    typed(&mut user, &format!("{stem}\t\r"), "data.bin: sent 300.0 kB");
+    user.until("the prompt", |user| user.screen().ends_with("ready> "));
+    assert!(std::fs::read(desk.path("there/data.bin")).expect("it came") == desk.bytes);
+    assert_eq!(user.screen()[before..].matches("ready> ").count(), 1);
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
+/// Kermit from a shell in the wrapper; a refusal ends the peer, and the terminal goes on.
+#[test]
+fn kermit_in_the_shell_is_received_or_refused() {
+    let desk = Desk::new(50_000);
+    let data = desk.path("data.bin");
+    let send = format!("{} send -q -P kermit {data} -\r", common::WST);
+    let mut user = shell(&desk, &[]);
+    typed(&mut user, &send, "sends files by Kermit");
+    let after = typed(&mut user, "no\r", "ready> ");
+    assert!(after.contains("(refused"), "{after}");
+    assert!(desk.names().is_empty());
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+    let mut user = shell(&desk, &["--autodownload", "on"]);
+    typed(&mut user, &send, "data.bin: received 50.0 kB");
+    user.until("the prompt", |user| user.screen().ends_with("ready> "));
+    desk.arrived();
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
+/// What only looks like a start shows, and nothing is asked.
+#[test]
+fn a_start_inside_a_file_is_text() {
+    let desk = Desk::new(1);
+    let trap = desk.path("trap.txt");
+    let start = b"rz\r**\x18B00000000000000\r\x8a\x11";
+    std::fs::write(&trap, [&b"a log:\n"[..], start, b"\nand its end\n"].concat()).expect("a file");
+    let mut user = shell(&desk, &["--autodownload", "on"]);
+    let after = typed(&mut user, &format!("cat {trap}\r"), "and its end");
+    assert!(after.contains("B00000000000000"), "{after:?}");
+    user.until("the prompt", |user| user.screen().ends_with("ready> "));
+    assert!(desk.names().is_empty());
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
+/// Without a terminal it is a pipe to the command and back.
+#[test]
+fn without_a_terminal_it_is_a_filter() {
+    let ran = run(wst(["--", "sh", "-c", "printf 'one\\ntwo\\n'; exit 5"]));
+    ran.expect(5);
+    assert_eq!(ran.stdout, "one\r\ntwo\r\n");
+    let began = Instant::now();
+    let ran = run(wst(["--", "sh", "-c", "sleep 60 & echo done"]));
+    ran.expect(0);
+    assert!(
+        began.elapsed() < Duration::from_secs(30),
+        "what runs in the background is not waited for"
+    );
+    let both = terminal().expect("a terminal");
+    assert!(tcgetattr(&both.master).is_ok());
+}
