@@ -375,7 +375,8 @@ fn commands_in_pages_exist() {
             let help = run(wst(verb.iter().copied().chain(["--help"])));
             assert_eq!(help.code(), 0, "{page}: {line}: {}", help.stderr);
             // Of a command in quotes the flags are another program's.
-            for flag in words.iter().take_while(|word| !word.starts_with("'exec") && **word != "--") {
+            for flag in words.iter().take_while(|word| !word.starts_with("'exec") && **word != "--")
+            {
                 let Some(flag) = flag.strip_prefix("--") else { continue };
                 assert!(help.stdout.contains(&format!("--{flag}")), "{page}: {line}: --{flag}");
             }

@@ -21,11 +21,11 @@ mod tcp;
 mod telnet;
 mod tls;
 
+pub use crate::os::port::wrap;
 pub use controls::{Controls, Wires};
 pub use find::{is_symbolic, locate, newest};
 pub use list::{PortInfo, UsbFacts, ports};
 pub use open::{open, open_attended, open_for};
-pub use crate::os::port::wrap;
 pub use tcp::Listener;
 
 /// An open end of a line. Object safe; every call returns at once except [`Port::finish`].

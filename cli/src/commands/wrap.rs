@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::process::ExitStatus;
 
-use wetstring_drive::port::{OpenError, PATIENCE, wrap};
 use wetstring_drive::os::process::signal_of;
+use wetstring_drive::port::{OpenError, PATIENCE, wrap};
 use wetstring_drive::terminal::Guard;
 use wetstring_drive::{LineSpec, in_words};
 

@@ -12,8 +12,8 @@ mod stdio;
 mod wrap;
 
 use crate::line::SerialSpec;
-use std::ffi::OsString;
 use crate::port::{OpenError, Port};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;

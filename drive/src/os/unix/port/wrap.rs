@@ -8,8 +8,8 @@
 //! the user's.
 
 use super::child;
-use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use crate::event::Source;
+use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
