@@ -1,4 +1,4 @@
-//! The Windows program under Wine, with programs of this system at the other end.
+//! The Windows program under Wine, with programs of this system as its peers.
 //!
 //! It runs where `WETSTRING_WINE=1` says so, after `cargo build -p wetstring --target x86_64-pc-windows-gnu`:
 //! then Wine, mingw-w64 and the program must be there. Otherwise an older program might be tested.

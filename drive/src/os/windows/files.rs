@@ -1,8 +1,8 @@
 //! Files where the calls of POSIX are not enough.
 
+use super::errno::Errno;
 use super::event::Source;
 use super::fs::{AsFd, Mode, OFlags, OwnedFd, below, openat};
-use super::io::Errno;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};

@@ -9,7 +9,7 @@
 mod stat;
 mod words;
 
-use super::io::Errno;
+use super::errno::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};

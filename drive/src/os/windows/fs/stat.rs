@@ -1,6 +1,6 @@
 //! What is known about a file.
 
-use super::super::io::Errno;
+use super::super::errno::Errno;
 use super::AsFd;
 use std::fs::File;
 use std::os::windows::fs::MetadataExt;

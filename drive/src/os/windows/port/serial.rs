@@ -6,6 +6,7 @@ use crate::line::{Flow, Parity, Pin, SerialSpec};
 use crate::port::pace::Pace;
 use crate::port::serial::{bits, facts, set_format};
 use crate::port::{Controls, OpenError, PATIENCE, Port, PortFacts, Wires};
+use serial2::os::windows::CommTimeouts;
 use serial2::{SerialPort, Settings};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,15 @@ use std::time::{Duration, Instant};
 
 /// How soon the threads of a port notice that it is closed.
 const NOTICE: Duration = Duration::from_millis(100);
+/// A read returns at the first gap of a millisecond. (The library's own way, one that returns with whatever there is, is
+/// not Wine's, which waits until the buffer is full.)
+const TIMEOUTS: CommTimeouts = CommTimeouts {
+    read_interval_timeout: 1,
+    read_total_timeout_multiplier: 0,
+    read_total_timeout_constant: NOTICE.as_millis() as u32,
+    write_total_timeout_multiplier: 0,
+    write_total_timeout_constant: NOTICE.as_millis() as u32,
+};
 /// Bytes on their way to the driver.
 const ROOM: usize = 4096;
 /// `ERROR_ACCESS_DENIED`: this system opens a COM port for one program only.
@@ -82,8 +92,7 @@ impl SerialLine {
 
 fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> io::Result<()> {
     format(port, spec)?;
-    port.set_read_timeout(NOTICE)?;
-    port.set_write_timeout(NOTICE)?;
+    port.set_windows_timeouts(&TIMEOUTS)?;
     // Data from before we listened at this rate is noise.
     port.discard_input_buffer()?;
     // Some devices have no such pins: only what was asked for must succeed.
@@ -140,7 +149,7 @@ impl Port for SerialLine {
     }
 
     fn read_source(&self) -> Source<'_> {
-        // After `finish` nobody waits; stdin serves as a valid source.
+        // After `finish` there is no wait; stdin serves as a valid source.
         match &self.from {
             Some(from) => from.source(),
             None => super::super::terminal::stdin::source(),
