@@ -3,7 +3,7 @@
 //! It runs where `WETSTRING_WINE=1` says so, after `cargo build -p wetstring --target x86_64-pc-windows-gnu`:
 //! then Wine, mingw-w64 and the program must be there. Otherwise an older program might be tested.
 
-#[allow(dead_code, unused_imports)]
+#[allow(unused_imports)]
 mod peers;
 
 #[path = "wine/files.rs"]

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use wetstring_drive::disk::{ReceiveOptions, SendOptions};
 use wetstring_proto::kermit;
+use wetstring_proto::kermit::Prefixing;
+use wetstring_proto::zmodem::escape::Escaping;
 
 use super::Session;
 use super::trailer::Trailer;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
@@ -111,12 +114,13 @@ impl Session<'_> {
         };
         self.screen.fresh_line();
         self.give_terminal_back();
+        let all = self.settings_for(direction);
         let job = Job {
             ui: self.ui,
             common: self.common,
             direction,
             speaks: Speaks::One(protocol),
-            all: self.settings.clone(),
+            all,
             spec: self.spec.clone(),
             file_store,
             filter: Filter::default(),
@@ -141,5 +145,22 @@ impl Session<'_> {
         self.trailer = Some(Trailer::after(protocol, direction));
         self.take_terminal()?;
         self.heard(&leftover)
+    }
+
+    /// The settings for a transfer here: any program on the way may act on what it carries to the peer.
+    fn settings_for(&self, direction: Direction) -> Settings {
+        let mut all = self.settings.clone();
+        if direction == Direction::Receive {
+            return all;
+        }
+        // A shell's terminal or tmux may act on any control character.
+        if !all.is_chosen("kermit.prefixing") {
+            all.kermit_mut().prefixing = Prefixing::All;
+        }
+        // So does ssh on ~ after CR or LF, and ZMODEM has an escape for those two only.
+        if self.options.wraps && !all.is_chosen("zmodem.escape") {
+            all.zmodem_mut().escape = Escaping::Controls;
+        }
+        all
     }
 }

@@ -89,7 +89,7 @@ impl Tun {
         let failed = |error: io::Error| OpenError::io(format!("make {shown}"), error);
         let addresses = Addresses { local: config.local, remote: config.remote, mtu: config.mtu };
         let device =
-            Device::make(config.name.as_deref(), QUEUE, Some(addresses)).map_err(failed)?;
+            Device::make(config.name.as_deref(), QUEUE, Some(&addresses)).map_err(failed)?;
         let name = device.name().map_err(failed)?;
         for net in &config.routes {
             let what = |error| OpenError::io(format!("send {net} through {name}"), error);

@@ -10,11 +10,14 @@ use super::target::{Linker, Target};
 pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let (verb, hint) = match target.linker {
-        Linker::Cargo(package) => ("build", format!("Debian's {package}")),
+        Linker::Cargo(package) => ("rustc", format!("Debian's {package}")),
         Linker::Zig => ("zigbuild", "pip install cargo-zigbuild ziglang".to_owned()),
     };
-    cargo.current_dir(&release.root).args([verb, "--locked", "-p", "wetstring"]);
+    cargo.current_dir(&release.root).args([verb, "--locked", "-p", "wetstring", "--bin", "wst"]);
     cargo.args(["--profile", &release.profile, "--target", target.triple]);
+    if !target.flags.is_empty() {
+        cargo.arg("--").args(target.flags);
+    }
     // What cargo tells the program that it runs, and settings of profiles, change what comes out.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();

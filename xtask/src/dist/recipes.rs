@@ -105,6 +105,8 @@ mod tests {
             let text = std::fs::read_to_string(crate::root().join(path)).unwrap();
             let text = filled(&Release::example(), &text, &digests).unwrap();
             assert!(text.contains(&digest) && text.contains("1.2.3"), "{path}");
+            let is_json = text.starts_with('{');
+            assert!(!is_json || serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{path}");
             for word in text.split(['"', '/', '\'', ' ', '\n', '(', ')', ',']) {
                 if let Some(of) = word.strip_prefix("wetstring-1.2.3-") {
                     let of = of.strip_suffix(".tar.xz").unwrap_or(of);

@@ -16,7 +16,9 @@ pub(super) struct Target {
     pub(super) linker: Linker,
     /// The names of this architecture in a `.deb` and a `.rpm`, for systems that have them.
     pub(super) linux: Option<Linux>,
-    /// Whether the limits of size hold: the issue of a release stops above them.
+    /// For the compiler when it links, which is to be cargo's.
+    pub(super) flags: &'static [&'static str],
+    /// Whether the limits of size hold: nothing is released above them.
     pub(super) limited: bool,
 }
 
@@ -30,34 +32,54 @@ pub(super) struct Linux {
 const AMD64: Option<Linux> = Some(Linux { deb: "amd64", rpm: "x86_64" });
 const ARM64: Option<Linux> = Some(Linux { deb: "arm64", rpm: "aarch64" });
 
+/// Relocations as a bitmap: a fortieth of the program less.
+const SHORT: &[&str] = &["-Clink-arg=-Wl,-z,pack-relative-relocs"];
+
 /// Every target, the one that CI builds first.
 pub(super) const TARGETS: &[Target] = &[
     Target {
         triple: "x86_64-unknown-linux-musl",
         linker: Linker::Cargo("musl-tools"),
         linux: AMD64,
+        flags: SHORT,
         limited: true,
     },
     Target {
         triple: "aarch64-unknown-linux-musl",
         linker: Linker::Zig,
         linux: ARM64,
+        flags: &[],
         limited: false,
     },
     Target {
         triple: "x86_64-pc-windows-gnu",
         linker: Linker::Cargo("gcc-mingw-w64-x86-64"),
         linux: None,
+        // Otherwise the program has the time of its linking in it.
+        flags: &["-Clink-arg=-Wl,--no-insert-timestamp"],
         limited: true,
     },
     Target {
         triple: "aarch64-pc-windows-gnullvm",
         linker: Linker::Zig,
         linux: None,
+        flags: &[],
         limited: false,
     },
-    Target { triple: "x86_64-apple-darwin", linker: Linker::Zig, linux: None, limited: false },
-    Target { triple: "aarch64-apple-darwin", linker: Linker::Zig, linux: None, limited: false },
+    Target {
+        triple: "x86_64-apple-darwin",
+        linker: Linker::Zig,
+        linux: None,
+        flags: &[],
+        limited: false,
+    },
+    Target {
+        triple: "aarch64-apple-darwin",
+        linker: Linker::Zig,
+        linux: None,
+        flags: &[],
+        limited: false,
+    },
 ];
 
 impl Target {
@@ -100,6 +122,7 @@ mod tests {
     #[test]
     fn every_name_stands_once() {
         for target in TARGETS {
+            assert!(target.flags.is_empty() || target.linker != Linker::Zig, "{}", target.triple);
             let same = TARGETS.iter().filter(|other| other.triple == target.triple);
             assert_eq!(same.count(), 1, "{}", target.triple);
         }

@@ -238,7 +238,7 @@ fn below(names: &[Vec<u8>], recursive: bool) -> Result<Vec<Vec<u8>>, String> {
             continue;
         }
         let mut paths = Vec::new();
-        gather(Path::new(&files::owned_name(name.to_vec())), recursive, &mut paths)
+        gather(Path::new(&files::owned_name(name.clone())), recursive, &mut paths)
             .map_err(|ending| ending.message)?;
         files.extend(paths.into_iter().map(|path| path.into_os_string().into_encoded_bytes()));
     }

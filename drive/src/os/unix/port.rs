@@ -9,6 +9,7 @@ mod prelude;
 mod pty;
 mod serial;
 mod stdio;
+mod tmux;
 mod wrap;
 
 use crate::line::SerialSpec;

@@ -30,7 +30,7 @@ impl Device {
     pub(crate) fn make(
         name: Option<&str>,
         queue: u32,
-        addresses: Option<Addresses>,
+        addresses: Option<&Addresses>,
     ) -> io::Result<Self> {
         let mut builder = DeviceBuilder::new();
         if let Some(name) = name {
@@ -38,7 +38,7 @@ impl Device {
         }
         builder = match addresses {
             Some(Addresses { local, remote, mtu }) => {
-                builder.mtu(mtu).ipv4(local, 32, Some(remote))
+                builder.mtu(*mtu).ipv4(*local, 32, Some(*remote))
             }
             None => builder.enable(false),
         };

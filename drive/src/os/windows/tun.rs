@@ -17,7 +17,7 @@ pub(crate) struct Addresses {
 }
 
 impl Device {
-    pub(crate) fn make(_: Option<&str>, _: u32, addresses: Option<Addresses>) -> io::Result<Self> {
+    pub(crate) fn make(_: Option<&str>, _: u32, addresses: Option<&Addresses>) -> io::Result<Self> {
         let say = if addresses.is_some_and(|its| its.local != its.remote && its.mtu > 0) {
             "interfaces are for Unix only; use the stack of wst slip instead (--forward, --socks)"
         } else {

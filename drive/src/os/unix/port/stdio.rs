@@ -1,5 +1,6 @@
 //! This process's own stdin and stdout: we are the remote end of another program's line.
 
+use super::tmux;
 use crate::event::Source;
 use crate::port::{OpenError, Port, PortFacts};
 use crate::terminal::Restore;
@@ -25,6 +26,8 @@ pub(super) struct StdioLine {
     restore: Vec<Restore>,
     from_pipe: Growing,
     to_pipe: Growing,
+    /// tmux, around which the output goes.
+    around: Option<tmux::Client>,
 }
 
 /// Enlarges a pipe once it has proved fast.
@@ -77,20 +80,25 @@ impl StdioLine {
         if let Some(terminal) = terminal {
             restore.push(Restore::raw(terminal).map_err(failed)?);
         }
+        let (around, to) = match tmux::client() {
+            Some((client, terminal)) => (Some(client), terminal),
+            None => (None, to),
+        };
         let facts = PortFacts {
-            name: "stdio".into(),
-            // "The remote Kermit can not usually tell what kind of connection it has."
-            reliable: None,
+            name: if around.is_some() { "stdio around tmux" } else { "stdio" }.into(),
+            // "The remote Kermit can not usually tell what kind of connection it has." Where tmux draws into
+            // it, it can.
+            reliable: around.is_some().then_some(false),
             clear: false,
             local: false,
             rate_bps: None,
             segment_len: None,
-            seven_bit: false,
+            seven_bit: around.is_some(),
             xon_xoff: false,
             telnet: false,
         };
         let (from_pipe, to_pipe) = (Growing::new(&from), Growing::new(&to));
-        Ok(Self { from, to, facts, restore, from_pipe, to_pipe })
+        Ok(Self { from, to, facts, restore, from_pipe, to_pipe, around })
     }
 }
 
@@ -148,6 +156,11 @@ impl Port for StdioLine {
     fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
         // Restore in reverse order.
         while self.restore.pop().is_some() {}
+        if let Some(client) = self.around.take() {
+            // What was written last comes before what tmux draws.
+            let _ = rustix::termios::tcdrain(&self.to);
+            drop(client);
+        }
         Ok(None)
     }
 }

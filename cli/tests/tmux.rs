@@ -1,0 +1,143 @@
+//! tmux as it comes, without a configuration: at the user's side of the wrapper, and at the other.
+
+use crate::common;
+use crate::peers;
+
+use std::process::Command;
+use std::time::Duration;
+
+use common::desktop::Desktop;
+use common::{Desk, WST, tame};
+use wetstring_testkit::{Within, within};
+
+/// Bytes of the file.
+const LEN: usize = 10_000_000;
+
+/// tmux with a server of its own.
+struct Tmux {
+    socket: String,
+}
+
+impl Tmux {
+    fn new(desk: &Desk) -> Self {
+        Self { socket: desk.path("tmux") }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(["-S", &self.socket, "-f", "/dev/null"]).args(args);
+        tame(&mut command);
+        command.env("TERM", "screen").env_remove("TMUX").env("PS1", "ready> ");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        let output = self.command(args).output().expect("tmux runs");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn screen(&self) -> String {
+        self.run(&["capture-pane", "-p"])
+    }
+
+    fn types(&self, text: &str) {
+        self.run(&["send-keys", "-l", text]);
+        self.run(&["send-keys", "Enter"]);
+    }
+
+    #[track_caller]
+    fn until(&self, what: &str, so: impl Fn(&str) -> bool) {
+        let came = within(Duration::from_secs(120), || so(&self.screen()));
+        assert_eq!(came, Within::Done, "expected {what}, got {}", self.screen());
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.command(&["kill-server"]).output();
+    }
+}
+
+/// The prompt is the last line of the screen.
+fn at_prompt(screen: &str) -> bool {
+    screen.trim_end().ends_with("ready>")
+}
+
+/// The user sits in tmux; the wrapper runs there.
+#[test]
+fn ten_megabytes_pass_where_the_user_is_in_tmux() {
+    let (Some(_), Some(_)) = (peers::peer("tmux", "tmux"), peers::lrzsz::lrzsz()) else { return };
+    let desk = Desk::new(LEN);
+    let there = desk.path("there");
+    std::fs::create_dir(&there).expect("a folder");
+    let tmux = Tmux::new(&desk);
+    let wrapper =
+        format!("cd {there} && exec {WST} wrap --autodownload on -o {} -- sh", desk.path("in"));
+    tmux.run(&["new-session", "-d", "-x", "100", "-y", "30", "sh", "-c", &wrapper]);
+    tmux.until("the prompt", at_prompt);
+    tmux.types(&format!("sz {}", desk.path("data.bin")));
+    tmux.until("the file", |screen| screen.contains("received 10.0 MB"));
+    tmux.until("the prompt", at_prompt);
+    desk.arrived();
+    tmux.types("rz");
+    tmux.until("the question", |screen| screen.contains("receives files by ZMODEM. Send:"));
+    tmux.types(&desk.path("data.bin"));
+    tmux.until("the file", |screen| screen.contains("sent 10.0 MB"));
+    tmux.until("the prompt", at_prompt);
+    assert!(std::fs::read(format!("{there}/data.bin")).expect("it came") == desk.bytes);
+    tmux.types("echo still $((6 * 7))");
+    tmux.until("an answer", |screen| screen.contains("still 42"));
+}
+
+/// tmux runs in the wrapper, as it does on a host behind ssh, and `wst` in its window.
+#[test]
+fn ten_megabytes_pass_where_tmux_is_at_the_other_side() {
+    let Some(_) = peers::peer("tmux", "tmux") else { return };
+    let desk = Desk::new(LEN);
+    let there = desk.path("there");
+    std::fs::create_dir(&there).expect("a folder");
+    let tmux = Tmux::new(&desk);
+    let into = desk.path("in");
+    let args =
+        ["wrap", "--autodownload", "on", "-o", &into, "--", "tmux", "-S", &tmux.socket, "-f"];
+    let mut user = Desktop::start_with(
+        &[&args[..], &["/dev/null", "new-session", "sh", "-i"]].concat(),
+        |command| {
+            command
+                .env("TERM", "xterm")
+                .env_remove("TMUX")
+                .env("PS1", "ready> ")
+                .current_dir(&there);
+        },
+    );
+    user.resize(30, 100);
+    tmux_is_up(&tmux, &user);
+    let data = desk.path("data.bin");
+    tmux.types(&format!("{WST} send -q {data} -; echo ended $?"));
+    let down = || within(Duration::from_secs(120), || tmux.screen().contains("ended 0"));
+    assert_eq!(down(), Within::Done, "{}\n{}", tmux.screen(), user.screen());
+    desk.arrived();
+    tmux.types("clear");
+    tmux.types(&format!("{WST} receive -q - -o {there}; echo ended $?"));
+    user.until("the question", |user| user.screen().contains("receives files by Kermit. Send: "));
+    user.press(format!("{data}\r").as_bytes());
+    assert_eq!(down(), Within::Done, "{}\n{}", tmux.screen(), user.screen());
+    assert!(std::fs::read(format!("{there}/data.bin")).expect("it came") == desk.bytes);
+    tmux.types("exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
+#[track_caller]
+fn tmux_is_up(tmux: &Tmux, user: &Desktop) {
+    let up = || {
+        let output = tmux.command(&["capture-pane", "-p"]).output();
+        output.is_ok_and(|output| at_prompt(&String::from_utf8_lossy(&output.stdout)))
+    };
+    assert_eq!(
+        within(Duration::from_secs(20), up),
+        Within::Done,
+        "tmux has a window: {}",
+        user.screen()
+    );
+}

@@ -1,0 +1,116 @@
+//! `wst ssh` with the real ssh, to a server of its own on this machine.
+
+use crate::common;
+use crate::peers;
+
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::Desk;
+use common::desktop::Desktop;
+use wetstring_testkit::{Within, within};
+
+/// An sshd with keys of its own, for the user of the test.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+fn key(desk: &Desk, name: &str) -> String {
+    let path = desk.path(name);
+    let mut command = Command::new("ssh-keygen");
+    command.args(["-q", "-t", "ed25519", "-N", "", "-f", &path]).stdin(Stdio::null());
+    assert!(command.status().expect("ssh-keygen runs").success());
+    path
+}
+
+impl Server {
+    fn start(desk: &Desk, sshd: PathBuf) -> Self {
+        let (host, own) = (key(desk, "host"), key(desk, "own"));
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|at| at.local_addr()).expect("a port").port();
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {host}\nAuthorizedKeysFile {own}.pub\n\
+             PasswordAuthentication no\nUsePAM no\nStrictModes no\nPidFile none\nPermitRootLogin yes\n"
+        );
+        std::fs::write(desk.path("sshd_config"), config).expect("a file");
+        // Debian's sshd wants it, and makes it only when it is a service.
+        let _ = std::fs::create_dir_all("/run/sshd");
+        let mut command = Command::new(sshd);
+        command.args(["-D", "-f", &desk.path("sshd_config")]).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("sshd starts");
+        let up = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+        assert_eq!(within(Duration::from_secs(10), up), Within::Done, "sshd listens");
+        Self { child, port }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// sshd runs by its full path only.
+fn sshd() -> Option<PathBuf> {
+    let found =
+        ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].iter().map(PathBuf::from).find(|p| p.is_file());
+    if found.is_none() {
+        peers::missing("sshd is not installed (Debian package openssh-server)");
+    }
+    found
+}
+
+/// A host that ssh does not know, its question, a shell there, and files both ways by lrzsz.
+#[test]
+fn a_session_by_ssh_sends_and_receives() {
+    let (Some(sshd), Some(_)) = (sshd(), peers::lrzsz::lrzsz()) else { return };
+    let desk = Desk::new(300_000);
+    let server = Server::start(&desk, sshd);
+    let port = server.port.to_string();
+    let known = format!("UserKnownHostsFile={}", desk.path("known"));
+    let own = desk.path("own");
+    let args = [
+        "ssh",
+        "-F",
+        "none",
+        "-p",
+        &port,
+        "-i",
+        &own,
+        "-o",
+        &known,
+        "-t",
+        "127.0.0.1",
+        "env PS1='ready> ' ENV= sh -i",
+    ];
+    let into = desk.path("in");
+    let mut user = Desktop::start_with(&args, |command| {
+        command.current_dir(&into);
+    });
+    user.until("the question of ssh", |user| user.screen().contains("(yes/no/[fingerprint])?"));
+    user.press(b"yes\r");
+    let at_prompt =
+        |user: &Desktop| ["ready> ", "# ", "$ "].iter().any(|end| user.screen().ends_with(end));
+    user.until("a shell", at_prompt);
+    let there = desk.path("there");
+    std::fs::create_dir(&there).expect("a folder");
+    user.press(format!("cd {there}; sz {}\r", desk.path("data.bin")).as_bytes());
+    user.until("the question", |user| user.screen().contains("The peer sends files by ZMODEM"));
+    user.press(b"y\r");
+    user.until("the file", |user| user.screen().contains("received 300.0 kB"));
+    user.until("the prompt", at_prompt);
+    desk.arrived();
+    user.press(b"rz\r");
+    user.until("the question", |user| user.screen().contains("receives files by ZMODEM. Send: "));
+    user.press(format!("{}\r", desk.path("data.bin")).as_bytes());
+    user.until("the file", |user| user.screen().contains("sent 300.0 kB"));
+    user.until("the prompt", at_prompt);
+    assert!(std::fs::read(format!("{there}/data.bin")).expect("it came") == desk.bytes);
+    user.press(b"exit 9\r");
+    assert_eq!(user.end().code(), Some(9), "{}", user.screen());
+}
