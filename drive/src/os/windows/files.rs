@@ -25,6 +25,7 @@ pub fn name(name: &[u8]) -> Cow<'_, OsStr> {
 }
 
 /// The same, owned.
+#[allow(clippy::needless_pass_by_value)] // The other system keeps it.
 pub fn owned_name(bytes: Vec<u8>) -> OsString {
     name(&bytes).into_owned()
 }

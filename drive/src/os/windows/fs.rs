@@ -368,6 +368,7 @@ pub(crate) fn flock(file: impl AsFd, how: FlockOperation) -> Result<(), Errno> {
 
 /// The space of a file system, in blocks of one byte.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_field_names)] // They are POSIX's.
 pub(crate) struct StatVfs {
     pub(crate) f_frsize: u64,
     pub(crate) f_blocks: u64,

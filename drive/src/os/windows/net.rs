@@ -35,6 +35,7 @@ pub(crate) fn stays_whole(_: &Socket) -> bool {
 }
 
 /// The longest packet that a route takes: Ethernet's, where the system does not say.
+#[allow(clippy::unnecessary_wraps)] // The other system may not know.
 pub(crate) fn route_mtu(_: SocketAddr) -> Option<usize> {
     Some(1500)
 }

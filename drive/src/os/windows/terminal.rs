@@ -156,6 +156,11 @@ impl Guard {
     }
 }
 
+impl Drop for Guard {
+    /// Its end is the end of what it guards, here as elsewhere.
+    fn drop(&mut self) {}
+}
+
 /// Nothing to do.
 ///
 /// # Errors

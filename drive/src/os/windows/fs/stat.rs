@@ -12,6 +12,7 @@ const UNITS: i64 = 10_000_000;
 
 /// What POSIX tells about a file, as far as this system knows it.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_field_names)] // They are POSIX's.
 pub(crate) struct Stat {
     pub(crate) st_dev: u64,
     pub(crate) st_ino: u64,
