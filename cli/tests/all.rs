@@ -10,6 +10,7 @@ mod asked;
 mod batch_names;
 mod code_phrase;
 mod connect;
+mod connect_uboot;
 mod console;
 mod delete;
 mod events;

@@ -373,3 +373,25 @@ fn a_key_is_heard_while_the_line_floods() {
     drop(device);
     let _ = flood;
 }
+
+/// A user, a log watcher and a script at one port.
+#[test]
+fn a_session_is_shared() {
+    let (mut user, mut device) = connected(&["--share", "127.0.0.1:0"]);
+    let screen = user.screen();
+    let at = screen.split("shared at ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let line = format!("tcp://{}", at.expect("an address"));
+    let watcher = Running::start(wst(["connect", "--until", "booted", &line]));
+    user.until("the watcher", |user| user.screen().contains("(client 1 has come)"));
+    let script = piped(&["connect", "--map", "olfcr", "--until", "booted", &line], b"boot\n");
+    device.hears(b"boot\r");
+    user.until("the script", |user| user.screen().contains("(client 2 has come)"));
+    device.says(b"kernel booted\r\n");
+    for ran in [watcher.end(), script.end()] {
+        ran.expect(0);
+        assert_eq!(ran.stdout, "kernel booted\r\n");
+    }
+    user.until("both are gone", |user| user.screen().matches("has gone)").count() == 2);
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0));
+}

@@ -144,6 +144,42 @@ fn lrzsz_in_the_shell_sends_and_receives() {
     assert_eq!(user.end().code(), Some(0));
 }
 
+/// The prompt of `sx` is a start of XMODEM. (`rx` and `rb` discard what their terminal still holds when they end,
+/// and with it, in half of all cases, their last acknowledgement: `docs/decisions/005`.)
+#[test]
+fn the_prompt_of_sx_is_a_start() {
+    let Some(_) = peers::lrzsz::lrzsz() else { return };
+    // Whole blocks: XMODEM pads the last one.
+    let desk = Desk::new(128 * 100);
+    let data = desk.path("data.bin");
+    let came = |name: &str| std::fs::read(desk.path(name)).expect("it came") == desk.bytes;
+    let mut user = shell(&desk, &[]);
+    typed(&mut user, &format!("sx {data}\r"), "The peer sends files by XMODEM");
+    typed(&mut user, "y\r", "Store as: ");
+    typed(&mut user, "named.bin\r", "received 12.8 kB");
+    user.until("the prompt", |user| user.screen().ends_with("ready> "));
+    assert!(came("in/named.bin"));
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
+/// Ctrl-T u: nothing is typed at the other side.
+#[test]
+fn a_file_is_uploaded_to_a_shell() {
+    let Some(_) = peers::lrzsz::lrzsz() else { return };
+    let desk = Desk::new(300_000);
+    let mut user = shell(&desk, &["--escape", "ctrl-t"]);
+    typed(&mut user, "sleep 1; echo do''ne\r", "sleep");
+    typed(&mut user, "\x14u", "no prompt of a shell");
+    user.until("the prompt", |user| user.screen().contains("done\r\nready> "));
+    typed(&mut user, "\x14u", "Upload files: ");
+    typed(&mut user, &format!("{}\r", desk.path("data.bin")), "data.bin: sent 300.0 kB");
+    user.until("the prompt", |user| user.screen().ends_with("ready> "));
+    assert!(std::fs::read(desk.path("there/data.bin")).expect("it came") == desk.bytes);
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
 /// Kermit from a shell in the wrapper; a refusal ends the peer, and the terminal goes on.
 #[test]
 fn kermit_in_the_shell_is_received_or_refused() {
@@ -163,6 +199,35 @@ fn kermit_in_the_shell_is_received_or_refused() {
     desk.arrived();
     typed(&mut user, "exit 0\r", "exit");
     assert_eq!(user.end().code(), Some(0));
+}
+
+/// C-Kermit and G-Kermit, both ways: their first packets and their NAKs are starts.
+#[test]
+fn other_kermits_in_the_shell_send_and_receive() {
+    let desk = Desk::new(20_000);
+    let data = desk.path("data.bin");
+    let kermits = [
+        (peers::ckermit(), "kermit -Y -Q -i -s", "kermit -Y -i -r"),
+        (peers::gkermit(), "gkermit -P -i -s", "gkermit -P -i -r"),
+    ];
+    for (found, send, receive) in kermits {
+        if found.is_none() {
+            continue;
+        }
+        let mut user = shell(&desk, &["--autodownload", "on"]);
+        typed(&mut user, &format!("{send} {data}\r"), "data.bin: received 20.0 kB");
+        user.until("the prompt", |user| user.screen().ends_with("ready> "));
+        desk.arrived();
+        std::fs::remove_file(desk.path("in/data.bin")).expect("it goes");
+        typed(&mut user, &format!("{receive}\r"), "receives files by Kermit. Send: ");
+        typed(&mut user, &format!("{data}\r"), "data.bin: sent 20.0 kB");
+        user.until("the prompt", |user| user.screen().ends_with("ready> "));
+        let came = desk.path("there/data.bin");
+        assert!(std::fs::read(&came).expect("it came") == desk.bytes, "{receive}");
+        std::fs::remove_file(came).expect("it goes");
+        typed(&mut user, "exit 0\r", "exit");
+        assert_eq!(user.end().code(), Some(0));
+    }
 }
 
 /// What only looks like a start shows, and nothing is asked.

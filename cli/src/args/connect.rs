@@ -11,12 +11,13 @@ use super::slip::time;
 const SHOWS: &str = "What shows";
 const LOGS: &str = "Log";
 const ENDS: &str = "The end";
+const SHARES: &str = "Sharing";
 
 /// `wst connect`.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Keys behind the escape key, Ctrl-T unless told otherwise (Ctrl-T ? lists them): q quits, s sends \
-    and r receives files, x runs a script, b sends a break, d and f change DTR and RTS, = sets the rate, e echoes, \
+    and r receives files, u uploads to a shell, x runs a script, b sends a break, d and f change DTR and RTS, = sets the rate, e echoes, \
     h shows hexadecimal, t timestamps, l logs. The escape key twice sends it."
 )]
 pub(crate) struct Connect {
@@ -65,6 +66,14 @@ pub(crate) struct Connect {
     /// Fail if the port is not plugged in, and end when it is plugged out
     #[arg(long, help_heading = ENDS)]
     pub(crate) no_wait: bool,
+
+    /// Let other programs take part, at a Unix socket (a path) or at HOST:PORT
+    #[arg(long, value_name = "SOCKET", help_heading = SHARES)]
+    pub(crate) share: Option<String>,
+    /// Which of them may write: one at a time, all, or none
+    #[arg(long, value_name = "WHO", default_value = "one", value_parser = ["one", "all", "none"],
+          help_heading = SHARES)]
+    pub(crate) share_write: String,
 
     /// Transfers that the peer starts (sz, rz, kermit, U-Boot's loady): ask once, receive, or show their bytes
     #[arg(long, value_name = "WHETHER", default_value = "ask", value_parser = ["ask", "on", "off"])]

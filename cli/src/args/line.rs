@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Args, Debug)]
 pub(crate) struct Line {
     /// The line: its rate in bit/s, then any of delay=250ms, bits=10, 7bit, parity=even, ber=1e-5,
-    /// burst=8@2s, drop=1e-6, dup=1e-6, dir=fwd|rev|both, half=80ms, echo, buffer=64, seed=7. Or a
+    /// burst=8@2s, drop=1e-6, dup=1e-6, dir=fwd|rev|both, half=80ms, echo, buffer=64, port=115200, seed=7. Or a
     /// network, between ends of datagrams: path:rate=200M,delay=50ms,loss=1%,queue=256K, wifi:65M,
     /// trace:lte,delay=25ms, trace:up=FILE (mahimahi's format) and others; or other elements that carry
     /// bytes, joined with ' + ': 115200,usb=16ms, usb:ftdi, ble:mtu=23, lora:sf=7,

@@ -1,10 +1,12 @@
 //! `wst connect`: a terminal on a line.
 
+use std::ffi::OsString;
+
 use regex::bytes::RegexBuilder;
 use std::io::{IsTerminal as _, stdin};
-use wetstring_drive::port::{PATIENCE, is_symbolic, open};
+use wetstring_drive::port::{PATIENCE, is_symbolic, open, wrap};
 use wetstring_drive::terminal::Guard;
-use wetstring_drive::{LineSpec, Port, Signals};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
 use super::kermit::run_script;
 use crate::args::Common;
@@ -13,6 +15,7 @@ use crate::args::line_arg::There;
 use crate::terminal::keys::{Keys, parse_escape};
 use crate::terminal::log::Format;
 use crate::terminal::screen::{Maps, Stamps};
+use crate::terminal::share::{Share, Writers};
 use crate::terminal::{Autodownload, End, Options, RunScript, Session, is_missing};
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::setup::prepare;
@@ -40,6 +43,7 @@ pub(crate) fn run(
         &|port, ahead, spec, path| run_script((ui, &all, &signals), port, ahead, spec, path);
     let mut options = options(verb).map_err(usage)?;
     options.script = Some(script);
+    options.wraps = matches!(spec, LineSpec::ExecPty(_));
     let port = opened(ui, &spec, &signals, options.waits)?;
     let hint = options.keys.hint();
     let mut session =
@@ -49,6 +53,11 @@ pub(crate) fn run(
     session.screen.stamps = Stamps::of(&verb.timestamps).unwrap_or_default();
     if let Some(path) = &verb.log {
         session.open_log_or(path)?;
+    }
+    if let Some(at) = &verb.share {
+        let share = shared(at, &verb.share_write)?;
+        ui.say(Level::Note, &format!("shared at {}", share.address()));
+        session.share = Some(share);
     }
     if let (Some(port), true) = (&session.port, stdin().is_terminal()) {
         let name = &port.facts().name;
@@ -66,6 +75,13 @@ pub(crate) fn run(
         let _ = port.finish(signals.patience(PATIENCE));
     }
     Ok(ending(&end?, verb))
+}
+
+fn shared(at: &str, writers: &str) -> Result<Share, Ending> {
+    let writers = Writers::of(writers).unwrap_or(Writers::One);
+    Share::listen(at, writers).map_err(|error| {
+        Ending::early(Exit::Line, format!("could not share at {at}: {}", in_words(&error)))
+    })
 }
 
 fn options<'a>(verb: &Connect) -> Result<Options<'a>, String> {
@@ -100,7 +116,12 @@ fn opened(
     if is_new && waits {
         return Ok(None);
     }
-    match open(spec, Some(signals), &mut |text| ui.say(Level::Note, text)) {
+    let opened = match spec {
+        // A command here has the user's terminal, as in the wrapper.
+        LineSpec::ExecPty(command) => wrap(&["sh", "-c", command].map(OsString::from)),
+        spec => open(spec, Some(signals), &mut |text| ui.say(Level::Note, text)),
+    };
+    match opened {
         Ok(port) => {
             ui.say(Level::Detail, &format!("line: {}", port.facts().name));
             Ok(Some(port))

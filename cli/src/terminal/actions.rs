@@ -72,6 +72,10 @@ impl Session<'_> {
                 self.screen.say(&help);
             }
             Action::Send => self.ask(Question::SendFiles),
+            Action::Upload if self.is_at_prompt() => self.ask(Question::Upload),
+            Action::Upload => {
+                self.screen.say("(the last line is no prompt of a shell)");
+            }
             Action::Receive => self.ask(Question::ReceiveBy),
             Action::Script if self.options.script.is_some() => self.ask(Question::Script),
             Action::Break => self.with_controls("send a break", |port| {

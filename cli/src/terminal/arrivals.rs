@@ -13,6 +13,12 @@ use super::questions::Question;
 use super::transfers::Begun;
 use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
+use crate::ui::format::escaped;
+
+/// A command line for any POSIX shell: the receiver that there is. The blank keeps it out of some histories.
+const START_RECEIVER: &[u8] =
+    b" if command -v rz >/dev/null; then rz; elif command -v wst >/dev/null; then \
+wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; else gkermit -r; fi\r";
 
 /// What becomes of transfers that the peer starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,13 +83,35 @@ impl Session<'_> {
         match start {
             None => Ok(()),
             Some(start) if start.part == Part::Sender => self.peer_sends(start),
-            Some(start) if self.has_user() => {
-                self.ask(Question::Offer(start));
-                Ok(())
-            }
-            // Nothing says what to send.
-            Some(start) => self.show(&start.bytes),
+            Some(start) => self.peer_receives(start),
         }
+    }
+
+    fn peer_receives(&mut self, start: Start) -> Result<(), Ending> {
+        if let Some(files) = self.uploading.take() {
+            return self.offered(&start, &files);
+        }
+        if !self.has_user() {
+            // Nothing says what to send.
+            return self.show(&start.bytes);
+        }
+        self.ask(Question::Offer(start));
+        Ok(())
+    }
+
+    /// Whether the peer is a shell that waits for a command, as far as its last line tells.
+    pub(super) fn is_at_prompt(&self) -> bool {
+        self.scouts() && self.scout.is_at_prompt()
+    }
+
+    /// Starts a receiver at the peer's shell for these files.
+    pub(super) fn upload(&mut self, files: Vec<PathBuf>) {
+        if let Some(missing) = files.iter().find(|file| !file.exists()) {
+            let name = escaped(missing.as_os_str().as_encoded_bytes());
+            return self.screen.say(&format!("(no such file: {name})"));
+        }
+        self.uploading = Some(files);
+        self.outgoing.extend_from_slice(START_RECEIVER);
     }
 
     fn peer_sends(&mut self, start: Start) -> Result<(), Ending> {

@@ -94,14 +94,24 @@ const fn begins(byte: u8) -> bool {
 }
 
 impl Scout {
+    /// Whether these received bytes are no part of a start, as most are: nothing of them is held back.
+    pub(crate) fn passes(&mut self, now: Instant, bytes: &[u8]) -> bool {
+        // Without branches: the processor compares many bytes at once.
+        let any = bytes.iter().fold(0, |any, byte| any | u8::from(begins(*byte)));
+        let passes = self.held.is_empty() && any == 0;
+        if passes {
+            self.since = Some(now);
+            self.note(bytes);
+        }
+        passes
+    }
+
     /// Received bytes; `show` gets those that are no part of a start.
     pub(crate) fn feed(&mut self, now: Instant, bytes: &[u8], show: &mut Vec<u8>) {
-        self.since = Some(now);
-        // Nothing of a flood is looked at twice.
-        if self.held.is_empty() && !bytes.iter().fold(false, |any, byte| any | begins(*byte)) {
-            self.note(bytes);
+        if self.passes(now, bytes) {
             return show.extend_from_slice(bytes);
         }
+        self.since = Some(now);
         self.held.extend_from_slice(bytes);
         self.sift(show);
     }
@@ -141,6 +151,16 @@ impl Scout {
         self.note(&held);
         show.extend_from_slice(&held);
         None
+    }
+
+    /// Whether the last line is that of a shell which waits for a command.
+    pub(crate) fn is_at_prompt(&self) -> bool {
+        let line = self.text.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next();
+        let line = line.unwrap_or_default().trim_ascii_end();
+        // What a shell sets after its prompt, such as bracketed paste, is no part of it.
+        let end = line.iter().rposition(|byte| b"$#%>".contains(byte));
+        self.held.is_empty()
+            && end.is_some_and(|at| !line[at + 1..].iter().any(u8::is_ascii_alphanumeric))
     }
 
     /// What is held back, if it is not to be looked at any more.
@@ -422,6 +442,24 @@ mod tests {
         for text in [format!("{y}CC## Total Size = 0\r\n"), format!("{k}=> "), "CCCC".to_owned()] {
             let (_, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
             assert!(starts.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shell_waits_at_its_prompt() {
+        for (text, waits) in [
+            ("user@host:~$ ", true),
+            ("boot ok\r\n# ", true),
+            ("ls\r\nfile\r\nready> ", true),
+            ("\r\n\x1b[1;32mbox\x1b[0m % ", true),
+            ("login: ", false),
+            ("make -j4\r\n  CC main.o", false),
+            ("$ vi file", false),
+            ("", false),
+        ] {
+            let (mut scout, mut shown) = (Scout::default(), Vec::new());
+            scout.feed(Instant::now(), text.as_bytes(), &mut shown);
+            assert_eq!(scout.is_at_prompt(), waits, "{text}");
         }
     }
 

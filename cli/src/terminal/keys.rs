@@ -15,6 +15,8 @@ pub(crate) enum Action {
     Leave,
     /// Sends files.
     Send,
+    /// Starts a receiver at the peer's shell, and sends files to it.
+    Upload,
     /// Receives files.
     Receive,
     /// Runs a script.
@@ -66,6 +68,7 @@ impl Action {
             Self::HangUp => "hang up",
             Self::Leave => "end the program",
             Self::Send => "send files",
+            Self::Upload => "upload to a shell",
             Self::Receive => "receive files",
             Self::Script => "run a script",
             Self::Break => "send a break",
@@ -133,7 +136,7 @@ pub(crate) const LAYOUTS: [Layout; 5] = [
             (b'l', A::Log),
             (b'c', A::Clear),
             (b'v', A::Statistics),
-            (b'u', A::Send),
+            (b'u', A::Upload),
         ],
     },
     Layout {

@@ -12,11 +12,13 @@ mod actions;
 mod arrivals;
 mod autostart;
 pub(crate) mod editor;
+mod keyboard;
 pub(crate) mod keys;
 pub(crate) mod log;
 mod plugged;
 mod questions;
 pub(crate) mod screen;
+pub(crate) mod share;
 mod trailer;
 mod transfers;
 
@@ -27,7 +29,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use regex::bytes::Regex;
-use std::io::{ErrorKind, IsTerminal as _};
+use std::io::IsTerminal as _;
 use wetstring_drive::event::{self, Interest};
 use wetstring_drive::terminal::{Resizes, Restore, stdin};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
@@ -38,11 +40,12 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Output;
 use autostart::Scout;
-use keys::{Action, Keys, Pressed};
+use keys::Keys;
 use log::{Format, Log};
 use plugged::Plugged;
 use questions::Asking;
 use screen::Screen;
+use share::Share;
 use trailer::Trailer;
 
 /// Bytes read before keyboard and signals are looked at.
@@ -58,8 +61,6 @@ const WINDOW: usize = 8192;
 /// Silence after the end of the input from a pipe, before the session ends.
 const AFTER_INPUT: Duration = Duration::from_secs(1);
 
-/// Ctrl-D.
-const END_OF_INPUT: u8 = 4;
 /// Time for typed bytes to leave at the end.
 const LAST_WORDS: Duration = Duration::from_millis(150);
 
@@ -155,12 +156,16 @@ pub(crate) struct Session<'a> {
     options: Options<'a>,
     pub(crate) screen: Screen,
     pub(crate) log: Option<Log>,
+    /// Other programs at this session.
+    pub(crate) share: Option<Share>,
     counters: Counters,
     plugged: Plugged,
     /// The question on the screen.
     asking: Option<Asking>,
     /// Looks for transfers that the peer starts.
     scout: Scout,
+    /// Files for the receiver that was started at the peer's shell.
+    uploading: Option<Vec<PathBuf>>,
     /// What is left of the last transfer on the line.
     trailer: Option<Trailer>,
     /// The last protocol of a transfer here.
@@ -208,10 +213,12 @@ impl<'a> Session<'a> {
             options,
             screen: Screen::new(false),
             log: None,
+            share: None,
             counters: Counters { began: now, received: 0, sent: 0, reconnected: 0 },
             plugged,
             asking: None,
             scout: Scout::default(),
+            uploading: None,
             trailer: None,
             protocol: None,
             resizes: Resizes::install().ok(),
@@ -356,9 +363,13 @@ impl<'a> Session<'a> {
     pub(crate) fn heard(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         self.counters.received += bytes.len() as u64;
         self.last_heard = Instant::now();
+        if let Some(share) = &mut self.share {
+            share.say(bytes);
+        }
         let bytes = self.without_trailer(bytes);
         // While a question is on the screen bytes are kept, and looked at later.
-        if !self.scouts() || self.asking.is_some() {
+        let scouts = self.scouts() && self.asking.is_none();
+        if !scouts || self.scout.passes(self.last_heard, bytes) {
             return self.show(bytes);
         }
         let mut shown = std::mem::take(&mut self.shown);
@@ -442,26 +453,27 @@ impl<'a> Session<'a> {
         Some(if self.options.idle.is_some() { End::Idle } else { End::InputOver })
     }
 
+    /// When something is due.
+    fn deadline(&self, rest: Duration) -> Option<Instant> {
+        let scout = self.scout.deadline().filter(|_| self.asking.is_none());
+        let due = [
+            self.silence_ends(),
+            (!rest.is_zero()).then(|| Instant::now() + rest),
+            self.port.is_none().then(|| self.plugged.next_look()),
+            scout,
+            self.share.as_ref().and_then(Share::deadline),
+        ];
+        due.into_iter().flatten().min()
+    }
+
     /// Waits for line, keyboard, signals or time; returns whether a key was pressed.
     fn wait(&mut self) -> bool {
         let takes_keys = self.typing && self.outgoing.len() < MOST_TYPED;
-        let now = Instant::now();
-        let mut until = self.silence_ends();
         let rest = match &self.port {
             Some(port) if !self.outgoing.is_empty() || port.held() => port.rest(),
             _ => Duration::ZERO,
         };
-        let soonest = |until: Option<Instant>, at: Instant| Some(until.map_or(at, |u| u.min(at)));
-        if !rest.is_zero() {
-            until = soonest(until, now + rest);
-        }
-        if self.port.is_none() {
-            until = soonest(until, self.plugged.next_look());
-        }
-        if let Some(at) = self.scout.deadline().filter(|_| self.asking.is_none()) {
-            until = soonest(until, at);
-        }
-        let timeout = until.map(|at| at.saturating_duration_since(now));
+        let timeout = self.deadline(rest).map(|at| at.saturating_duration_since(Instant::now()));
         let port = self.port.as_ref();
         let reads = port.filter(|_| self.held.len() < MOST_HELD);
         let writes =
@@ -473,95 +485,37 @@ impl<'a> Session<'a> {
             port.and_then(|port| port.end_source()).map(Interest::read),
             self.resizes.as_ref().map(|resizes| Interest::read(resizes.source())),
         ];
-        let mut interests = [Interest::read(self.signals.source()); 6];
-        let mut used = 1;
-        for interest in sources.iter().flatten() {
-            interests[used] = *interest;
-            used += 1;
+        let mut interests = vec![Interest::read(self.signals.source())];
+        interests.extend(sources.iter().flatten());
+        let own = interests.len();
+        if self.outgoing.len() < MOST_TYPED {
+            interests.extend(self.share.iter().flat_map(Share::interests));
         }
         // An interrupted wait just leads to the next turn.
-        let _ = event::wait(&mut interests[..used], timeout);
-        let mut waited = interests[1..used].iter();
+        let _ = event::wait(&mut interests, timeout);
+        let mut waited = interests[1..own].iter();
         let mut ready = [false; 5];
         for (ready, source) in ready.iter_mut().zip(&sources) {
             *ready = source.is_some() && waited.next().is_some_and(Interest::is_ready);
         }
+        let shares = interests[own..].iter().any(Interest::is_ready);
         let [key, readable, _, ended, resized] = ready;
         self.readable |= readable || ended;
         if resized {
             self.follow_size();
         }
+        if shares {
+            self.serve_clients();
+        }
         key
     }
 
-    fn read_keys(&mut self) -> Result<Option<End>, Ending> {
-        let mut keys = [0; 1024];
-        let len = match stdin::read(&mut keys) {
-            Ok(len) => len,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-            {
-                return Ok(None);
-            }
-            // The terminal has gone.
-            Err(_) => 0,
-        };
-        if len == 0 {
-            self.typing = false;
-            self.last_heard = Instant::now();
-            if self.options.wraps && !self.is_terminal {
-                // What a terminal sends at the end of its input.
-                self.outgoing.push(END_OF_INPUT);
-            }
-            return Ok(self.is_terminal.then_some(End::Quit));
+    /// Programs at the socket: what they write goes to the line.
+    fn serve_clients(&mut self) {
+        let Some(share) = &mut self.share else { return };
+        for say in share.serve(&mut self.outgoing) {
+            self.screen.say(&say);
         }
-        self.typed(&keys[..len])
-    }
-
-    /// Typed bytes, or those of a pipe.
-    fn typed(&mut self, keys: &[u8]) -> Result<Option<End>, Ending> {
-        let mut rest = keys;
-        while let Some(first) = rest.first() {
-            if self.asking.is_some() {
-                let taken = self.answer(rest)?;
-                rest = &rest[taken..];
-            } else if std::mem::take(&mut self.escaped) {
-                rest = &rest[1..];
-                match self.options.keys.pressed(*first) {
-                    Pressed::Do(action) => {
-                        if let Some(end) = self.act(action)? {
-                            return Ok(Some(end));
-                        }
-                    }
-                    Pressed::Literal => self.send(&[*first])?,
-                    Pressed::Unknown => Screen::echo("\x07"),
-                }
-            } else {
-                let escape = self.options.keys.escape.filter(|_| self.is_terminal);
-                let at = rest.iter().position(|key| Some(*key) == escape);
-                let plain = &rest[..at.unwrap_or(rest.len())];
-                self.send(plain)?;
-                self.escaped = at.is_some();
-                rest = &rest[(plain.len() + usize::from(at.is_some()))..];
-            }
-        }
-        Ok(None)
-    }
-
-    /// Sends typed bytes.
-    fn send(&mut self, keys: &[u8]) -> Result<(), Ending> {
-        if keys.is_empty() {
-            return Ok(());
-        }
-        if self.port.is_none() {
-            // Nothing would take them.
-            if self.is_terminal {
-                Screen::echo("\x07");
-                return Ok(());
-            }
-        }
-        self.screen.maps.typed(keys, &mut self.outgoing);
-        if self.options.echo { self.show(keys) } else { Ok(()) }
     }
 
     /// The question is answered: what was received meanwhile shows.
@@ -581,19 +535,5 @@ impl<'a> Session<'a> {
     /// What was received while a question was on the screen: for a transfer that follows.
     fn take_held(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
-    }
-
-    /// Does what a key stands for.
-    fn act(&mut self, action: Action) -> Result<Option<End>, Ending> {
-        match action {
-            Action::Quit => Ok(Some(End::Quit)),
-            Action::HangUp => Ok(Some(End::HangUp)),
-            Action::Leave => Ok(Some(End::Leave)),
-            Action::Nul => self.send(&[0]).map(|()| None),
-            other => {
-                self.do_here(other);
-                Ok(None)
-            }
-        }
     }
 }

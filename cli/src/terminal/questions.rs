@@ -27,6 +27,8 @@ const MAPS: &[&str] = &Maps::WORDS;
 pub(super) enum Question {
     /// Files to send.
     SendFiles,
+    /// Files for a receiver that is started at the peer's shell.
+    Upload,
     /// The protocol for them.
     SendBy(Vec<PathBuf>),
     /// The protocol to receive by.
@@ -75,6 +77,7 @@ impl Session<'_> {
         let usual = self.usual();
         let (text, completes) = match &question {
             Question::SendFiles => ("Send files: ".to_owned(), Completes::Paths),
+            Question::Upload => ("Upload files: ".to_owned(), Completes::Paths),
             Question::SendBy(_) => {
                 (format!("By protocol [{usual}]: "), Completes::Words(PROTOCOLS))
             }
@@ -142,6 +145,7 @@ impl Session<'_> {
             Question::Offer(start) if line.is_empty() => self.refuse(&start),
             Question::Offer(start) => return self.offered(&start, &files),
             _ if line.is_empty() => self.screen.say("(cancelled)"),
+            Question::Upload => self.upload(files),
             Question::SendFiles => self.ask(Question::SendBy(files)),
             Question::ReceiveAs(by) => {
                 return self.receive_files(Begun::Held, by, files.pop().as_deref()).map(drop);

@@ -66,8 +66,9 @@ impl Console {
     }
 }
 
-/// Starts a board, and stops it at its prompt. Nothing if there is no U-Boot or no emulator.
-pub fn boot(scene: &Scene) -> Option<(Running, Console)> {
+/// Starts a board whose serial port is a TCP port that waits for one program; the turn is that of the caller.
+/// Nothing if there is no U-Boot or no emulator.
+pub fn power_on(scene: &Scene) -> Option<(Running, u16, MutexGuard<'static, ()>)> {
     let qemu = peer("qemu-system-arm", "qemu-system-arm")?;
     if !Path::new(IMAGE).is_file() {
         missing(&format!("{IMAGE} is not installed (Debian package u-boot-qemu)"));
@@ -80,6 +81,12 @@ pub fn boot(scene: &Scene) -> Option<(Running, Console)> {
     board.args(["-M", "virt", "-bios", IMAGE, "-m", "256", "-display", "none"]);
     board.args(["-monitor", "none", "-nic", "none", "-serial", &serial]);
     let board = scene.start("qemu", &mut board).expect("the board starts");
+    Some((board, port, turn))
+}
+
+/// Starts a board, and stops it at its prompt. Nothing if there is no U-Boot or no emulator.
+pub fn boot(scene: &Scene) -> Option<(Running, Console)> {
+    let (board, port, turn) = power_on(scene)?;
     let stream = connect(port);
     stream.set_nodelay(true).expect("no delay");
     stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");

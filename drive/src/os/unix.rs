@@ -45,10 +45,25 @@ pub(crate) mod io {
 
 /// Two connected ends inside this process.
 pub mod stream {
+    use std::fs::Permissions;
     use std::io;
+    use std::os::unix::fs::PermissionsExt;
 
+    /// What waits at a path.
+    pub use std::os::unix::net::UnixListener as Listener;
     /// One of them.
     pub use std::os::unix::net::UnixStream as Stream;
+
+    /// Waits at a path, for programs of this user. A socket that no program waits at any more is replaced.
+    pub fn listen(at: &str) -> io::Result<Listener> {
+        if Stream::connect(at).is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
+            std::fs::remove_file(at)?;
+        }
+        let listener = Listener::bind(at)?;
+        // Who may connect may type.
+        std::fs::set_permissions(at, Permissions::from_mode(0o600))?;
+        Ok(listener)
+    }
 
     /// Both.
     pub fn pair() -> io::Result<(Stream, Stream)> {
