@@ -7,6 +7,7 @@
 mod batch;
 mod digest;
 mod error;
+mod mark;
 pub mod names;
 pub(crate) mod part;
 mod pieces;
@@ -28,12 +29,12 @@ pub use source::NotDeleted;
 pub(crate) use digest::{Running, of as digest_of};
 pub(crate) use error::store_error;
 
+use crate::os::fd::OwnedFd;
 use error::Failed;
 use receive::{No, Receiving};
 use send::Sending;
 use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wetstring_proto::file::{

@@ -18,7 +18,7 @@ use crate::os;
 use std::io;
 use std::time::Duration;
 
-pub use os::Source;
+pub use os::event::Source;
 
 /// What is waited for at one source, and whether it came.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl<'a> Interest<'a> {
 ///
 /// The system's, such as too little memory.
 pub fn wait(interests: &mut [Interest<'_>], timeout: Option<Duration>) -> io::Result<bool> {
-    os::wait(interests, timeout)
+    os::event::wait(interests, timeout)
 }
 
 /// Whether this source is readable now.

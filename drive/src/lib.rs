@@ -24,7 +24,7 @@
 //! * [`sink`] writes to a stream, for `-o -`;
 //! * [`zone`] is local time, which Kermit uses for dates.
 //!
-//! Unix only: it uses descriptors, `poll`, termios and directory handles.
+//! What differs between systems is in [`os`].
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +37,7 @@ pub mod imp;
 pub mod line;
 pub mod live;
 pub mod lookout;
-mod os;
+pub mod os;
 mod os_error;
 mod page;
 pub mod port;
@@ -47,12 +47,12 @@ pub mod signals;
 pub mod sink;
 pub mod slip;
 pub mod stack;
-pub mod terminal;
 pub mod zone;
 
 pub use disk::DiskStore;
 pub use line::LineSpec;
 pub use lookout::{Expected, Finding, Lookout, Probes};
+pub use os::terminal;
 pub use os_error::in_words;
 pub use port::{Port, PortFacts, open};
 pub use run::{Ended, RunOptions, Watch, run};

@@ -202,12 +202,11 @@ fn is_com(text: &str) -> bool {
 /// Whether a path leads to a terminal, such as a link that `socat` or `wst line` makes to a PTY. It is not
 /// opened for that: opening a port raises DTR.
 fn is_terminal(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
     let named = |path: PathBuf| {
         let text = path.to_string_lossy();
         ["/dev/pts/", "/dev/tty", "/dev/tnt"].iter().any(|head| text.starts_with(head))
     };
-    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device())
+    std::fs::metadata(path).is_ok_and(|found| crate::os::files::is_device(&found))
         && path.canonicalize().is_ok_and(named)
 }
 

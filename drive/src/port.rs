@@ -8,35 +8,25 @@ use crate::in_words;
 use crate::signals::Signals;
 use std::fmt;
 use std::io;
-use std::os::fd::AsFd;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-mod child;
 mod controls;
-mod descriptor;
-mod exec;
-mod exec_pty;
-mod find;
+pub(crate) mod find;
 mod list;
 mod open;
-mod pace;
-mod prelude;
-mod pty;
-mod serial;
-mod stdio;
+pub(crate) mod pace;
+pub(crate) mod serial;
 mod tcp;
 mod telnet;
 mod tls;
-mod tmux;
-mod wrap;
 
+pub use crate::os::port::wrap;
 pub use controls::{Controls, Wires};
 pub use find::{is_symbolic, locate, newest};
 pub use list::{PortInfo, UsbFacts, ports};
 pub use open::{open, open_attended, open_for};
 pub use tcp::Listener;
-pub use wrap::wrap;
 
 /// An open end of a line. Object safe; every call returns at once except [`Port::finish`].
 pub trait Port: Send {
@@ -220,37 +210,4 @@ fn drain(port: &mut dyn Port, patience: Duration) {
             return;
         }
     }
-}
-
-/// One non-blocking read, as [`Port::read`] has it.
-fn read(fd: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
-    loop {
-        match rustix::io::read(&fd, &mut *into) {
-            Ok(len) => return Ok(Some(len)),
-            Err(rustix::io::Errno::AGAIN) => return Ok(None),
-            Err(rustix::io::Errno::INTR) => {}
-            // A terminal whose other side has gone, or an adapter that was unplugged.
-            Err(rustix::io::Errno::IO) => return Ok(Some(0)),
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// One non-blocking write, as [`Port::write`] has it.
-fn write(fd: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
-    loop {
-        match rustix::io::write(&fd, bytes) {
-            Ok(len) => return Ok(Some(len)),
-            Err(rustix::io::Errno::AGAIN) => return Ok(None),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Makes our own descriptor non-blocking.
-fn nonblocking(fd: impl AsFd) -> io::Result<()> {
-    let flags = rustix::fs::fcntl_getfl(&fd)?;
-    rustix::fs::fcntl_setfl(&fd, flags | rustix::fs::OFlags::NONBLOCK)?;
-    Ok(())
 }

@@ -17,7 +17,6 @@ pub use options::{Ended, NoWatch, RunOptions, Watch};
 
 use crate::port::Port;
 use crate::signals::Signals;
-use rustix::process::Signal;
 use std::io;
 use std::time::Duration;
 use wetstring_proto::engine::{
@@ -253,7 +252,7 @@ impl Turning<'_, '_> {
         if self.signals_seen > 0 {
             return self.options.signals.and_then(Signals::last);
         }
-        self.typed_interrupt.then_some(Signal::INT.as_raw())
+        self.typed_interrupt.then_some(crate::os::process::INT)
     }
 
     /// Feeds pending input, and reads more once all of it was accepted.

@@ -6,13 +6,12 @@
 //! expected by a user who wants a core dump; but terminals are restored first.
 
 use crate::event::{self, Interest, Source};
+use crate::os::signals;
+use crate::os::stream::{self, Stream};
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 
 /// The signals of this process, as a count and something to wait for. Cheap to clone; all clones share the
 /// state.
@@ -24,8 +23,8 @@ struct Shared {
     count: AtomicUsize,
     last: AtomicI32,
     first: Mutex<Option<Instant>>,
-    reader: UnixStream,
-    writer: UnixStream,
+    reader: Stream,
+    writer: Stream,
 }
 
 impl Shared {
@@ -52,26 +51,14 @@ impl Signals {
             return Ok(signals.clone());
         }
         let signals = Self::detached()?;
-        signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-        let ignored = ignored_mask();
-        let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
-            .into_iter()
-            .filter(|signal| ignored & (1 << (signal - 1)) == 0);
-        let mut arriving = signal_hook::iterator::Signals::new(wanted)?;
         let told = signals.clone();
-        std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in arriving.forever() {
-                if signal == SIGQUIT {
-                    crate::terminal::restore_all();
-                    let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);
-                }
-                told.raise(signal);
+        signals::install(move |signal| {
+            told.raise(signal);
+            if told.count() >= 2 {
+                std::thread::sleep(HARD_AFTER);
                 if told.count() >= 2 {
-                    std::thread::sleep(HARD_AFTER);
-                    if told.count() >= 2 {
-                        crate::terminal::restore_all();
-                        std::process::exit(128 + signal);
-                    }
+                    crate::terminal::restore_all();
+                    std::process::exit(128 + signal);
                 }
             }
         })?;
@@ -81,7 +68,7 @@ impl Signals {
 
     /// Signals raised only by [`Signals::raise`]: for tests and for hosts with their own handling.
     pub fn detached() -> io::Result<Self> {
-        let (reader, writer) = UnixStream::pair()?;
+        let (reader, writer) = stream::pair()?;
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
         Ok(Self(Arc::new(Shared {
@@ -174,15 +161,4 @@ impl Signals {
             }
         }
     }
-}
-
-/// The signals that this process was started to ignore, bit 0 for signal 1. Zero where the system does not
-/// report them.
-fn ignored_mask() -> u64 {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
 }

@@ -47,6 +47,7 @@ mod lines;
 mod local;
 mod memory;
 mod names;
+mod os;
 mod own_rows;
 mod pattern;
 mod received;

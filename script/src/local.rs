@@ -1,16 +1,14 @@
 //! This machine: its files, its clock, its shell, and a line console. No connection; the program adds one.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wetstring_proto::settings::Setting;
 
+use crate::os;
 use crate::own_rows::OwnRows;
 use crate::world::{
     Channel, Facts, Fault, Files, Kind, Mode, Moment, Question, Ran, Screen, World,
@@ -36,8 +34,8 @@ impl LocalFiles {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         match (name, home) {
             (b"~", Some(home)) => home,
-            ([b'~', b'/', rest @ ..], Some(home)) => home.join(OsStr::from_bytes(rest)),
-            _ => self.directory.join(OsStr::from_bytes(name)),
+            ([b'~', b'/', rest @ ..], Some(home)) => home.join(os::name(rest)),
+            _ => self.directory.join(os::name(name)),
         }
     }
 }
@@ -106,7 +104,7 @@ fn of_metadata(metadata: &fs::Metadata, path: &Path) -> Facts {
         Kind::Other
     };
     let modified = metadata.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
-    let mode = metadata.permissions().mode() & 0o7777;
+    let mode = os::mode(metadata);
     // Opening a pipe or a device to find out would affect it.
     let opens = |write: bool| match kind {
         Kind::File => fs::OpenOptions::new().read(!write).append(write).open(path).is_ok(),
@@ -146,7 +144,7 @@ impl Files for LocalFiles {
 
     fn list(&mut self, directory: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
         let entries = fs::read_dir(self.path(directory))?;
-        Ok(entries.flatten().map(|entry| entry.file_name().into_vec()).collect())
+        Ok(entries.flatten().map(|entry| entry.file_name().into_encoded_bytes()).collect())
     }
 
     fn rename(&mut self, from: &[u8], to: &[u8]) -> Result<(), Fault> {
@@ -170,7 +168,7 @@ impl Files for LocalFiles {
     }
 
     fn directory(&mut self) -> Vec<u8> {
-        self.directory.as_os_str().as_bytes().to_vec()
+        self.directory.as_os_str().as_encoded_bytes().to_vec()
     }
 
     fn change_directory(&mut self, to: &[u8]) -> Result<(), Fault> {
@@ -224,8 +222,8 @@ impl Local {
     }
 
     fn shell(&self, command: &[u8]) -> Command {
-        let mut shell = Command::new("/bin/sh");
-        shell.arg("-c").arg(OsStr::from_bytes(command)).current_dir(&self.files.directory);
+        let mut shell = os::shell(command);
+        shell.current_dir(&self.files.directory);
         shell
     }
 }
@@ -287,11 +285,10 @@ impl World for Local {
     }
 
     fn environment(&mut self, name: &[u8]) -> Option<Vec<u8>> {
-        let name = OsStr::from_bytes(name);
-        if name.is_empty() || name.as_bytes().iter().any(|b| *b == b'=' || *b == 0) {
+        if name.is_empty() || name.iter().any(|b| *b == b'=' || *b == 0) {
             return None;
         }
-        std::env::var_os(name).map(OsStringExt::into_vec)
+        std::env::var_os(os::name(name)).map(std::ffi::OsString::into_encoded_bytes)
     }
 
     fn fact(&mut self, name: &str) -> Option<Vec<u8>> {
@@ -310,20 +307,14 @@ impl World for Local {
                 self.environment(b"USER").or(self.environment(b"LOGNAME")).unwrap_or_default()
             }
             "home" => with_slash(self.environment(b"HOME").unwrap_or_default()),
-            "tmpdir" => with_slash(std::env::temp_dir().into_os_string().into_vec()),
+            "tmpdir" => with_slash(std::env::temp_dir().into_os_string().into_encoded_bytes()),
             "pid" => std::process::id().to_string().into_bytes(),
             "osname" | "platform" => {
                 let mut name = std::env::consts::OS.as_bytes().to_vec();
                 name[..1].make_ascii_uppercase();
                 name
             }
-            "system" => {
-                if cfg!(unix) {
-                    b"UNIX".to_vec()
-                } else {
-                    b"other".to_vec()
-                }
-            }
+            "system" => os::SYSTEM.to_vec(),
             "cpu" => std::env::consts::ARCH.as_bytes().to_vec(),
             "terminal" => self.environment(b"TERM").unwrap_or_default(),
             "line" => b"/dev/tty".to_vec(),

@@ -62,6 +62,29 @@ const STEPS: &[Step] = &[
         ],
     },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
+    // The program of Windows, under Wine.
+    Step {
+        name: "windows",
+        env: &[PEERS, ("WETSTRING_WINE", "1")],
+        commands: &[
+            "build -p wetstring --locked --target x86_64-pc-windows-gnu",
+            "test -p wetstring --locked --test wine",
+        ],
+    },
+    Step {
+        name: "freebsd",
+        env: &[],
+        commands: &["check -p wetstring --locked --target x86_64-unknown-freebsd"],
+    },
+    // ring has C, for which Apple's compiler would be asked, with flags that only that one has.
+    Step {
+        name: "macos",
+        env: &[
+            ("CC_aarch64_apple_darwin", "python-zig cc -target aarch64-macos"),
+            ("CRATE_CC_NO_DEFAULTS", "1"),
+        ],
+        commands: &["check -p wetstring --locked --target aarch64-apple-darwin"],
+    },
     // All that is made for one target, how large it is, and the Debian packages where nothing else is installed.
     Step {
         name: "packages",

@@ -1,13 +1,12 @@
 //! The LINE argument: what it names, and whether it is missing or misplaced.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use wetstring_drive::LineSpec;
 use wetstring_drive::line::SshSpec;
 
-use crate::ui::format::escaped;
+use crate::ui::format::{escaped, shown};
 
 /// What runs at the host of an `ssh://` line, as the peer of the verb here.
 #[derive(Clone, Copy)]
@@ -70,10 +69,10 @@ pub(crate) fn swapped(verb: &str, files: &[PathBuf], last: &OsStr) -> Option<Str
     }
     let mut words: Vec<String> = Vec::new();
     for file in files.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, file)| file) {
-        words.push(escaped(file.as_os_str().as_bytes()));
+        words.push(shown(file.as_os_str()));
     }
-    words.extend([last.as_bytes(), files[at].as_os_str().as_bytes()].map(escaped));
-    let got = escaped(last.as_bytes());
+    words.extend([last.as_encoded_bytes(), files[at].as_os_str().as_encoded_bytes()].map(escaped));
+    let got = escaped(last.as_encoded_bytes());
     Some(format!("expected the line last, got {got}: did you mean wst {verb} {}?", words.join(" ")))
 }
 

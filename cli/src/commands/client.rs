@@ -1,10 +1,8 @@
 //! `wst get`, `wst put` and `wst remote`: the client of a server.
 
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use rustix::stdio::{stderr, stdin};
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stderr, stdin};
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
@@ -136,11 +134,11 @@ impl<'a> ServerSession<'a> {
     /// Logs in, and changes to the requested directory.
     fn enter(&mut self, access: &Access, password: &[u8]) -> Result<(), Ending> {
         if let Some(user) = &access.user {
-            let words = [user.as_bytes(), password, b""];
+            let words = [user.as_encoded_bytes(), password, b""];
             self.first(&ServerCommand::Login(words))?;
         }
         if let Some(directory) = &access.directory {
-            self.first(&ServerCommand::ChangeDirectory(directory.as_bytes()))?;
+            self.first(&ServerCommand::ChangeDirectory(directory.as_encoded_bytes()))?;
         }
         Ok(())
     }
@@ -158,12 +156,12 @@ impl<'a> ServerSession<'a> {
 /// for before the line is opened, since a server does not wait long.
 fn password_of(access: &Access) -> Result<Vec<u8>, Ending> {
     let (Some(user), None) = (&access.user, std::env::var_os(PASSWORD)) else {
-        return Ok(std::env::var_os(PASSWORD).unwrap_or_default().into_vec());
+        return Ok(std::env::var_os(PASSWORD).unwrap_or_default().into_encoded_bytes());
     };
-    if !(isatty(stdin()) && isatty(stderr())) {
+    if !(stdin().is_terminal() && stderr().is_terminal()) {
         return Ok(Vec::new());
     }
-    let question = format!("password for {}: ", escaped(user.as_bytes()));
+    let question = format!("password for {}: ", escaped(user.as_encoded_bytes()));
     password::ask(&question).map_err(|error| match error.kind() {
         std::io::ErrorKind::Interrupted => Ending::early(Exit::Interrupted, "interrupted"),
         _ => usage(format!("could not read the password: {}", in_words(&error))),
@@ -194,7 +192,7 @@ pub(crate) fn get(
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let asked = names;
-    let names = name_list(asked.iter().map(|name| name.as_bytes()));
+    let names = name_list(asked.iter().map(|name| name.as_encoded_bytes()));
     let command = ServerCommand::Get(GetFiles {
         names: &names,
         delete: verb.options.delete,
@@ -204,7 +202,7 @@ pub(crate) fn get(
         kind: verb.options.kind(),
     });
     let mut observer = Observer::new(ui, Direction::Receive, talk.port.carries_bps());
-    let asked = asked.iter().map(|name| name.as_bytes());
+    let asked = asked.iter().map(|name| name.as_encoded_bytes());
     let mut wanted = RequestedOnly::new(file_store.store(), asked, verb.options.recursive);
     let mut screen = Screen::new(Some(&mut wanted));
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
@@ -280,7 +278,7 @@ pub(crate) fn remote(
     verb: &Remote,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
-    let words: Vec<&[u8]> = verb.words.iter().map(|word| word.as_bytes()).collect();
+    let words: Vec<&[u8]> = verb.words.iter().map(|word| word.as_encoded_bytes()).collect();
     let words = remote::on_the_wire(&words);
     let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
     let command = remote::command(&words).map_err(usage)?;

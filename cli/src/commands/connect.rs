@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 
 use regex::bytes::RegexBuilder;
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::port::{PATIENCE, is_symbolic, open, wrap};
 use wetstring_drive::terminal::Guard;
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
@@ -60,11 +59,11 @@ pub(crate) fn run(
         ui.say(Level::Note, &format!("shared at {}", share.address()));
         session.share = Some(share);
     }
-    if let (Some(port), true) = (&session.port, isatty(stdin())) {
+    if let (Some(port), true) = (&session.port, stdin().is_terminal()) {
         let name = &port.facts().name;
         let hint = hint.map_or(String::new(), |hint| format!(": {hint}"));
         ui.say(Level::Note, &format!("connected to {name}{hint}"));
-    } else if let (None, Some(hint), true) = (&session.port, hint, isatty(stdin())) {
+    } else if let (None, Some(hint), true) = (&session.port, hint, stdin().is_terminal()) {
         ui.say(Level::Note, &hint);
     }
     // Before the terminal is raw, and not sooner: a line that cannot be opened needs none.

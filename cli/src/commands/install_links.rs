@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::args::install_links::InstallLinks;
@@ -12,6 +11,7 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 use wetstring_drive::in_words;
+use wetstring_drive::os::files;
 use wetstring_events::Event;
 
 /// Makes the links. An existing file that is no link to this program stays, unless forced.
@@ -30,7 +30,7 @@ pub(crate) fn run(ui: &Output, verb: &InstallLinks) -> Ending {
     let names: Vec<&str> = NAMES.into_iter().chain([ckermit::NAME]).collect();
     let (mut made, mut kept, mut failed) = (0, 0, Vec::new());
     for name in &names {
-        let path = verb.directory.join(name);
+        let path = verb.directory.join(files::program_name(name));
         match link(&target, &path, verb.force) {
             Ok(LinkResult::New) => {
                 made += 1;
@@ -86,11 +86,11 @@ enum LinkResult {
 }
 
 fn link(target: &Path, path: &Path, force: bool) -> std::io::Result<LinkResult> {
-    match symlink(target, path) {
+    match files::link_program(target, path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
         done => return done.map(|()| LinkResult::New),
     }
-    if fs::canonicalize(path).is_ok_and(|there| there == target) {
+    if files::is_program(target, path) {
         return Ok(LinkResult::Already);
     }
     if !force {
@@ -99,7 +99,7 @@ fn link(target: &Path, path: &Path, force: bool) -> std::io::Result<LinkResult> 
     // Created beside it and renamed over it, so that the name always has a program. A directory of
     // that name is an error, not removed.
     let aside = path.with_extension(format!("wst-{}", std::process::id()));
-    symlink(target, &aside)?;
+    files::link_program(target, &aside)?;
     fs::rename(&aside, path).inspect_err(|_| {
         let _ = fs::remove_file(&aside);
     })?;

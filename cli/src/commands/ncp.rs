@@ -1,7 +1,6 @@
 //! `wst ncp`: a host of the ARPANET, and what `wst send` and `wst receive` need for one.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use wetstring_drive::imp::{Guard, ImpPort, Live, News, Plan, Stop, serve};
@@ -19,7 +18,7 @@ use crate::transfer::ncp::PASSWORD;
 use crate::transfer::opening::signals;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::shown;
 use crate::ui::output::{Level, Output};
 
 /// Interval between echoes.
@@ -211,7 +210,7 @@ fn serving(ui: &Output, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, 
             News::Not => Event::NotDone { text },
         });
     });
-    let root = escaped(plan.root.as_os_str().as_bytes());
+    let root = shown(plan.root.as_os_str());
     stop.map(stopped).map_err(|e| {
         Ending::early(Exit::Store, format!("could not serve {root}: {}", in_words(&e)))
     })

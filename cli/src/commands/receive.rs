@@ -1,6 +1,5 @@
 //! `wst receive`.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use wetstring_drive::disk::{PathRule, ReceiveOptions, Reserve};
@@ -81,7 +80,8 @@ pub(crate) fn run(
     let converts = speaks != Speaks::One(Protocol::default());
     let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
     let limits = Limits::default();
-    let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    let unnamed =
+        verb.name.as_ref().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
     Job {
         ui,
         common,
@@ -118,7 +118,7 @@ fn file_store(
     } else {
         let options = ReceiveOptions {
             paths: if verb.paths { PathRule::Relative } else { PathRule::LastOnly },
-            name: verb.name.as_ref().map(|name| name.as_bytes().to_vec()),
+            name: verb.name.as_ref().map(|name| name.as_encoded_bytes().to_vec()),
             // Without encryption anybody may send an OPEN.
             reserve: if spec.has_datagrams() && verb.transfer.plain {
                 Reserve::WithData

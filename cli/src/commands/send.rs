@@ -1,7 +1,6 @@
 //! `wst send`.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use wetstring_proto::kermit::Names;
 use wetstring_proto::{kermit, uucp, xymodem};
@@ -145,7 +144,7 @@ fn sources(
             let name = verb.name.as_ref().ok_or_else(|| {
                 usage("expected --as NAME, to name the data from stdin".to_owned())
             })?;
-            all.push(Source::stdin(name.as_bytes()));
+            all.push(Source::stdin(name.as_encoded_bytes()));
         } else if single || verb.name.is_some() {
             readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
             all.push(Source::path(path));
@@ -154,7 +153,7 @@ fn sources(
         }
     }
     if let (Some(name), [one]) = (&verb.name, &mut all[..]) {
-        *one = one.clone().named(name.as_bytes());
+        *one = one.clone().named(name.as_encoded_bytes());
     }
     if all.is_empty() {
         return Err(Ending::early(Exit::Store, "expected a file, got empty directories"));

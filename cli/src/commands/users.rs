@@ -1,14 +1,12 @@
 //! `wst users`: the file of a server's users.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::in_words;
+use wetstring_drive::os::files;
 use wetstring_drive::serve::Users as File;
 use wetstring_drive::serve::users::hash;
 use wetstring_events::Event;
@@ -16,7 +14,7 @@ use wetstring_events::Event;
 use crate::args::users::{Users, UsersVerb};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::{escaped, shown};
 use crate::ui::output::Output;
 use crate::ui::password;
 
@@ -97,7 +95,7 @@ fn without(text: &str, name: &str) -> (String, bool) {
 
 /// The text of the file, which must be a valid users file.
 fn read(path: &Path, may_be_new: bool) -> Result<String, Ending> {
-    let name = || escaped(path.as_os_str().as_bytes());
+    let name = || shown(path.as_os_str());
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if may_be_new && error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -110,11 +108,11 @@ fn read(path: &Path, may_be_new: bool) -> Result<String, Ending> {
 
 /// Writes a new file, readable only by its owner, and replaces the old one with it.
 fn write(path: &Path, text: &str) -> Result<(), Ending> {
-    let name = escaped(path.as_os_str().as_bytes());
+    let name = shown(path.as_os_str());
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let put = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        let mut file = files::create_private(Path::new(&new))?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&new, path)
@@ -129,7 +127,7 @@ fn write(path: &Path, text: &str) -> Result<(), Ending> {
 
 /// Prompts for a password; reads the first line of stdin if that is not a terminal.
 fn password(name: &str) -> io::Result<Vec<u8>> {
-    if !isatty(stdin()) {
+    if !stdin().is_terminal() {
         return password::line();
     }
     let first = password::ask(&format!("password for {}: ", escaped(name.as_bytes())))?;

@@ -1,9 +1,9 @@
 //! `wst -- COMMAND` and `wst ssh HOST`: any command in a terminal in which transfers work.
 
 use std::io::ErrorKind;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use wetstring_drive::os::process::signal_of;
 use wetstring_drive::port::{OpenError, PATIENCE, wrap};
 use wetstring_drive::terminal::Guard;
 use wetstring_drive::{LineSpec, in_words};
@@ -69,7 +69,7 @@ pub(crate) fn run(
 }
 
 fn code_of(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    let code = status.code().or_else(|| signal_of(status).map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 

@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::stdio::stdout;
 use wetstring_drive::in_words;
 use wetstring_drive::line::{Parity, SerialSpec};
 use wetstring_drive::port::{Controls, Wires};
-use wetstring_drive::terminal::size_of;
+use wetstring_drive::terminal::{size_of, stdout};
 
 use super::Session;
 use super::keys::Action;

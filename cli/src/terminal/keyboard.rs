@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use rustix::stdio::stdin;
+use std::io::ErrorKind;
+use wetstring_drive::terminal::stdin;
 
 use super::keys::{Action, Pressed};
 use super::screen::Screen;
@@ -15,9 +16,13 @@ const END_OF_INPUT: u8 = 4;
 impl Session<'_> {
     pub(super) fn read_keys(&mut self) -> Result<Option<End>, Ending> {
         let mut keys = [0; 1024];
-        let len = match rustix::io::read(stdin(), &mut keys) {
+        let len = match stdin::read(&mut keys) {
             Ok(len) => len,
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(None),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                return Ok(None);
+            }
             // The terminal has gone.
             Err(_) => 0,
         };

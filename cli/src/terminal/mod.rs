@@ -29,10 +29,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use regex::bytes::Regex;
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::IsTerminal as _;
 use wetstring_drive::event::{self, Interest};
-use wetstring_drive::terminal::{Resizes, Restore};
+use wetstring_drive::terminal::{Resizes, Restore, stdin};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
 use crate::args::Common;
@@ -224,7 +223,7 @@ impl<'a> Session<'a> {
             protocol: None,
             resizes: Resizes::install().ok(),
             raw: None,
-            is_terminal: isatty(stdin()),
+            is_terminal: std::io::stdin().is_terminal(),
             typing: true,
             escaped: false,
             outgoing: Vec::new(),
@@ -264,7 +263,7 @@ impl<'a> Session<'a> {
     /// Makes the user's terminal raw.
     fn take_terminal(&mut self) -> Result<(), Ending> {
         if self.is_terminal {
-            let raw = Restore::raw(stdin()).map_err(|e| {
+            let raw = stdin::raw().map_err(|e| {
                 let say = format!("could not set this terminal: {}", in_words(&e));
                 Ending::early(Exit::Line, say)
             })?;
@@ -480,7 +479,7 @@ impl<'a> Session<'a> {
         let writes =
             port.filter(|port| rest.is_zero() && (!self.outgoing.is_empty() || port.held()));
         let sources = [
-            takes_keys.then(|| Interest::read(stdin().into())),
+            takes_keys.then(|| Interest::read(stdin::source())),
             reads.map(|port| Interest::read(port.read_source())),
             writes.map(|port| Interest::write(port.write_source())),
             port.and_then(|port| port.end_source()).map(Interest::read),

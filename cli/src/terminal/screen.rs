@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, Instant};
 
-use rustix::stdio::{stderr, stdout};
-use wetstring_drive::terminal::write_to;
+use wetstring_drive::terminal::{stderr, stdout, write_to};
 use wetstring_drive::zone;
 
 /// Which time stands before a line.

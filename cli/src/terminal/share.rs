@@ -12,12 +12,11 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use wetstring_drive::event::{Interest, Source};
+use wetstring_drive::os::stream;
 
 /// How long the last writer has the line.
 const TURN: Duration = Duration::from_secs(2);
@@ -52,12 +51,12 @@ impl Writers {
 }
 
 enum Listener {
-    Unix(UnixListener, PathBuf),
+    Unix(stream::Listener, PathBuf),
     Tcp(TcpListener),
 }
 
 enum Stream {
-    Unix(UnixStream),
+    Unix(stream::Stream),
     Tcp(TcpStream),
 }
 
@@ -121,12 +120,7 @@ impl Share {
     /// Listens at a path, or at `HOST:PORT`. A socket that no program listens at any more is replaced.
     pub(crate) fn listen(at: &str, writers: Writers) -> io::Result<Self> {
         let listener = if at.contains('/') || !at.contains(':') {
-            if UnixStream::connect(at).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused) {
-                std::fs::remove_file(at)?;
-            }
-            let listener = UnixListener::bind(at)?;
-            // Who may connect may type.
-            std::fs::set_permissions(at, std::fs::Permissions::from_mode(0o600))?;
+            let listener = stream::listen(at)?;
             listener.set_nonblocking(true)?;
             Listener::Unix(listener, PathBuf::from(at))
         } else {
@@ -265,6 +259,7 @@ impl Drop for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
     use wetstring_testkit::wait_until;
 
     fn served(share: &mut Share) -> Vec<u8> {
@@ -282,7 +277,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         assert!(Share::listen(&path, Writers::One).is_err(), "it is in use");
         let mut clients: Vec<_> =
-            (0..2).map(|_| UnixStream::connect(&path).expect("it listens")).collect();
+            (0..2).map(|_| stream::Stream::connect(&path).expect("it listens")).collect();
         assert_eq!(served(&mut share), b"");
         share.say(b"boot\r\n");
         for client in &mut clients {

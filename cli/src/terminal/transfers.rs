@@ -1,6 +1,5 @@
 //! Files sent and received inside a session, on its port.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use wetstring_drive::disk::{ReceiveOptions, SendOptions};
@@ -77,7 +76,7 @@ impl Session<'_> {
         name: Option<&Path>,
     ) -> Result<bool, Ending> {
         self.protocol = Some(by);
-        let name = name.map(|name| name.as_os_str().as_bytes().to_vec());
+        let name = name.map(|name| name.as_os_str().as_encoded_bytes().to_vec());
         let unnamed = name.clone().unwrap_or_default();
         let options = ReceiveOptions { name, ..receive_options(&self.settings) };
         match inbox::receiving(&self.options.into, options) {

@@ -3,11 +3,8 @@
 //! The output of a command goes to stderr, as stdout may be the line. It
 //! reads nothing, for the same reason.
 
-use std::ffi::OsStr;
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
+use wetstring_drive::os::process;
 
 use wetstring_proto::{Remote, RemoteReply, Reply, Request, Store, StoreError};
 
@@ -54,16 +51,14 @@ pub(crate) fn exit_code(status: u32) -> u8 {
 fn run(command: &[u8]) -> u32 {
     // The standard's mark for a status of the operating system.
     let command = command.strip_prefix(b"!").unwrap_or(command);
-    let out = || std::io::stderr().as_fd().try_clone_to_owned().map_or(Stdio::null(), Stdio::from);
-    let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(OsStr::from_bytes(command));
-    shell.stdin(Stdio::null()).stdout(out()).stderr(out());
+    let mut shell = process::shell(command);
+    shell.stdin(Stdio::null()).stdout(std::io::stderr()).stderr(std::io::stderr());
     shell.status().map_or(NOT_FOUND, code)
 }
 
 fn code(status: ExitStatus) -> u32 {
     let number = |code: i32| u32::try_from(code).unwrap_or(NOT_FOUND);
-    match (status.code(), status.signal()) {
+    match (status.code(), process::signal_of(status)) {
         (Some(code), _) => number(code),
         (None, Some(signal)) => BY_SIGNAL + number(signal),
         (None, None) => NOT_FOUND,

@@ -1,7 +1,6 @@
 //! The directory that files are received into.
 
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use wetstring_drive::disk::{DiskStore, ReceiveOptions};
@@ -10,12 +9,12 @@ use wetstring_drive::in_words;
 use crate::config::Settings;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::shown;
 
 /// Creates the directory if only it is missing. If its parent is missing too, that is more
 /// likely a mistake.
 pub(crate) fn make(directory: &Path) -> Result<(), Ending> {
-    let name = escaped(directory.as_os_str().as_bytes());
+    let name = shown(directory.as_os_str());
     let say = match std::fs::create_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             format!(
@@ -36,7 +35,7 @@ pub(crate) fn receiving(directory: &Path, options: ReceiveOptions) -> Result<Dis
 
 /// The directory cannot be used.
 pub(crate) fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
-    let name = escaped(directory.as_os_str().as_bytes());
+    let name = shown(directory.as_os_str());
     let why = match error.kind() {
         ErrorKind::NotADirectory => "it is not a directory".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),

@@ -1,12 +1,10 @@
 //! One transfer: an engine on a line, with a store, an observer, a trace and a verdict.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use wetstring_events::{Event, Opened};
 use wetstring_proto::{kermit, zmodem};
 
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
@@ -151,7 +149,7 @@ impl<'a> Job<'a> {
         options.before = before.unwrap_or_default();
         // On a port that stays open the peer's last bytes, such as OO, must not be taken for what follows.
         options.linger = stays.then_some(true);
-        options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
+        options.typed = self.spec == LineSpec::Stdio && stdin().is_terminal();
         let allowed = self.all.zmodem().commands == Commands::Run;
         let mut store = self.filter.before(self.file_store.store());
         let mut store = Commanded { store: &mut store, allowed };
@@ -238,7 +236,7 @@ impl<'a> Job<'a> {
         if let ([record], Direction::Send) = (self.file_store.files(), self.direction)
             && let Some(path) = record.path.as_ref().and_then(|path| path.canonicalize().ok())
         {
-            let text = path.as_os_str().as_bytes();
+            let text = path.as_os_str().as_encoded_bytes();
             recorder.run(&TraceEvent::Text { name: "path", text });
         }
     }

@@ -1,9 +1,9 @@
 //! Takes over signals and opens lines before a transfer, with advice on failure.
 
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use wetstring_drive::os::files;
 use wetstring_drive::port::OpenError;
 use wetstring_drive::{LineSpec, Signals, in_words};
 
@@ -60,7 +60,7 @@ fn of_a_port(path: &Path, kind: ErrorKind) -> Option<String> {
 
 /// The group that a device belongs to, unless it is root's own.
 fn group_of(path: &Path) -> Option<String> {
-    let gid = std::fs::metadata(path).ok()?.gid();
+    let gid = files::group(&std::fs::metadata(path).ok()?)?;
     let groups = std::fs::read_to_string("/etc/group").ok()?;
     let name = groups.lines().find_map(|line| {
         let mut parts = line.split(':');

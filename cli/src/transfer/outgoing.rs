@@ -1,16 +1,15 @@
 //! The files that the user names: a directory stands for everything below it.
 
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use wetstring_drive::disk::{DiskStore, FileOutcome, FileRecord, Origin, SendOptions, Source};
 use wetstring_drive::in_words;
+use wetstring_drive::os::files;
 use wetstring_events::Event;
 
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::format::{count, escaped};
+use crate::ui::format::{count, escaped, shown};
 use crate::ui::output::{Level, Output};
 
 /// A file, or with their directories all files below a directory. An unreadable one is reported
@@ -25,7 +24,7 @@ pub(crate) fn sources(ui: &Output, path: &Path, keeps: bool) -> Result<Vec<Sourc
     let title = whole.file_name().map_or_else(PathBuf::new, PathBuf::from);
     let mut files = Vec::new();
     gather(&whole, true, &mut files)?;
-    let shown = escaped(path.as_os_str().as_bytes());
+    let shown = shown(path.as_os_str());
     let hint = if keeps { "" } else { "; wst receive -r keeps their directories" };
     let say = format!("{shown}: {}{hint}", count(files.len() as u64, "file"));
     if !files.is_empty() {
@@ -34,7 +33,7 @@ pub(crate) fn sources(ui: &Output, path: &Path, keeps: bool) -> Result<Vec<Sourc
     let named = files.into_iter().map(|file| {
         let below = file.strip_prefix(&whole).unwrap_or(&file);
         let name = title.join(below);
-        Source::path(&file).named(name.as_os_str().as_bytes())
+        Source::path(&file).named(name.as_os_str().as_encoded_bytes())
     });
     Ok(named.collect())
 }
@@ -45,7 +44,7 @@ pub(crate) fn delete_sent(ui: &Output, files: &[FileRecord], who: &str) -> u64 {
     for file in files.iter().filter(|file| file.outcome == FileOutcome::Sent) {
         let Some(path) = &file.path else { continue };
         if let Err(why) = file.delete_sent() {
-            let name = escaped(path.as_os_str().as_bytes());
+            let name = shown(path.as_os_str());
             ui.say(Level::Error, &format!("{who}: {name}: sent and not deleted: {why}"));
             kept += 1;
         }
@@ -64,8 +63,9 @@ pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) ->
         .collect();
     let store = DiskStore::sending(sources, options);
     for renamed in store.renamed() {
-        let path =
-            paths[renamed.index].as_ref().map_or(b"stdin".as_slice(), |p| p.as_os_str().as_bytes());
+        let path = paths[renamed.index]
+            .as_ref()
+            .map_or(b"stdin".as_slice(), |p| p.as_os_str().as_encoded_bytes());
         let (path, own, wire) = (escaped(path), escaped(&renamed.own), escaped(&renamed.wire));
         ui.say(
             Level::Note,
@@ -78,11 +78,11 @@ pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) ->
 
 /// Whether a file can be read, as far as is known without reading it.
 pub(crate) fn readable(path: &Path) -> Result<(), String> {
-    let name = escaped(path.as_os_str().as_bytes());
+    let name = shown(path.as_os_str());
     let metadata =
         std::fs::metadata(path).map_err(|e| format!("could not read {name}: {}", in_words(&e)))?;
     let kind = metadata.file_type();
-    if kind.is_fifo() {
+    if files::is_fifo(&metadata) {
         // Opening and closing a pipe would end its writer. It is opened once, when it is sent.
         return Ok(());
     }
@@ -99,7 +99,7 @@ pub(crate) fn readable(path: &Path) -> Result<(), String> {
 pub(crate) fn gather(path: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> Result<(), Ending> {
     if recursive && path.is_dir() && !path.is_symlink() {
         let failed = |e| {
-            let name = escaped(path.as_os_str().as_bytes());
+            let name = shown(path.as_os_str());
             Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&e)))
         };
         let entries = std::fs::read_dir(path).map_err(failed)?;

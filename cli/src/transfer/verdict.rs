@@ -1,7 +1,5 @@
 //! The report of a transfer at its end, and its exit code.
 
-use std::os::unix::ffi::OsStrExt;
-
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
 use wetstring_events::{FileResult, Summary, Transfer};
@@ -13,7 +11,7 @@ use crate::transfer::store::FileStore;
 use crate::transfer::waiting::Waiting;
 use crate::ui::ending::{Ending, Tally};
 use crate::ui::exit::{self, Exit, LineKind};
-use crate::ui::format::{self, escaped};
+use crate::ui::format::{self, escaped, shown};
 use crate::ui::output::{Level, Output};
 
 /// A finished transfer, as seen by the store.
@@ -32,7 +30,7 @@ impl Verdict<'_> {
         for record in self.file_store.files() {
             let nameless = record.wire_name.is_empty();
             let name = escaped(if nameless { self.unnamed } else { &record.wire_name });
-            let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
+            let path = record.path.as_ref().map(|path| shown(path.as_os_str()));
             match (&record.outcome, &path) {
                 (FileOutcome::Stored, Some(path)) => {
                     let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
@@ -40,7 +38,7 @@ impl Verdict<'_> {
                     let level = if same { Level::Detail } else { Level::Note };
                     self.ui.say(level, &format!("{name}: stored as {path}{rule}"));
                     if let Some(old) = &record.put_aside {
-                        let old = escaped(old.as_os_str().as_bytes());
+                        let old = shown(old.as_os_str());
                         let say = format!("{name}: the previous file is now {old}");
                         self.ui.say(Level::Note, &say);
                     }
@@ -209,8 +207,8 @@ fn file_result(record: &FileRecord) -> FileResult {
     };
     FileResult {
         name: escaped(&record.wire_name),
-        path: record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
-        put_aside: record.put_aside.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        path: record.path.as_ref().map(|path| shown(path.as_os_str())),
+        put_aside: record.put_aside.as_ref().map(|path| shown(path.as_os_str())),
         size: record.size,
         resumed_from: record.resumed_from,
         outcome,

@@ -1,7 +1,9 @@
 //! Bytes, times and names in readable form.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::time::Duration;
+use wetstring_drive::os::files::WINDOWS_NAMES;
 
 /// Text from the peer, safe to show: terminal control characters are escaped.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
@@ -20,6 +22,12 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// A path on one line, as [`escaped`]; a backslash of Windows is a separator, and stands for itself.
+pub(crate) fn shown(path: &OsStr) -> String {
+    let text = escaped(path.as_encoded_bytes());
+    if WINDOWS_NAMES { text.replace(r"\\", r"\") } else { text }
 }
 
 /// Text of several lines from the peer, safe to show: as [`escaped`], but its line ends, tabs and

@@ -3,11 +3,9 @@
 //! Active only if stdin and stderr are the terminal, with this program in the foreground, and only once a
 //! file is in transfer: before that a program such as `ssh` may ask for a password there.
 
-use rustix::process::getpgrp;
-use rustix::stdio::{stderr, stdin};
-use rustix::termios::{isatty, tcgetpgrp};
+use std::io::{IsTerminal as _, stderr};
 use wetstring_drive::event::{Source, is_readable};
-use wetstring_drive::terminal::Restore;
+use wetstring_drive::terminal::{self, Restore};
 use wetstring_proto::Command;
 
 /// The message about the keys.
@@ -27,16 +25,16 @@ pub(crate) struct Keys {
 impl Keys {
     /// Enables the keys, if there is a terminal.
     pub(crate) fn take() -> Option<Self> {
-        if !(isatty(stdin()) && isatty(stderr()) && in_front()) {
+        if !(stderr().is_terminal() && in_front()) {
             return None;
         }
-        let restore = Restore::keys(stdin()).ok()?;
+        let restore = terminal::stdin::keys().ok()?;
         Some(Self { restore: Some(restore), gone: false })
     }
 
     /// Readable when a key was pressed. In the background the keys are the shell's.
     pub(crate) fn wake(&self) -> Option<Source<'static>> {
-        (!self.gone && in_front()).then(|| stdin().into())
+        (!self.gone && in_front()).then(terminal::stdin::source)
     }
 
     /// The command of a pressed key, if any.
@@ -45,7 +43,7 @@ impl Keys {
             return None;
         }
         let mut pressed = [0; 64];
-        let len = rustix::io::read(stdin(), &mut pressed).unwrap_or(0);
+        let len = terminal::stdin::read(&mut pressed).unwrap_or(0);
         // The terminal is closed.
         self.gone = len == 0;
         pressed[..len].iter().find_map(|key| meaning(*key))
@@ -65,7 +63,7 @@ impl Drop for Keys {
 
 /// Whether this program is in the foreground of the terminal.
 fn in_front() -> bool {
-    tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp())
+    terminal::stdin::has_user()
 }
 
 /// The command of a key.

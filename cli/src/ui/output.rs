@@ -5,9 +5,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{IsTerminal, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
+use std::io::Write;
 
 use indicatif::ProgressBar;
 use wetstring_events::{End, Event, Summary};
@@ -15,6 +13,7 @@ use wetstring_events::{End, Event, Summary};
 use crate::ui::exit::Exit;
 use std::path::Path;
 use wetstring_drive::in_words;
+use wetstring_drive::os::files::terminal;
 
 /// The level of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -101,8 +100,8 @@ impl Output {
     pub(crate) fn line_is_stdio(&self) {
         let mut inner = self.inner.borrow_mut();
         inner.line_is_stdio = true;
-        let stderr = terminal(std::io::stderr().as_fd());
-        let line = [std::io::stdin().as_fd(), std::io::stdout().as_fd()].map(terminal);
+        let stderr = terminal(&std::io::stderr());
+        let line = [terminal(&std::io::stdin()), terminal(&std::io::stdout())];
         inner.silent = stderr.is_some() && line.contains(&stderr);
     }
 
@@ -192,15 +191,6 @@ impl Output {
         self.event(Event::End(Box::new(End { exit: exit as u8, outcome, message, summary })));
         self.inner.borrow_mut().ended = true;
     }
-}
-
-/// Which terminal a descriptor is, if it is one.
-fn terminal(fd: BorrowedFd<'_>) -> Option<u64> {
-    if !fd.is_terminal() {
-        return None;
-    }
-    let file = File::from(fd.try_clone_to_owned().ok()?);
-    file.metadata().ok().map(|metadata| metadata.rdev())
 }
 
 /// Writes data to stdout. A reader that closes the pipe (`head`) is not an error.

@@ -1,19 +1,20 @@
 //! A password, typed without echo or read as a line of stdin.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Write as _};
 
-use rustix::stdio::{stderr, stdin};
+use std::io::stderr;
 use wetstring_drive::Signals;
 use wetstring_drive::event::{Interest, wait};
-use wetstring_drive::terminal::Restore;
+use wetstring_drive::terminal;
 
 /// Asks a question at the terminal, without echoing the answer.
 pub(crate) fn ask(question: &str) -> io::Result<Vec<u8>> {
-    rustix::io::write(stderr(), question.as_bytes())?;
+    stderr().write_all(question.as_bytes())?;
     let signals = Signals::install()?;
-    let silent = Restore::silent(stdin())?;
+    let silent = terminal::stdin::silent()?;
     let interrupted = loop {
-        let mut interests = [Interest::read(stdin().into()), Interest::read(signals.source())];
+        let mut interests =
+            [Interest::read(terminal::stdin::source()), Interest::read(signals.source())];
         let ready = wait(&mut interests, None).is_ok();
         if signals.count() > 0 {
             break true;
@@ -24,14 +25,13 @@ pub(crate) fn ask(question: &str) -> io::Result<Vec<u8>> {
     };
     let line = if interrupted { Err(io::ErrorKind::Interrupted.into()) } else { line() };
     drop(silent);
-    rustix::io::write(stderr(), b"\n")?;
+    stderr().write_all(b"\n")?;
     line
 }
 
 /// A line of stdin.
 pub(crate) fn line() -> io::Result<Vec<u8>> {
-    let mut line = Vec::new();
-    io::stdin().lock().take(LONGEST + 2).read_until(b'\n', &mut line)?;
+    let mut line = terminal::stdin::line(LONGEST + 2)?;
     while line.last().is_some_and(|last| matches!(last, b'\n' | b'\r')) {
         line.pop();
     }

@@ -1,12 +1,12 @@
 //! Questions answered by a line at the terminal.
 
-use std::io::{self, BufRead as _, Read as _};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
-use rustix::stdio::{stderr, stdin};
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stderr, stdin};
 use wetstring_drive::Signals;
 use wetstring_drive::event::{Interest, wait};
+use wetstring_drive::terminal;
 
 /// The longest answer.
 const LONGEST: u64 = 200;
@@ -29,7 +29,7 @@ impl Answer {
 
 /// Whether there is a terminal to ask at.
 pub(crate) fn can_ask() -> bool {
-    isatty(stdin()) && isatty(stderr())
+    stdin().is_terminal() && stderr().is_terminal()
 }
 
 /// Asks until the answer is one of `words` or a prefix of one; waits at most `patience`.
@@ -44,18 +44,19 @@ pub(crate) fn ask_for(question: &str, words: &[&str], patience: Option<Duration>
 
 /// Asks once. The question is shown even with `--quiet`.
 pub(crate) fn ask(question: &str, patience: Option<Duration>) -> io::Result<Answer> {
-    rustix::io::write(stderr(), question.as_bytes())?;
+    stderr().write_all(question.as_bytes())?;
     let signals = Signals::install()?;
     let before = signals.count();
-    let mut interests = [Interest::read(stdin().into()), Interest::read(signals.source())];
+    let mut interests =
+        [Interest::read(terminal::stdin::source()), Interest::read(signals.source())];
     let answered = wait(&mut interests, patience).is_ok() && interests[0].is_ready();
     if signals.count() > before || !answered {
-        rustix::io::write(stderr(), b"\n")?;
+        stderr().write_all(b"\n")?;
         return Ok(Answer::Nothing);
     }
-    let mut line = Vec::new();
-    if io::stdin().lock().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
-        rustix::io::write(stderr(), b"\n")?;
+    let line = terminal::stdin::line(LONGEST)?;
+    if line.is_empty() {
+        stderr().write_all(b"\n")?;
         return Ok(Answer::Nothing);
     }
     Ok(Answer::Words(String::from_utf8_lossy(&line).trim().to_lowercase()))

@@ -8,10 +8,11 @@
 use crate::clock::Clock;
 use crate::event::Source;
 use crate::line::HostPort;
+use crate::os::net;
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::{Duration, SystemTime};
 use wetstring_proto::time::Instant;
 
@@ -81,7 +82,7 @@ impl IcmpError {
         match error.kind() {
             ErrorKind::ConnectionRefused => Some(Self::Refused),
             // "Protocol not available": nothing listens on that IP protocol.
-            _ if error.raw_os_error() == Some(NO_PROTOCOL) => Some(Self::Refused),
+            _ if error.raw_os_error() == Some(net::NO_PROTOCOL) => Some(Self::Refused),
             _ if quinn_udp::is_msg_size_err(error) => Some(Self::TooLong),
             ErrorKind::HostUnreachable
             | ErrorKind::NetworkUnreachable
@@ -144,6 +145,9 @@ impl Endpoint {
     }
 
     fn open(below: Below, at: SocketAddr) -> io::Result<Self> {
+        if below == Below::Ip {
+            net::raw_sockets()?;
+        }
         let (kind, protocol) = match below {
             Below::Udp => (Type::DGRAM, Protocol::UDP),
             Below::Ip => (Type::RAW, Protocol::from(IP_PROTOCOL)),
@@ -160,7 +164,7 @@ impl Endpoint {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         // Raw IPv6 sockets reject options for mapped addresses, which they do not have.
         let raw_v6 = below == Below::Ip && at.is_ipv6();
-        if state.may_fragment() && !(raw_v6 && stays_whole(&socket)) {
+        if state.may_fragment() && !(raw_v6 && net::stays_whole(&socket)) {
             let say = "this system cannot disable fragmentation of datagrams";
             return Err(io::Error::new(ErrorKind::Unsupported, say));
         }
@@ -180,8 +184,7 @@ impl Endpoint {
 
     /// Bytes of unread datagrams that the system buffers for us.
     pub fn room(&self) -> usize {
-        // Linux reports twice the requested size; half of it is its own bookkeeping.
-        self.socket.recv_buffer_size().unwrap_or(0) / if cfg!(target_os = "linux") { 2 } else { 1 }
+        self.socket.recv_buffer_size().unwrap_or(0) / net::BUFFER_PARTS
     }
 
     /// Whether what this socket sends to `to` is also received by it: a raw socket and its own host.
@@ -206,7 +209,7 @@ impl Endpoint {
     /// The longest datagram that this host can send towards `to`.
     fn top(&self, to: SocketAddr) -> usize {
         // Where the MTU is not available, the first error tells.
-        let top = route_mtu(to).map_or(LONGEST, |mtu| mtu.saturating_sub(self.overhead(to)));
+        let top = net::route_mtu(to).map_or(LONGEST, |mtu| mtu.saturating_sub(self.overhead(to)));
         (top.min(LONGEST) / 4 * 4).max(FIRST[FIRST.len() - 1])
     }
 
@@ -242,7 +245,7 @@ impl Endpoint {
         match self.state.try_send(UdpSockRef::from(&self.socket), &transmit) {
             Ok(()) => Ok(Sent::Gone),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Sent::Full),
-            Err(error) if error.raw_os_error() == Some(NO_BUFFERS) => Ok(Sent::Full),
+            Err(error) if error.raw_os_error() == Some(net::NO_BUFFERS) => Ok(Sent::Full),
             Err(error) if IcmpError::of(&error) == Some(IcmpError::TooLong) => Ok(Sent::TooLong),
             Err(error) if IcmpError::of(&error) == Some(IcmpError::Refused) => Ok(Sent::Refused),
             // Some interfaces have no segmentation offload; the next attempt does without.
@@ -315,9 +318,6 @@ impl Default for Inbox {
     }
 }
 
-const NO_BUFFERS: i32 = rustix::io::Errno::NOBUFS.raw_os_error();
-const NO_PROTOCOL: i32 = rustix::io::Errno::NOPROTOOPT.raw_os_error();
-
 /// A larger difference is not a late process: the system clock was set.
 const OLDEST: Duration = Duration::from_secs(2);
 
@@ -353,63 +353,6 @@ fn arrival(stamp: Option<Duration>, now: Instant, wall: SystemTime) -> Instant {
 fn after_header(packet: &[u8]) -> &[u8] {
     let len = packet.first().map_or(0, |first| usize::from(first & 0x0F) * 4);
     packet.get(len.max(IPV4_HEADER_MIN)..).unwrap_or_default()
-}
-
-/// IPv6 socket options that the library has no names for.
-#[cfg(target_os = "linux")]
-mod ipv6 {
-    use nix::{getsockopt_impl, libc, sockopt_impl};
-
-    sockopt_impl!(
-        /// The system's MTU of the path (`IPV6_MTU`).
-        Mtu,
-        GetOnly,
-        libc::IPPROTO_IPV6,
-        libc::IPV6_MTU,
-        libc::c_int
-    );
-
-    sockopt_impl!(
-        /// Disables fragmentation (`IPV6_DONTFRAG`).
-        DontFragment,
-        GetOnly,
-        libc::IPPROTO_IPV6,
-        libc::IPV6_DONTFRAG,
-        libc::c_int
-    );
-}
-
-/// Whether an IPv6 socket never fragments.
-#[cfg(target_os = "linux")]
-fn stays_whole(socket: &Socket) -> bool {
-    nix::sys::socket::getsockopt(socket, ipv6::DontFragment) == Ok(1)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn stays_whole(_: &Socket) -> bool {
-    false
-}
-
-/// The longest packet that the route to `to` takes, as far as this host knows.
-#[cfg(target_os = "linux")]
-fn route_mtu(to: SocketAddr) -> Option<usize> {
-    use nix::sys::socket::{getsockopt, sockopt};
-    let probe = UdpSocket::bind(any(to.is_ipv4())).ok()?;
-    // Connecting sends nothing. The port is ignored, but must not be 0.
-    let mut at = to;
-    at.set_port(to.port().max(1));
-    probe.connect(at).ok()?;
-    let mtu = if to.is_ipv4() {
-        getsockopt(&probe, sockopt::IpMtu)
-    } else {
-        getsockopt(&probe, ipv6::Mtu)
-    };
-    mtu.ok().and_then(|mtu| usize::try_from(mtu).ok())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn route_mtu(_: SocketAddr) -> Option<usize> {
-    Some(1500)
 }
 
 #[cfg(test)]

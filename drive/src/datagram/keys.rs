@@ -15,13 +15,13 @@
 //! [fingerprint]: PublicKey::fingerprint
 
 use crate::in_words;
-use rustix::fs::{Mode, OFlags};
+use crate::os::files;
+use crate::os::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use snow::Builder;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -136,7 +136,7 @@ impl Secret {
         let at = |say: String| format!("{}: {say}", path.display());
         let file = File::open(path).map_err(|e| at(in_words(&e)))?;
         let found = file.metadata().map_err(|e| at(in_words(&e)))?;
-        let mode = found.permissions().mode() & 0o777;
+        let mode = files::permissions(&found) & 0o777;
         if found.is_file() && mode & 0o077 != 0 {
             return Err(at(format!(
                 "expected a file that only its owner may read, got mode {mode:o}"
@@ -225,7 +225,7 @@ impl KeyFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.say(name, error)),
         };
-        let mode = fs::metadata(&path).map_err(|e| self.say(name, e))?.permissions().mode() & 0o777;
+        let mode = files::permissions(&fs::metadata(&path).map_err(|e| self.say(name, e))?) & 0o777;
         if mode & 0o077 != 0 {
             let say = format!("expected a file that only its owner may read (0600), got {mode:o}");
             return Err(self.say(name, say));
@@ -247,7 +247,7 @@ impl KeyFolder {
         fs::create_dir_all(&self.path)?;
         let aside = self.at(&format!("{name}.{}", std::process::id()));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
-        let file = rustix::fs::open(&aside, flags, Mode::from_raw_mode(0o600))?;
+        let file = crate::os::fs::open(&aside, flags, Mode::from_raw_mode(0o600))?;
         let mut file = File::from(file);
         let made = file.write_all(bytes).and_then(|()| file.sync_all());
         let linked = made.and_then(|()| fs::hard_link(&aside, self.at(name)));
@@ -260,7 +260,7 @@ impl KeyFolder {
         let put = || -> io::Result<()> {
             fs::create_dir_all(&self.path)?;
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
-            let file = rustix::fs::open(self.at(name), flags, Mode::from_raw_mode(0o600))?;
+            let file = crate::os::fs::open(self.at(name), flags, Mode::from_raw_mode(0o600))?;
             let mut file = File::from(file);
             let mut last = [b'\n'];
             if file.seek(SeekFrom::End(0))? > 0 {
@@ -283,7 +283,7 @@ impl KeyFolder {
             let aside = self.at(&format!("{name}.{}", std::process::id()));
             let put = || -> io::Result<()> {
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-                let file = rustix::fs::open(&aside, flags, Mode::from_raw_mode(0o600))?;
+                let file = crate::os::fs::open(&aside, flags, Mode::from_raw_mode(0o600))?;
                 File::from(file).write_all(text.as_bytes())?;
                 fs::rename(&aside, self.at(name))
             };

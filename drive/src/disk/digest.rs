@@ -1,8 +1,8 @@
 //! Digests of the leading bytes of a file, computed while the bytes pass or by reading again.
 
-use rustix::io::Errno;
+use crate::os::fd::AsFd;
+use crate::os::io::Errno;
 use std::io;
-use std::os::fd::AsFd;
 use twox_hash::xxhash3_128;
 use wetstring_proto::file::DigestKind;
 
@@ -75,7 +75,7 @@ impl Running {
         let mut buffer = Vec::new();
         while self.len < end {
             buffer.resize(usize::try_from(end - self.len).unwrap_or(READ).min(READ), 0);
-            match rustix::io::pread(&file, &mut buffer[..], self.len) {
+            match crate::os::io::pread(&file, &mut buffer[..], self.len) {
                 Ok(got @ 1..) => {
                     hash.update(&buffer[..got]);
                     self.len += got as u64;
@@ -145,7 +145,7 @@ const READ: usize = 64 * 1024;
 pub(super) fn over(file: impl AsFd, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {
     of(kind, len, |offset, into| {
         loop {
-            match rustix::io::pread(&file, &mut *into, offset) {
+            match crate::os::io::pread(&file, &mut *into, offset) {
                 Err(Errno::INTR) => {}
                 result => return Ok(result?),
             }

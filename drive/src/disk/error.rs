@@ -1,7 +1,7 @@
 //! System errors, as the engines and users see them.
 
 use crate::in_words;
-use rustix::io::Errno;
+use crate::os::io::Errno;
 use std::io;
 use std::path::Path;
 use wetstring_proto::file::StoreError;

@@ -11,12 +11,14 @@
 //! | `a/b/c`, `A\B\C` | `c` ([`NameRule::Directories`]); all of it with [`PathRule::Relative`] |
 //! | control characters, NUL | `_` each ([`NameRule::Control`]) |
 //! | `CON`, `nul.txt`, `COM1` | `_CON`, `_nul.txt`, `_COM1` ([`NameRule::Device`]) |
+//! | on Windows: `a?b`, `x.`, `x `, bytes that are no UTF-8 | `a%3Fb`, `x%2E`, `x%20`, `%XX` each ([`NameRule::Foreign`]) |
 //! | more than 250 bytes | cut, the extension kept ([`NameRule::TooLong`]) |
 //!
 //! Names are refused rather than repaired where no repair is right: a name that means "the parent directory"
 //! names no file. All others keep as much of the name as is safe, since a transfer should not fail because of a
 //! colon. The rules of Windows apply everywhere, because the directory may be shared with a Windows host.
 
+use crate::os::files::WINDOWS_NAMES;
 use std::fmt;
 
 /// Which part of a name from the wire is used.
@@ -49,6 +51,8 @@ pub enum NameRule {
     Control,
     /// A Windows device (`CON`, `NUL`, `COM1`); `_` was prepended.
     Device,
+    /// No file of this system can have the name; what it cannot have is written as `%` and two digits.
+    Foreign,
     /// Too long; truncated.
     TooLong,
 }
@@ -65,6 +69,7 @@ impl NameRule {
             Self::Directories => "the name had directories; only its last part was used",
             Self::Control => "control characters in the name became _",
             Self::Device => "the name is a Windows device; _ was prepended",
+            Self::Foreign => "no file here can have the name; characters of it became %XX",
             Self::TooLong => "the name was too long; it was truncated",
         }
     }
@@ -217,6 +222,17 @@ fn strip_roots<'a>(mut name: &'a [u8], rules: &mut Rules) -> &'a [u8] {
 /// device, or UTF-8 with control characters that it was not before.
 fn component(part: &[u8], rules: &mut Rules) -> Vec<u8> {
     let mut clean = part.to_vec();
+    if WINDOWS_NAMES {
+        clean = without_controls(&clean);
+        if clean != part {
+            rules.add(NameRule::Control);
+        }
+        let possible = for_windows(&clean);
+        if possible != clean {
+            rules.add(NameRule::Foreign);
+            clean = possible;
+        }
+    }
     loop {
         let before = clean.len();
         let visible = without_controls(&clean);
@@ -252,6 +268,47 @@ fn without_controls(part: &[u8]) -> Vec<u8> {
             part.iter().map(|&byte| if byte.is_ascii_control() { b'_' } else { byte }).collect()
         }
     }
+}
+
+/// A name that a file of Windows can have: what it cannot have is written as `%` and two hexadecimal digits, from
+/// which the name can be read back. So is a `%` before two such digits.
+///
+/// ```
+/// use wetstring_drive::disk::names::for_windows;
+/// assert_eq!(for_windows(b"a:b?"), b"a%3Ab%3F");
+/// assert_eq!(for_windows(b"notes."), b"notes%2E");
+/// assert_eq!(for_windows(b"50%25 of it"), b"50%2525 of it");
+/// assert_eq!(for_windows("r\u{e9}sum\u{e9}".as_bytes()), "r\u{e9}sum\u{e9}".as_bytes());
+/// assert_eq!(for_windows(b"\xE9t\xE9"), b"%E9t%E9");
+/// ```
+pub fn for_windows(name: &[u8]) -> Vec<u8> {
+    let mut possible = Vec::with_capacity(name.len());
+    let escape = |byte: u8, to: &mut Vec<u8>| to.extend(format!("%{byte:02X}").into_bytes());
+    let ends_badly = matches!(name.last(), Some(b'.' | b' '));
+    let last = name.len() - usize::from(ends_badly);
+    let mut at = 0;
+    for piece in name[..last].utf8_chunks() {
+        for &byte in piece.valid().as_bytes() {
+            at += 1;
+            let digits = name.get(at..at + 2).unwrap_or_default();
+            let means = digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit);
+            match byte {
+                b'<' | b'>' | b':' | b'"' | b'|' | b'?' | b'*' | b'/' | b'\\' => {
+                    escape(byte, &mut possible);
+                }
+                b'%' if means => escape(byte, &mut possible),
+                _ => possible.push(byte),
+            }
+        }
+        for &byte in piece.invalid() {
+            at += 1;
+            escape(byte, &mut possible);
+        }
+    }
+    for &byte in &name[last..] {
+        escape(byte, &mut possible);
+    }
+    possible
 }
 
 /// Whether Windows would open a device: the stem up to the first dot, trailing blanks ignored.

@@ -10,13 +10,14 @@
 //! being written, is left alone: the next is `NAME.part.~1~`.
 
 use super::error::show;
+use super::mark;
 use super::pieces::Pieces;
 use super::place;
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat};
-use rustix::io::Errno;
+use crate::os::fd::OwnedFd;
+use crate::os::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat};
+use crate::os::io::Errno;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use wetstring_proto::file::FileInfo;
 
@@ -68,7 +69,7 @@ pub(super) fn create(
         }
     }
     let first = part_name(name, 0);
-    let text = format!("expected a free name such as {}", show(Path::new(place::os(&first))));
+    let text = format!("expected a free name such as {}", show(Path::new(&place::os(&first))));
     Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
 }
 
@@ -82,12 +83,11 @@ pub(crate) fn whole(
     if place::look(directory, name)?.is_some() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    let (descriptor, part) = create(directory, name, false)?;
-    let mut made = File::from(descriptor);
-    let done = fill(&mut made).and_then(|()| {
-        let made = OwnedFd::from(made);
+    let (made, part) = create(directory, name, false)?;
+    let filled = made.try_clone().and_then(|copy| fill(&mut File::from(copy)));
+    let done = filled.and_then(|()| {
         unmark(&made)?;
-        let _ = rustix::fs::fchmod(&made, Mode::from_raw_mode(mode & !place::umask()));
+        let _ = crate::os::fs::fchmod(&made, crate::os::fs::mode(mode & !place::umask()));
         Ok(place::rename_new(directory, &part, name)?)
     });
     if done.is_err() {
@@ -199,7 +199,7 @@ pub(super) fn unmark(file: &OwnedFd) -> io::Result<()> {
 
 /// It did not get its name after all.
 pub(super) fn mark_again(file: &OwnedFd, name: &[u8]) {
-    let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(0o600));
+    let _ = crate::os::fs::fchmod(file, Mode::from_raw_mode(0o600));
     let _ = mark::put(file, name);
 }
 
@@ -221,107 +221,4 @@ pub(super) fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<
 /// unlocked.
 pub(super) fn is_free(file: &OwnedFd) -> bool {
     !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
-}
-
-/// The attribute.
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-mod mark {
-    use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr};
-    use rustix::io::Errno;
-    use std::io;
-    use std::os::fd::OwnedFd;
-
-    const NAME: &str = "user.wetstring.part";
-    const MAP: &str = "user.wetstring.held";
-    const SENDER: &str = "user.wetstring.sender";
-
-    pub(super) fn map(file: &OwnedFd) -> Option<String> {
-        // Our maps are never longer.
-        let mut value = [0; 4096];
-        let len = fgetxattr(file, MAP, &mut value[..]).ok()?;
-        String::from_utf8(value[..len].to_vec()).ok()
-    }
-
-    pub(super) fn put_map(file: &OwnedFd, text: &str) -> io::Result<()> {
-        Ok(fsetxattr(file, MAP, text.as_bytes(), XattrFlags::empty())?)
-    }
-
-    pub(super) fn take_off_map(file: &OwnedFd) {
-        let _ = fremovexattr(file, MAP);
-    }
-
-    pub(super) fn sender(file: &OwnedFd) -> Option<String> {
-        // Two numbers.
-        let mut value = [0; 64];
-        let len = fgetxattr(file, SENDER, &mut value[..]).ok()?;
-        String::from_utf8(value[..len].to_vec()).ok()
-    }
-
-    pub(super) fn put_sender(file: &OwnedFd, text: Option<&str>) {
-        let _ = match text {
-            Some(text) => fsetxattr(file, SENDER, text.as_bytes(), XattrFlags::empty()),
-            None => fremovexattr(file, SENDER),
-        };
-    }
-
-    pub(super) fn put(file: &OwnedFd, name: &[u8]) -> io::Result<()> {
-        Ok(fsetxattr(file, NAME, name, XattrFlags::empty())?)
-    }
-
-    pub(super) fn is(file: &OwnedFd, name: &[u8]) -> bool {
-        // Names are never longer.
-        let mut value = [0; 256];
-        fgetxattr(file, NAME, &mut value[..]).is_ok_and(|len| &value[..len] == name)
-    }
-
-    pub(super) fn is_any(file: &OwnedFd) -> bool {
-        let mut value = [0; 256];
-        matches!(fgetxattr(file, NAME, &mut value[..]), Ok(_) | Err(Errno::RANGE))
-    }
-
-    pub(super) fn take_off(file: &OwnedFd) -> io::Result<()> {
-        match fremovexattr(file, NAME) {
-            Err(error) if is_any(file) => Err(error.into()),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// No attributes: nothing is ours.
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-mod mark {
-    use std::io;
-    use std::os::fd::OwnedFd;
-
-    pub(super) fn put(_: &OwnedFd, _: &[u8]) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn map(_: &OwnedFd) -> Option<String> {
-        None
-    }
-
-    pub(super) fn put_map(_: &OwnedFd, _: &str) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn take_off_map(_: &OwnedFd) {}
-
-    pub(super) fn sender(_: &OwnedFd) -> Option<String> {
-        None
-    }
-
-    pub(super) fn put_sender(_: &OwnedFd, _: Option<&str>) {}
-
-    pub(super) fn is(_: &OwnedFd, _: &[u8]) -> bool {
-        false
-    }
-
-    pub(super) fn is_any(_: &OwnedFd) -> bool {
-        false
-    }
-
-    pub(super) fn take_off(_: &OwnedFd) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -2,15 +2,13 @@
 //! atomically, so that no other can be overwritten.
 
 use super::names::{cut, next_backup};
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, linkat, mkdirat, openat, renameat,
-    renameat_with, statat, unlinkat,
+use crate::os::fd::{AsFd, OwnedFd};
+use crate::os::files;
+use crate::os::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, mkdirat, renameat, statat, unlinkat,
 };
-use rustix::io::Errno;
-use std::ffi::OsStr;
+use crate::os::io::Errno;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 /// Longest name of a file system.
@@ -18,9 +16,8 @@ const NAME_MAX: usize = 255;
 /// Maximum retries after another process took a name.
 const ATTEMPTS: u64 = 1000;
 
-pub(crate) fn os(name: &[u8]) -> &OsStr {
-    OsStr::from_bytes(name)
-}
+/// A name as the system writes it.
+pub(crate) use crate::os::files::name as os;
 
 /// Opens a name in a directory. Nothing outside the directory can be reached, and no symlink is followed.
 pub(crate) fn open_in(
@@ -29,19 +26,7 @@ pub(crate) fn open_in(
     flags: OFlags,
     mode: Mode,
 ) -> Result<OwnedFd, Errno> {
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{ResolveFlags, openat2};
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match openat2(&directory, os(name), flags, mode, resolve) {
-            // Old kernels and sandboxes do not have it. A single component and O_NOFOLLOW are as strict.
-            Err(Errno::NOSYS | Errno::PERM | Errno::OPNOTSUPP) => {}
-            result => return result,
-        }
-    }
-    debug_assert!(!name.contains(&b'/'), "a component has no separator");
-    openat(directory, os(name), flags, mode)
+    files::open_in(directory, name, flags, mode)
 }
 
 /// Opens a directory below another, and creates it if it does not exist.
@@ -103,22 +88,7 @@ pub(crate) fn move_new(
     there: impl AsFd,
     to: &[u8],
 ) -> Result<(), Errno> {
-    match renameat_with(&directory, os(from), &there, os(to), RenameFlags::NOREPLACE) {
-        // Not every file system supports it.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
-        result => return result,
-    }
-    match linkat(&directory, os(from), &there, os(to), AtFlags::empty()) {
-        Ok(()) => return unlinkat(&directory, os(from), AtFlags::empty()),
-        // No hard links either (FAT): check first, and leave the smallest possible race.
-        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {}
-        Err(error) => return Err(error),
-    }
-    match statat(&there, os(to), AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => renameat(&directory, os(from), &there, os(to)),
-        Ok(_) => Err(Errno::EXIST),
-        Err(error) => Err(error),
-    }
+    files::move_new(directory, from, there, to)
 }
 
 /// Renames over an existing file. An existing symlink is replaced, not followed.
@@ -172,19 +142,5 @@ pub(super) fn rename_dot(directory: impl AsFd, from: &[u8], name: &[u8]) -> io::
 /// The umask. It is read once.
 pub(crate) fn umask() -> u32 {
     static MASK: OnceLock<u32> = OnceLock::new();
-    *MASK.get_or_init(ask_for_umask)
-}
-
-/// Linux reports it; elsewhere the mask can only be read by setting it, and meanwhile no file is created with
-/// wider permissions.
-fn ask_for_umask() -> u32 {
-    let told = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
-        let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
-        u32::from_str_radix(mask.trim(), 8).ok()
-    });
-    told.unwrap_or_else(|| {
-        let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
-        rustix::process::umask(mask);
-        mask.as_raw_mode()
-    })
+    *MASK.get_or_init(files::umask)
 }

@@ -25,12 +25,12 @@ use super::reserve::Reservation;
 use super::scribe::Scribe;
 use super::source::Opened;
 use super::{FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve};
-use rustix::fs::{
-    Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate, futimens,
+use crate::os::fd::OwnedFd;
+use crate::os::fs::{
+    self, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate, futimens,
 };
-use rustix::io::Errno;
+use crate::os::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use wetstring_proto::file::{DigestKind, FileInfo, Refusal};
 
@@ -124,7 +124,7 @@ pub(super) enum No {
 impl Receiving {
     pub(super) fn new(directory: &Path, options: ReceiveOptions) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(directory, flags, Mode::empty())?;
+        let handle = fs::open(directory, flags, Mode::empty())?;
         Ok(Self::inside(handle, directory, options))
     }
 
@@ -416,7 +416,7 @@ impl Receiving {
         part::unmark(&open.file)?;
         let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
         // Not every file system has permissions or takes every date: best effort.
-        let _ = fchmod(&open.file, Mode::from_raw_mode(mode));
+        let _ = fchmod(&open.file, fs::mode(mode));
         if let Some(modified) = open.modified {
             let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
             let dates = Timestamps {
@@ -426,11 +426,11 @@ impl Receiving {
             let _ = futimens(&open.file, &dates);
         }
         if self.options.sync {
-            rustix::fs::fsync(&open.file)?;
+            fs::fsync(&open.file)?;
         }
         let name = open.place(verified || open.compared, &self.options)?;
         if self.options.sync {
-            rustix::fs::fsync(&open.directory)?;
+            fs::fsync(&open.directory)?;
         }
         Ok(name)
     }

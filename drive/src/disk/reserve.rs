@@ -4,9 +4,10 @@
 //! little ahead of the data, never more than has arrived so far, so that a wrong length, or a killed program,
 //! leaves little behind.
 
-use rustix::fs::{FallocateFlags, Stat, fallocate};
-use rustix::io::Errno;
-use std::os::fd::AsFd;
+use crate::os::fd::AsFd;
+use crate::os::files;
+use crate::os::fs::Stat;
+use crate::os::io::Errno;
 
 /// Minimum bytes ahead of the data.
 const FIRST: u64 = 1 << 20;
@@ -55,14 +56,14 @@ impl Reservation {
             let ahead = self.came.clamp(FIRST, STEP);
             self.step(&file, end - self.done + ahead)?;
         }
-        let len = rustix::io::pwrite(file, bytes, offset)?;
+        let len = crate::os::io::pwrite(file, bytes, offset)?;
         self.came = self.came.saturating_add(len as u64);
         Ok(len)
     }
 
     fn step(&mut self, file: impl AsFd, len: u64) -> Result<(), Errno> {
         let len = len.min(self.goal - self.done);
-        match fallocate(&file, FallocateFlags::KEEP_SIZE, self.done, len) {
+        match files::reserve(&file, self.done, len) {
             Ok(()) => self.done += len,
             Err(Errno::INTR) => {}
             Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(error),

@@ -10,9 +10,9 @@ use super::error::Failed;
 use super::part;
 use super::pieces::Pieces;
 use super::reserve::Reservation;
-use rustix::io::Errno;
+use crate::os::fd::OwnedFd;
+use crate::os::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,14 +205,14 @@ impl Scribe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{Mode, OFlags};
+    use crate::os::fs::{Mode, OFlags};
     use std::path::Path;
     use wetstring_proto::file::{DigestKind, StoreError};
 
     fn notes(path: &Path) -> Notes {
         let flags = OFlags::RDWR | OFlags::CREATE;
         Notes {
-            file: rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).unwrap(),
+            file: crate::os::fs::open(path, flags, Mode::from_raw_mode(0o600)).unwrap(),
             path: path.to_owned(),
             pieces: Pieces::default(),
             running: Running::new(Some(DigestKind::Xxh3)),
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_failure_is_reported_once_and_stops_writing() {
         let mut notes = notes(&tempfile::tempdir().unwrap().path().join("x"));
-        notes.file = rustix::fs::open("/dev/full", OFlags::RDWR, Mode::empty()).unwrap();
+        notes.file = crate::os::fs::open("/dev/full", OFlags::RDWR, Mode::empty()).unwrap();
         let mut scribe = Scribe::new(notes);
         let block = vec![1; BLOCK];
         let told = (0..100_u64).position(|at| !scribe.write(at * BLOCK as u64, &block));

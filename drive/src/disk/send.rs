@@ -5,13 +5,13 @@ use super::digest::{self, Running};
 use super::error::{Failed, show};
 use super::source::Opened;
 use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
-use crate::event::{self, Interest};
+use crate::event::Interest;
+use crate::os::fd::OwnedFd;
+use crate::os::files;
+use crate::os::fs::{FileType, Mode, OFlags, Stat, fstat, mode_of};
+use crate::os::io::Errno;
 use crate::signals::Signals;
-use rustix::fs::{Advice, FileType, Mode, OFlags, Stat, fadvise, fstat};
-use rustix::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
 use wetstring_proto::kermit::names::to_common;
@@ -146,9 +146,9 @@ impl Sending {
         let len = loop {
             let result = if open.stream {
                 wait(&open.file)?;
-                rustix::io::read(&open.file, &mut *into)
+                crate::os::io::read(&open.file, &mut *into)
             } else {
-                rustix::io::pread(&open.file, &mut *into, offset)
+                crate::os::io::pread(&open.file, &mut *into, offset)
             };
             match result {
                 Err(Errno::INTR | Errno::AGAIN) => {}
@@ -200,7 +200,7 @@ impl Outgoing {
 fn found_kind(open: &Outgoing) -> FileKind {
     let mut start = [0; 8192];
     let Ok(len) =
-        (if open.stream { Ok(0) } else { rustix::io::pread(&open.file, &mut start[..], 0) })
+        (if open.stream { Ok(0) } else { crate::os::io::pread(&open.file, &mut start[..], 0) })
     else {
         return FileKind::Binary;
     };
@@ -243,7 +243,7 @@ fn info(open: &Outgoing, options: &SendOptions) -> FileInfo<'static> {
         name: &[],
         size: open.announced,
         modified: (!open.stream).then_some(open.before.st_mtime),
-        mode: (!open.stream).then_some(open.before.st_mode & 0o777),
+        mode: (!open.stream).then_some(mode_of(&open.before) & 0o777),
         kind: options.kind,
         resume: options.resume && !open.stream,
         ..FileInfo::default()
@@ -255,15 +255,13 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
         Origin::Path(path) => {
             // Opening a FIFO must not block for a writer, nor must a terminal become our controlling terminal.
             let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            let file = rustix::fs::open(path, flags, Mode::empty())
+            let file = crate::os::fs::open(path, flags, Mode::empty())
                 .map_err(|error| Failed::new(path, error))?;
             (file, path.as_path())
         }
         Origin::Stdin => {
             let path = Path::new("stdin");
-            let file = rustix::stdio::stdin()
-                .try_clone_to_owned()
-                .map_err(|error| Failed::new(path, error))?;
+            let file = files::stdin().map_err(|error| Failed::new(path, error))?;
             (file, path)
         }
     };
@@ -279,9 +277,10 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
     };
     let mut announced = None;
     if !stream {
-        let _ = fadvise(&file, 0, None, Advice::Sequential);
+        files::read_in_order(&file);
         // Files in /proc report length 0 although they have data.
-        let really_empty = || !matches!(rustix::io::pread(&file, &mut [0_u8; 1][..], 0), Ok(1..));
+        let really_empty =
+            || !matches!(crate::os::io::pread(&file, &mut [0_u8; 1][..], 0), Ok(1..));
         if before.st_size > 0 || really_empty() {
             announced = Some(before.st_size as u64);
         }
@@ -294,7 +293,7 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
 /// can tell. A signal ends the wait, so that Ctrl-C works on a silent source.
 fn wait(stream: &OwnedFd) -> io::Result<()> {
     let signals = Signals::installed();
-    Signals::wait(signals.as_ref(), Interest::read(event::Source::of(stream)), None)
+    Signals::wait(signals.as_ref(), Interest::read(files::source(stream)), None)
         .map_err(|_| io::Error::from(io::ErrorKind::Interrupted))?
         .map(drop)
 }
@@ -316,12 +315,12 @@ fn wire_name(source: &Source, paths: bool) -> Vec<u8> {
         return name.clone();
     }
     if !paths {
-        return path.file_name().unwrap_or(path.as_os_str()).as_bytes().to_vec();
+        return path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
     }
     let parts: Vec<&[u8]> = path
         .components()
         .filter_map(|part| match part {
-            Component::Normal(part) => Some(part.as_bytes()),
+            Component::Normal(part) => Some(part.as_encoded_bytes()),
             _ => None,
         })
         .collect();

@@ -4,12 +4,11 @@
 //! renamed back if it is not what was sent.
 
 use super::place::{kind, look, move_new, os, remove, rename_free, rename_new};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, statat};
-use rustix::io::Errno;
+use crate::os::fd::AsFd;
+use crate::os::fs::{AtFlags, FileType, Mode, OFlags, Stat, lstat, statat};
+use crate::os::io::Errno;
 use std::fmt;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Maximum retries after another process took a private name.
@@ -48,7 +47,7 @@ impl Opened {
     /// A file opened by a path, perhaps through a symlink.
     pub(super) fn by(path: &Path, file: &Stat) -> Self {
         let opened = Self::plain(file);
-        match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+        match lstat(path) {
             Ok(link) if kind(&link) == FileType::Symlink => {
                 Self { named: Identity::of(&link), ..opened }
             }
@@ -119,8 +118,8 @@ pub(super) fn delete(path: &Path, opened: &Opened) -> Result<(), NotDeleted> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(above.unwrap_or(Path::new(".")), flags, Mode::empty())?;
-    delete_in(directory, name.as_bytes(), opened)
+    let directory = crate::os::fs::open(above.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+    delete_in(directory, name.as_encoded_bytes(), opened)
 }
 
 /// The same for a name in an open directory.
@@ -182,7 +181,7 @@ mod tests {
 
     fn opened(path: &Path) -> Opened {
         let file = fs::File::open(path).unwrap();
-        Opened::by(path, &rustix::fs::fstat(&file).unwrap())
+        Opened::by(path, &crate::os::fs::fstat(&file).unwrap())
     }
 
     fn names(directory: &Path) -> Vec<PathBuf> {

@@ -1,9 +1,10 @@
 //! The names of a directory as text, sorted, produced while they are read ([`crate::page`]).
 
+use crate::os::fd::OwnedFd;
+use crate::os::files;
+use crate::os::fs::{AtFlags, Dir, FileType, statat};
 use crate::page::Page;
-use rustix::fs::{AtFlags, Dir, FileType, statat};
 use std::io;
-use std::os::fd::OwnedFd;
 
 /// Bytes of names per page.
 const PAGE: usize = 32 * 1024;
@@ -71,7 +72,9 @@ impl Listing {
 
     /// A line for a file or directory; other entries are omitted, as are deleted ones.
     fn line(&mut self, name: &[u8]) {
-        let Ok(stat) = statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        let Ok(stat) = statat(&self.directory, files::name(name), AtFlags::SYMLINK_NOFOLLOW) else {
+            return;
+        };
         let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => "",
             FileType::Directory => "/",

@@ -3,13 +3,13 @@
 use super::listing::Listing;
 use super::{Live, Stop};
 use crate::disk::{DiskStore, PathRule, ReceiveOptions};
+use crate::os::fd::OwnedFd;
+use crate::os::files;
+use crate::os::fs::{FileType, Mode, OFlags, fstat, openat};
 use crate::serve::guesses::{Guesses, Pace, Try};
 use crate::serve::places::Source;
-use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 use wetstring_proto::arpanet::ftp::{Asked, Denial, Granted, Options, Service};
@@ -138,7 +138,7 @@ impl PasswordCheck {
 /// Serves until the plan ends or a signal arrives.
 pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -> io::Result<Stop> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = rustix::fs::open(plan.root, flags, Mode::empty())?;
+    let root = crate::os::fs::open(plan.root, flags, Mode::empty())?;
     let server = plan.options.server;
     live.call(|host, _| host.listen(server, server)).map_err(io::Error::other)?;
     let (mut users, mut next, mut gone) = (Vec::new(), 0x200_u32, 0);
@@ -259,7 +259,7 @@ fn answer<'s>(
 ) -> Reply<'s> {
     match request {
         Request::Read { offset, into } => match reading {
-            Reading::File(file) => match file.read_at(into, offset) {
+            Reading::File(file) => match files::read_at(file, into, offset) {
                 Ok(len) => Reply::Read(len),
                 Err(_) => Reply::Failed(StoreError::Io),
             },
@@ -294,16 +294,16 @@ fn walk(root: &OwnedFd, name: &[u8], last: OFlags) -> Result<OwnedFd, Denial> {
     if parts.iter().any(|part| *part == b".." || *part == b"." || part.contains(&0)) {
         return Err(Denial::Name);
     }
-    let denial = |error: rustix::io::Errno| match error {
-        rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => Denial::NotFound,
-        rustix::io::Errno::NAMETOOLONG => Denial::Name,
+    let denial = |error: crate::os::io::Errno| match error {
+        crate::os::io::Errno::NOENT | crate::os::io::Errno::NOTDIR => Denial::NotFound,
+        crate::os::io::Errno::NAMETOOLONG => Denial::Name,
         _ => Denial::Access,
     };
     let safe = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY | OFlags::NONBLOCK;
-    let mut here = rustix::io::fcntl_dupfd_cloexec(root.as_fd(), 0).map_err(denial)?;
+    let mut here = root.try_clone().map_err(|_| Denial::System)?;
     for (index, part) in parts.iter().enumerate() {
         let flags = if index + 1 == parts.len() { last } else { OFlags::DIRECTORY };
-        here = openat(&here, *part, safe | flags, Mode::empty()).map_err(denial)?;
+        here = openat(&here, files::name(part), safe | flags, Mode::empty()).map_err(denial)?;
     }
     Ok(here)
 }

@@ -14,14 +14,12 @@ use crate::clock::Clock;
 use crate::datagram::endpoint::resolve;
 use crate::event::{self, Interest, Source};
 use crate::line::LineSpec;
+use crate::os::tun::Device;
 use crate::port::OpenError;
 use crate::signals::Signals;
-use rustix::io::Errno;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
 use std::time::Duration;
-use tun_rs::{DeviceBuilder, SyncDevice};
 use wetstring_lab::element::{Element, End};
 use wetstring_lab::net::DATAGRAM_MAX;
 use wetstring_proto::{Cx, Instant, Trace};
@@ -38,7 +36,7 @@ const TUN_QUEUE: u32 = 1000;
 pub struct DatagramEnd(Inner);
 
 enum Inner {
-    Tun(SyncDevice),
+    Tun(Device),
     Udp {
         socket: UdpSocket,
         /// Where datagrams go; at a listening end to the last sender.
@@ -58,7 +56,8 @@ pub fn open(spec: &LineSpec, notes: &mut dyn FnMut(&str)) -> Result<DatagramEnd,
     let failed = |what: String| move |error: io::Error| OpenError::Io { what, error };
     match spec {
         LineSpec::Tun(name) => {
-            let device = tun(name.as_deref()).map_err(failed(format!("make {spec}")))?;
+            let device = Device::make(name.as_deref(), TUN_QUEUE, None)
+                .map_err(failed(format!("make {spec}")))?;
             let name = device.name().unwrap_or_default();
             notes(&format!("tun {name}"));
             Ok(DatagramEnd(Inner::Tun(device)))
@@ -92,20 +91,6 @@ pub fn open(spec: &LineSpec, notes: &mut dyn FnMut(&str)) -> Result<DatagramEnd,
     }
 }
 
-fn tun(name: Option<&str>) -> io::Result<SyncDevice> {
-    let builder = match name {
-        Some(name) => DeviceBuilder::new().name(name),
-        None => DeviceBuilder::new(),
-    };
-    #[cfg(target_os = "linux")]
-    let builder = builder.with(|linux| {
-        linux.tx_queue_len(TUN_QUEUE);
-    });
-    let device = builder.enable(false).build_sync()?;
-    device.set_nonblocking(true)?;
-    Ok(device)
-}
-
 fn prepared(socket: UdpSocket) -> io::Result<UdpSocket> {
     socket.set_nonblocking(true)?;
     // As much as the system allows.
@@ -116,7 +101,7 @@ fn prepared(socket: UdpSocket) -> io::Result<UdpSocket> {
 impl DatagramEnd {
     fn source(&self) -> Source<'_> {
         match &self.0 {
-            Inner::Tun(device) => Source::of(device),
+            Inner::Tun(device) => device.source(),
             Inner::Udp { socket, .. } => Source::of(socket),
         }
     }
@@ -124,7 +109,7 @@ impl DatagramEnd {
     /// Reads one datagram, if available.
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let result = match &mut self.0 {
-            Inner::Tun(device) => rustix::io::read(device.as_fd(), into).map_err(io::Error::from),
+            Inner::Tun(device) => return device.read(into),
             Inner::Udp { socket, peer, listens } => socket.recv_from(into).map(|(len, from)| {
                 if *listens {
                     *peer = Some(from);
@@ -137,21 +122,17 @@ impl DatagramEnd {
             Err(error) if is_nothing(&error) => Ok(None),
             // A peer that is down briefly.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(None),
-            // A device that is not up.
-            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Writes one datagram. What does not fit is lost, as on any network.
     fn write(&self, datagram: &[u8]) {
-        let _ = match &self.0 {
-            Inner::Tun(device) => {
-                rustix::io::write(device.as_fd(), datagram).map_err(io::Error::from)
-            }
-            Inner::Udp { peer: Some(to), socket, .. } => socket.send_to(datagram, to),
-            Inner::Udp { .. } => Ok(0),
-        };
+        match &self.0 {
+            Inner::Tun(device) => device.write(datagram),
+            Inner::Udp { peer: Some(to), socket, .. } => drop(socket.send_to(datagram, to)),
+            Inner::Udp { .. } => {}
+        }
     }
 }
 

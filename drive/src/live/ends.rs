@@ -2,11 +2,11 @@
 
 use crate::event::Source;
 use crate::line::{HostPort, LineSpec};
+use crate::os::stream::{self, Stream};
 use crate::port::{OpenError, Port, PortFacts};
 use crate::signals::Signals;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -37,12 +37,12 @@ pub fn open(
 
 /// An end inside this process: what is written to one is read from the other.
 pub fn joint() -> io::Result<(Box<dyn Port>, Box<dyn Port>)> {
-    let (ours, theirs) = UnixStream::pair()?;
+    let (ours, theirs) = stream::pair()?;
     Ok((Box::new(Joint::new(ours)?), Box::new(Joint::new(theirs)?)))
 }
 
 /// An end whose other half is this stream's peer.
-pub fn stream(stream: UnixStream) -> io::Result<impl Port> {
+pub fn stream(stream: Stream) -> io::Result<impl Port> {
     Joint::new(stream)
 }
 
@@ -75,12 +75,12 @@ fn facts(name: String) -> PortFacts {
 /// One half of [`joint`].
 #[derive(Debug)]
 struct Joint {
-    stream: UnixStream,
+    stream: Stream,
     facts: PortFacts,
 }
 
 impl Joint {
-    fn new(stream: UnixStream) -> io::Result<Self> {
+    fn new(stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self { stream, facts: facts("joint".to_owned()) })
     }

@@ -1,72 +1,72 @@
-//! Unix: descriptors and poll(2).
+//! Unix: descriptors and the calls of POSIX. Linux has more, where it is used.
 
-use crate::event::Interest;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+pub mod event;
+pub mod files;
+pub(crate) mod net;
+pub mod port;
+pub mod process;
+#[cfg(target_os = "linux")]
+mod route;
+pub(crate) mod sandbox;
+pub(crate) mod signals;
+pub mod terminal;
+pub(crate) mod tun;
 
-/// A descriptor.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a>(BorrowedFd<'a>);
-
-impl<'a> From<BorrowedFd<'a>> for Source<'a> {
-    fn from(fd: BorrowedFd<'a>) -> Self {
-        Self(fd)
-    }
+/// Descriptors.
+pub mod fd {
+    pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 }
 
-impl<'a> Source<'a> {
-    /// The descriptor of a file, socket or pipe.
-    pub fn of(file: &'a impl AsFd) -> Self {
-        Self(file.as_fd())
-    }
-}
-
-/// Sources that need no memory.
-const FEW: usize = 8;
-
-/// [`crate::event::wait`].
-pub(crate) fn wait(interests: &mut [Interest<'_>], timeout: Option<Duration>) -> io::Result<bool> {
-    let Some(first) = interests.first() else {
-        return polled(interests, &mut [], timeout);
+/// Files by name and by descriptor.
+pub(crate) mod fs {
+    pub(crate) use rustix::fs::{
+        AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps,
+        UTIME_OMIT, fchmod, flock, fstat, fstatvfs, fsync, ftruncate, futimens, lstat, mkdirat,
+        open, openat, renameat, statat, unlinkat,
     };
-    if interests.len() > FEW {
-        let mut fds: Vec<_> = interests.iter().copied().map(poll_fd).collect();
-        return polled(interests, &mut fds, timeout);
+
+    /// Permissions; the type of the number differs between systems.
+    #[allow(clippy::unnecessary_cast)]
+    pub(crate) fn mode(bits: u32) -> Mode {
+        Mode::from_raw_mode(bits as rustix::fs::RawMode)
     }
-    let stand_in = poll_fd(*first);
-    let mut fds: [PollFd<'_>; FEW] = std::array::from_fn(|_| stand_in.clone());
-    for (fd, interest) in fds.iter_mut().zip(&*interests) {
-        *fd = poll_fd(*interest);
+
+    /// The permissions and the kind of a file; the type differs between systems.
+    #[allow(clippy::useless_conversion)]
+    pub(crate) fn mode_of(stat: &Stat) -> u32 {
+        stat.st_mode.into()
     }
-    let used = interests.len();
-    polled(interests, &mut fds[..used], timeout)
 }
 
-fn poll_fd(interest: Interest<'_>) -> PollFd<'_> {
-    let mut flags = PollFlags::empty();
-    flags.set(PollFlags::IN, interest.reads);
-    flags.set(PollFlags::OUT, interest.writes);
-    PollFd::from_borrowed_fd(interest.source.0, flags)
+/// Bytes of files and streams.
+pub(crate) mod io {
+    pub(crate) use rustix::io::{Errno, pread, pwrite, read};
 }
 
-fn polled(
-    interests: &mut [Interest<'_>],
-    fds: &mut [PollFd<'_>],
-    timeout: Option<Duration>,
-) -> io::Result<bool> {
-    let timeout = timeout.map(|wait| Timespec {
-        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: wait.subsec_nanos().into(),
-    });
-    let ready = match poll(fds, timeout.as_ref()) {
-        Ok(ready) => ready > 0,
-        Err(rustix::io::Errno::INTR) => false,
-        Err(error) => return Err(error.into()),
-    };
-    for (interest, fd) in interests.iter_mut().zip(fds) {
-        interest.ready = ready && !fd.revents().is_empty();
+/// Two connected ends inside this process.
+pub mod stream {
+    use std::fs::Permissions;
+    use std::io;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// What waits at a path.
+    pub use std::os::unix::net::UnixListener as Listener;
+    /// One of them.
+    pub use std::os::unix::net::UnixStream as Stream;
+
+    /// Waits at a path, for programs of this user. A socket that no program waits at any more is replaced.
+    pub fn listen(at: &str) -> io::Result<Listener> {
+        if Stream::connect(at).is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
+            std::fs::remove_file(at)?;
+        }
+        let listener = Listener::bind(at)?;
+        // Who may connect may type.
+        std::fs::set_permissions(at, Permissions::from_mode(0o600))?;
+        Ok(listener)
     }
-    Ok(ready)
+
+    /// Both.
+    pub fn pair() -> io::Result<(Stream, Stream)> {
+        Stream::pair()
+    }
 }

@@ -1,9 +1,10 @@
 //! Opens the port of a line.
 
 use super::telnet::TelnetLine;
-use super::{OpenError, Port, Purpose, descriptor, exec, exec_pty, pty, serial, stdio, tcp, tls};
+use super::{OpenError, Port, Purpose, tcp, tls};
 use crate::imp::ImpPort;
 use crate::line::LineSpec;
+use crate::os;
 use crate::signals::Signals;
 use std::io;
 
@@ -64,7 +65,7 @@ fn unsettled(
         Box::new(TelnetLine::new(Box::new(line), plan, purpose))
     };
     Ok(match spec {
-        LineSpec::Serial(spec) => Box::new(serial::SerialLine::open(spec)?),
+        LineSpec::Serial(spec) => os::port::serial(spec)?,
         LineSpec::Tcp(to) => Box::new(tcp::TcpLine::connect(to, signals)?),
         LineSpec::TcpListen(at) => Box::new(tcp::TcpLine::listen(at, signals, notes)?),
         LineSpec::Telnet(to) => telnet(tcp::TcpLine::connect(to, signals)?, true),
@@ -84,11 +85,11 @@ fn unsettled(
             let failed = |error| OpenError::io("begin TLS", error);
             Box::new(tls::TlsLine::answer(Box::new(line), &identity).map_err(failed)?)
         }
-        LineSpec::Exec(command) => Box::new(exec::ExecLine::spawn(command)?),
-        LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command, attended)?),
-        LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
-        LineSpec::Stdio => Box::new(stdio::StdioLine::open()?),
-        LineSpec::Descriptor(number) => Box::new(descriptor::DescriptorLine::open(*number)?),
+        LineSpec::Exec(command) => os::port::exec(command)?,
+        LineSpec::ExecPty(command) => os::port::exec_pty(command, attended)?,
+        LineSpec::Pty(name) => os::port::pty(name.as_deref(), notes)?,
+        LineSpec::Stdio => os::port::stdio()?,
+        LineSpec::Descriptor(number) => os::port::descriptor(*number)?,
         LineSpec::Ncp(spec) => Box::new(ImpPort::open(spec)?),
         LineSpec::Udp(_)
         | LineSpec::UdpListen(_)

@@ -13,7 +13,7 @@ const AT_LEAST: usize = 16;
 
 /// Models the queue of a serial line with a known rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     character: Duration,
     /// When the driver's queue is empty, if nothing delays it.
     empty_at: Option<Instant>,
@@ -21,7 +21,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// A line of `baud` bits per second, `bits` of them for a character.
-    pub(super) fn new(baud: u32, bits: u32) -> Self {
+    pub(crate) fn new(baud: u32, bits: u32) -> Self {
         let nanos = u64::from(bits) * 1_000_000_000 / u64::from(baud.max(1));
         Self { character: Duration::from_nanos(nanos), empty_at: None }
     }
@@ -31,7 +31,7 @@ impl Pace {
     }
 
     /// Bytes that may be given to the driver now.
-    pub(super) fn room(&self, now: Instant) -> usize {
+    pub(crate) fn room(&self, now: Instant) -> usize {
         let queued = self.queued(now);
         let free = AHEAD.saturating_sub(queued).as_nanos() / self.character.as_nanos().max(1);
         let free = usize::try_from(free).unwrap_or(usize::MAX);
@@ -39,13 +39,13 @@ impl Pace {
     }
 
     /// The driver accepted this many bytes.
-    pub(super) fn took(&mut self, now: Instant, bytes: usize) {
+    pub(crate) fn took(&mut self, now: Instant, bytes: usize) {
         let time = self.character.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));
         self.empty_at = Some(now + self.queued(now) + time);
     }
 
     /// Time until half of the room is free again.
-    pub(super) fn rest(&self, now: Instant) -> Duration {
+    pub(crate) fn rest(&self, now: Instant) -> Duration {
         self.queued(now).saturating_sub(AHEAD / 2)
     }
 }

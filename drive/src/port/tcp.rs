@@ -5,9 +5,10 @@ use super::tls::{Identity, TlsLine};
 use super::{OpenError, PATIENCE, Port, PortFacts, Purpose};
 use crate::event::{Interest, Source};
 use crate::line::{HostPort, LineSpec};
+use crate::os::net;
 use crate::signals::Signals;
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use std::io;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -31,7 +32,7 @@ pub(super) struct TcpLine {
 impl TcpLine {
     /// Connects to the first address of the host that answers.
     pub(super) fn connect(to: &HostPort, signals: Option<&Signals>) -> Result<Self, OpenError> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
         for address in resolve(to)? {
             match connect(address, signals)? {
                 Ok(stream) => return Self::new(stream),
@@ -63,11 +64,9 @@ impl TcpLine {
         set(stream.set_nonblocking(true))?;
         // Acknowledgements are short and must not be delayed by Nagle's algorithm.
         set(stream.set_nodelay(true))?;
-        // Where a system has no such limit, only the displayed progress is too early.
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        let _ = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT);
+        net::limit_unsent(&stream, UNSENT);
         let name = stream.peer_addr().map_or_else(|_| "tcp".into(), |peer| peer.to_string());
-        let segment_len = SockRef::from(&stream).tcp_mss().ok().map(|mss| mss as usize);
+        let segment_len = net::segment_len(&stream);
         let facts = PortFacts {
             name,
             reliable: Some(true),
@@ -140,7 +139,9 @@ impl Listener {
                     }
                 }
                 // Too many open files in the process or the system.
-                Err(error) if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => {
+                Err(error)
+                    if error.raw_os_error().is_some_and(|n| net::TOO_MANY_FILES.contains(&n)) =>
+                {
                     std::thread::sleep(Duration::from_millis(100));
                 }
                 Err(error) => return Err(error),
@@ -177,21 +178,18 @@ fn next(
 ) -> Result<io::Result<(TcpStream, SocketAddr)>, i32> {
     loop {
         match listener.accept() {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 let ready = Signals::wait(signals, Interest::read(Source::of(listener)), None)?;
                 if let Err(error) = ready {
                     return Ok(Err(error));
                 }
             }
             // The client has disconnected again; wait for the next.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             result => return Ok(result),
         }
     }
 }
-
-const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
-const ENFILE: i32 = rustix::io::Errno::NFILE.raw_os_error();
 
 fn resolve(to: &HostPort) -> Result<Vec<SocketAddr>, OpenError> {
     (to.host.as_str(), to.port)
@@ -209,7 +207,7 @@ fn connect(
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         match socket.connect(&address.into()) {
-            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => Err(error),
+            Err(error) if error.raw_os_error() != Some(net::IN_PROGRESS) => Err(error),
             _ => Ok(socket),
         }
     };
@@ -221,7 +219,7 @@ fn connect(
     let ready =
         Signals::wait(signals, connected, Some(CONNECT_TIMEOUT)).map_err(OpenError::Interrupted)?;
     Ok(match ready {
-        Ok(false) => Err(io::ErrorKind::TimedOut.into()),
+        Ok(false) => Err(ErrorKind::TimedOut.into()),
         Ok(true) => match socket.take_error() {
             Ok(None) => Ok(socket.into()),
             Ok(Some(error)) | Err(error) => Err(error),
@@ -230,15 +228,34 @@ fn connect(
     })
 }
 
-const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
+/// One non-blocking read, as [`Port::read`] has it.
+fn read(mut stream: &TcpStream, into: &mut [u8]) -> io::Result<Option<usize>> {
+    now(|| stream.read(into))
+}
+
+/// One non-blocking write, as [`Port::write`] has it.
+fn write(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<Option<usize>> {
+    now(|| stream.write(bytes))
+}
+
+fn now(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+    loop {
+        match call() {
+            Ok(len) => return Ok(Some(len)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
 
 impl Port for TcpLine {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        super::read(&self.stream, into)
+        read(&self.stream, into)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        super::write(&self.stream, bytes)
+        write(&self.stream, bytes)
     }
 
     fn read_source(&self) -> Source<'_> {
@@ -266,7 +283,7 @@ impl Port for TcpLine {
         let until = Instant::now() + patience;
         let mut rest = [0; 4096];
         loop {
-            match super::read(&self.stream, &mut rest) {
+            match read(&self.stream, &mut rest) {
                 Ok(None) => {}
                 Ok(Some(1..)) if Instant::now() < until => continue,
                 Ok(Some(_)) | Err(_) => return Ok(None),

@@ -7,6 +7,7 @@ use super::{OpenError, PATIENCE, Port, PortFacts};
 use crate::event::{Interest, Source};
 use crate::in_words;
 use crate::line::{HostPort, TlsSpec};
+use crate::os::files;
 use crate::signals::Signals;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -21,7 +22,6 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,9 +31,6 @@ use std::time::{Duration, Instant};
 const HANDSHAKE: Duration = Duration::from_secs(15);
 /// Bytes given to TLS at a time.
 const CHUNK: usize = 64 * 1024;
-/// Where systems store the certificates of authorities.
-const AUTHORITIES: [&str; 3] =
-    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
 /// The hash of a certificate, in hexadecimal digits.
 fn fingerprint(certificate: &CertificateDer<'_>) -> String {
@@ -81,7 +78,7 @@ impl Identity {
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, OpenError> {
     let failed = |error: io::Error| OpenError::io(format!("read {}", path.display()), error);
     let file = File::open(path).map_err(failed)?;
-    let mode = file.metadata().map_err(failed)?.permissions().mode();
+    let mode = files::permissions(&file.metadata().map_err(failed)?);
     if file.metadata().is_ok_and(|data| data.is_file()) && mode & 0o027 != 0 {
         let say = format!(
             "its permissions {:04o} are too open for a private key; chmod 600 it",
@@ -125,7 +122,7 @@ impl Judge {
     fn new(spec: &TlsSpec) -> Result<Self, OpenError> {
         let provider = Arc::new(ring::default_provider());
         let from_env = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
-        let system = || AUTHORITIES.iter().map(PathBuf::from).find(|path| path.exists());
+        let system = || files::AUTHORITIES.iter().map(PathBuf::from).find(|path| path.exists());
         let mut roots = RootCertStore::empty();
         let mut named = Vec::new();
         if let (None, Some(path)) = (&spec.fingerprint, &spec.ca) {

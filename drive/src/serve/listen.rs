@@ -11,7 +11,6 @@ use crate::in_words;
 use crate::port::{PATIENCE, Port};
 use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -291,7 +290,8 @@ impl Service {
         signals: &Signals,
     ) -> io::Result<()> {
         let mut threads = Vec::new();
-        make_room(self.limits.sessions + self.limits.unproved);
+        let sessions = self.limits.sessions + self.limits.unproved;
+        crate::os::process::open_files((sessions.saturating_mul(FILES) + FILES_BESIDE) as u64);
         while let Some((mut port, peer)) = listener.accept(signals)? {
             threads.retain(|thread: &std::thread::JoinHandle<()>| !thread.is_finished());
             let service = self.clone();
@@ -315,7 +315,7 @@ impl Service {
                 Err(error) => self.note(&format!("{client} connect: failed, {}", in_words(&error))),
             }
         }
-        let signal = signals.last().unwrap_or(rustix::process::Signal::INT.as_raw());
+        let signal = signals.last().unwrap_or(crate::os::process::INT);
         self.places.stop(signal);
         for thread in threads {
             let _ = thread.join();
@@ -333,17 +333,6 @@ fn ended_before(kind: FailureKind, elapsed: Duration) -> Ended {
         elapsed,
         interrupted: None,
         error: None,
-    }
-}
-
-/// Raises the limit of open files for this many sessions, where the system allows it.
-fn make_room(sessions: usize) {
-    let want = (sessions.saturating_mul(FILES) + FILES_BESIDE) as u64;
-    let had = getrlimit(Resource::Nofile);
-    if had.current.is_some_and(|current| current < want) {
-        let current = Some(had.maximum.map_or(want, |maximum| want.min(maximum)));
-        // With fewer, the last clients are refused.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..had });
     }
 }
 

@@ -1,11 +1,13 @@
 //! A directory of this machine, and nothing outside it.
 
-use super::tree::{Content, Entry, Found, Room, Step, Tree};
+use super::tree::{Content, Entry, Found, Handle, Room, Step, Tree};
 use crate::disk::source::{Opened, delete_in};
 use crate::disk::{DiskStore, NotDeleted, ReceiveOptions, part, place};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, unlinkat};
+use crate::os::fd::{AsFd, OwnedFd};
+use crate::os::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, mode_of, unlinkat,
+};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use wetstring_proto::file::Store;
 
@@ -24,7 +26,7 @@ impl LocalTree {
     pub fn open(root: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let path = root.canonicalize()?;
-        Ok(Self { root: rustix::fs::open(&path, flags, Mode::empty())?, path })
+        Ok(Self { root: crate::os::fs::open(&path, flags, Mode::empty())?, path })
     }
 
     /// Its path.
@@ -57,7 +59,7 @@ fn entry(name: &[u8], stat: &Stat) -> Entry {
         is_directory: place::kind(stat) == FileType::Directory,
         size: u64::try_from(stat.st_size).unwrap_or(0),
         modified: Some(stat.st_mtime),
-        mode: Some(stat.st_mode & 0o777),
+        mode: Some(mode_of(stat) & 0o777),
     }
 }
 
@@ -165,7 +167,7 @@ impl Tree for LocalTree {
         Ok(unlinkat(above, place::os(name), AtFlags::REMOVEDIR)?)
     }
 
-    fn root(&self) -> Option<BorrowedFd<'_>> {
+    fn root(&self) -> Option<Handle<'_>> {
         Some(self.root.as_fd())
     }
 
@@ -187,8 +189,8 @@ struct LocalFile {
 impl Content for LocalFile {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         loop {
-            match rustix::io::pread(&self.file, &mut *into, offset) {
-                Err(rustix::io::Errno::INTR) => {}
+            match crate::os::io::pread(&self.file, &mut *into, offset) {
+                Err(crate::os::io::Errno::INTR) => {}
                 result => return Ok(result?),
             }
         }

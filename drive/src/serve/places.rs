@@ -127,7 +127,7 @@ impl Client {
 
     fn drop_it(&self) {
         self.dropped.store(true, Ordering::SeqCst);
-        self.stop.raise(rustix::process::Signal::TERM.as_raw());
+        self.stop.raise(crate::os::process::TERM);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The server's interface to files, and its names.
 
 use crate::disk::{NotDeleted, ReceiveOptions};
+pub use crate::os::fd::BorrowedFd as Handle;
 use std::io;
-use std::os::fd::BorrowedFd;
 use wetstring_proto::file::Store;
 
 /// A name below the root of a tree, part by part. No part is empty, `.` or `..`, or has a
@@ -98,7 +98,7 @@ pub trait Tree: Send + Sync {
     /// The space, where that has a meaning.
     fn room(&self) -> io::Result<Option<Room>>;
     /// The local directory that holds the whole tree, if there is one.
-    fn root(&self) -> Option<BorrowedFd<'_>> {
+    fn root(&self) -> Option<Handle<'_>> {
         None
     }
 }

@@ -9,7 +9,6 @@
 //! ones overtake; the port's buffer is kept short where the rate is known. A line that is lost is reopened.
 
 mod marks;
-mod route;
 mod tun;
 
 use crate::clock::Clock;

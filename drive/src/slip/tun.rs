@@ -1,12 +1,12 @@
 //! A network interface of this machine for one end of a SLIP line (TUN).
 
 use crate::event::Source;
+use crate::os::tun::{Addresses, Device};
 use crate::port::OpenError;
 use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
-use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Packets queued by the system between two turns. Packets should wait in the line's own queue, which has
 /// classes.
@@ -68,7 +68,7 @@ pub struct TunConfig {
 
 /// A network interface. It is removed when dropped.
 pub struct Tun {
-    device: SyncDevice,
+    device: Device,
     name: String,
 }
 
@@ -87,24 +87,13 @@ impl Tun {
     pub fn make(config: &TunConfig) -> Result<Self, OpenError> {
         let shown = config.name.as_deref().unwrap_or("an interface");
         let failed = |error: io::Error| OpenError::io(format!("make {shown}"), error);
-        let mut builder = DeviceBuilder::new().mtu(config.mtu);
-        builder = builder.ipv4(config.local, 32, Some(config.remote));
-        if let Some(name) = &config.name {
-            builder = builder.name(name);
-        }
-        #[cfg(target_os = "linux")]
-        let builder = builder.with(|linux| {
-            linux.tx_queue_len(QUEUE);
-        });
-        let device = builder.build_sync().map_err(failed)?;
-        device.set_nonblocking(true).map_err(failed)?;
+        let addresses = Addresses { local: config.local, remote: config.remote, mtu: config.mtu };
+        let device =
+            Device::make(config.name.as_deref(), QUEUE, Some(&addresses)).map_err(failed)?;
         let name = device.name().map_err(failed)?;
-        if !config.routes.is_empty() {
-            let index = device.if_index().map_err(failed)?;
-            for net in &config.routes {
-                let what = |error| OpenError::io(format!("send {net} through {name}"), error);
-                super::route::add(net.address, net.prefix, index).map_err(what)?;
-            }
+        for net in &config.routes {
+            let what = |error| OpenError::io(format!("send {net} through {name}"), error);
+            device.route(net.address, net.prefix).map_err(what)?;
         }
         Ok(Self { device, name })
     }
@@ -116,23 +105,16 @@ impl Tun {
 
     /// Readable when there is a packet.
     pub(super) fn source(&self) -> Source<'_> {
-        Source::of(&self.device)
+        self.device.source()
     }
 
     /// The next local packet, if any.
     pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        match rustix::io::read(&self.device, into) {
-            Ok(len) => Ok(Some(len)),
-            // An interface that is down has no packets.
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR | rustix::io::Errno::IO) => {
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
+        self.device.read(into)
     }
 
     /// A packet for this machine. What it does not accept is lost, as on any network.
     pub(super) fn write(&self, packet: &[u8]) {
-        let _ = rustix::io::write(&self.device, packet);
+        self.device.write(packet);
     }
 }

@@ -415,11 +415,7 @@ fn connect(to: SocketAddr) -> io::Result<std::net::TcpStream> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     match socket.connect(&to.into()) {
-        Err(error)
-            if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) =>
-        {
-            Err(error)
-        }
+        Err(error) if error.raw_os_error() != Some(crate::os::net::IN_PROGRESS) => Err(error),
         _ => Ok(socket.into()),
     }
 }

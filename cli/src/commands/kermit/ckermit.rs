@@ -11,13 +11,12 @@
 mod options;
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+use wetstring_drive::os::files;
 
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::Signals;
 use wetstring_script::world::{Confirm, Done, Fault, Getting, Receiving, Remote, Sending, Task};
 use wetstring_script::{End, Interp, Limits, World};
@@ -51,7 +50,7 @@ pub(crate) fn is_called(argv0: &OsStr) -> bool {
 }
 
 fn own_name(argv0: &OsStr) -> &[u8] {
-    let name = Path::new(argv0).file_name().map(OsStr::as_bytes).unwrap_or_default();
+    let name = Path::new(argv0).file_name().map(OsStr::as_encoded_bytes).unwrap_or_default();
     name.strip_prefix(b"-").unwrap_or(name)
 }
 
@@ -106,7 +105,7 @@ fn called(ui: &Output, options: &Options, version: Option<&'static str>) -> Resu
     let mut world = Live::new(ui, settings, &signals, None).map_err(early)?;
     // A protocol whose line is stdin would consume commands from a pipe.
     let has_commands = options.file.is_some() || options.commands.is_some();
-    world.may_use_stdio = options.action.is_some() || has_commands || isatty(stdin());
+    world.may_use_stdio = options.action.is_some() || has_commands || stdin().is_terminal();
     let code = commanded(&mut world, options, &signals, version);
     let closed = world.hang_up();
     if let Err(fault) = closed {
@@ -168,8 +167,11 @@ fn commanded(
     if acted && !options.stay {
         return Ok(codes);
     }
-    let result =
-        if isatty(stdin()) { at_prompt(&mut interp, signals) } else { from_stdin(&mut interp) };
+    let result = if stdin().is_terminal() {
+        at_prompt(&mut interp, signals)
+    } else {
+        from_stdin(&mut interp)
+    };
     result.map_err(|say| (code::SEND, say))
 }
 
@@ -236,9 +238,9 @@ fn below(names: &[Vec<u8>], recursive: bool) -> Result<Vec<Vec<u8>>, String> {
             continue;
         }
         let mut paths = Vec::new();
-        gather(Path::new(OsStr::from_bytes(name)), recursive, &mut paths)
+        gather(Path::new(&files::owned_name(name.clone())), recursive, &mut paths)
             .map_err(|ending| ending.message)?;
-        files.extend(paths.into_iter().map(|path| path.into_os_string().into_vec()));
+        files.extend(paths.into_iter().map(|path| path.into_os_string().into_encoded_bytes()));
     }
     Ok(files)
 }

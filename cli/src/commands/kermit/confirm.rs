@@ -10,6 +10,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout};
 
 use wetstring_drive::Signals;
 use wetstring_drive::event::{Interest, wait};
+use wetstring_drive::terminal;
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_script::world::{Confirm, Kept, Report, Scope};
 
@@ -75,8 +76,8 @@ fn interrupted(signals: &Signals) -> bool {
     if !stdin().is_terminal() {
         return false;
     }
-    let keyboard = rustix::stdio::stdin().into();
-    let mut interests = [Interest::read(keyboard), Interest::read(signals.source())];
+    let mut interests =
+        [Interest::read(terminal::stdin::source()), Interest::read(signals.source())];
     while !matches!(wait(&mut interests, None), Ok(true)) {}
     interests[1].is_ready()
 }

@@ -16,7 +16,6 @@ mod trial_table;
 mod world;
 
 use std::io::{BufRead, IsTerminal};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
@@ -147,7 +146,7 @@ fn code_so_far(interp: &Interp<'_>) -> u8 {
 }
 
 fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8, String> {
-    let argv = std::env::args_os().map(|arg| arg.as_bytes().to_vec()).collect();
+    let argv = std::env::args_os().map(|arg| arg.as_encoded_bytes().to_vec()).collect();
     let mut interp = Interp::new(world, Limits::default(), argv);
     if let Some(commands) = &verb.commands {
         let end = interp.list(commands.as_bytes());
@@ -157,7 +156,8 @@ fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8
     }
     if let Some(file) = &verb.file {
         let name = file.to_str().ok_or("expected the name of a file in UTF-8, got other bytes")?;
-        let arguments: Vec<_> = verb.arguments.iter().map(|a| a.as_bytes().to_vec()).collect();
+        let arguments: Vec<_> =
+            verb.arguments.iter().map(|a| a.as_encoded_bytes().to_vec()).collect();
         let end = interp.file(name, &arguments);
         return Ok(code_of(&interp, end));
     }

@@ -3,9 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use rustix::stdio::{stdin, stdout};
-use rustix::termios::isatty;
-use wetstring_drive::terminal::size_of;
+use std::io::{IsTerminal as _, stdin};
+use wetstring_drive::terminal::{size_of, stdout};
 use wetstring_script::World;
 use wetstring_script::world::{Done, Fault, Kept};
 
@@ -34,7 +33,7 @@ impl Live<'_> {
     /// Connects the user's terminal to the peer, until the escape character and C.
     pub(super) fn talk(&mut self, kept: &Kept) -> Result<Done, Fault> {
         let name = self.port.as_ref().ok_or_else(no_connection)?.facts().name.clone();
-        if !isatty(stdin()) {
+        if !stdin().is_terminal() {
             return Err(Fault::new("expected a terminal for CONNECT, got another stdin"));
         }
         let escape = kept.get("escape-character").map_or(Some(28), |text| escape_character(text));

@@ -1,7 +1,6 @@
 //! SEND, RECEIVE, GET and REMOTE: the engines of Kermit on the connection of a script.
 
 use std::io::{IsTerminal as _, sink, stderr, stdin, stdout};
-use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -184,7 +183,7 @@ pub(super) trait TransferWorld: World {
                 // The path as given, not as resolved.
                 (None, Pathnames::Relative) => source.named(below(name).to_vec()),
                 (None, Pathnames::Absolute) => {
-                    source.named(self.local().path(name).into_os_string().into_vec())
+                    source.named(self.local().path(name).into_os_string().into_encoded_bytes())
                 }
             }
         };

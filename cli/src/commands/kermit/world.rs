@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::stdio::stdin;
-use rustix::termios::isatty;
+use std::io::{IsTerminal as _, stdin};
 use wetstring_drive::event::{Interest, wait};
 use wetstring_drive::port::PATIENCE;
-use wetstring_drive::terminal::Restore;
+use wetstring_drive::terminal;
 use wetstring_proto::registry::Carrier;
 use wetstring_proto::settings::Setting;
 use wetstring_protocols::Protocol;
@@ -23,7 +22,7 @@ use crate::config::Settings;
 
 /// Waits for a key, at most this long.
 fn key_within(time: Option<Duration>) -> bool {
-    matches!(wait(&mut [Interest::read(stdin().into())], time), Ok(true))
+    matches!(wait(&mut [Interest::read(terminal::stdin::source())], time), Ok(true))
 }
 
 impl World for Live<'_> {
@@ -34,7 +33,8 @@ impl World for Live<'_> {
     fn ask(&mut self, question: &Question) -> Option<Vec<u8>> {
         self.say(Screen::Output, &question.prompt);
         // A password is not echoed; its line end is printed afterwards.
-        let hidden = (!question.echo && isatty(stdin())).then(|| Restore::keys(stdin()).ok());
+        let hidden =
+            (!question.echo && stdin().is_terminal()).then(|| terminal::stdin::keys().ok());
         if question.wait.is_some() && !key_within(question.wait) {
             return None;
         }
@@ -47,12 +47,12 @@ impl World for Live<'_> {
     }
 
     fn key(&mut self, wait: Option<Duration>) -> Option<u8> {
-        let _restore = isatty(stdin()).then(|| Restore::keys(stdin()).ok());
+        let _restore = stdin().is_terminal().then(|| terminal::stdin::keys().ok());
         if !key_within(wait) {
             return None;
         }
         let mut key = [0];
-        matches!(rustix::io::read(stdin(), &mut key), Ok(1)).then_some(key[0])
+        matches!(terminal::stdin::read(&mut key), Ok(1)).then_some(key[0])
     }
 
     fn now(&mut self) -> Moment {
@@ -65,17 +65,17 @@ impl World for Live<'_> {
 
     fn pause(&mut self, time: Duration, keys: bool) -> bool {
         let until = Instant::now() + time;
-        let terminal = keys && isatty(stdin());
-        let _restore = terminal.then(|| Restore::keys(stdin()).ok());
+        let terminal = keys && stdin().is_terminal();
+        let _restore = terminal.then(|| terminal::stdin::keys().ok());
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             let mut interests =
-                [Interest::read(self.signals.source()), Interest::read(stdin().into())];
+                [Interest::read(self.signals.source()), Interest::read(terminal::stdin::source())];
             let used = if terminal { 2 } else { 1 };
             if matches!(wait(&mut interests[..used], Some(left)), Ok(true)) {
                 let pressed = interests[1].is_ready();
                 if pressed {
                     let mut keys = [0; 64];
-                    let _ = rustix::io::read(stdin(), &mut keys);
+                    let _ = terminal::stdin::read(&mut keys);
                 }
                 return pressed || self.signals.count() > 0;
             }

@@ -3,7 +3,7 @@
 //! between options, and `--`.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use wetstring_drive::os::files;
 
 /// Whether an option has a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +46,7 @@ pub(super) fn read(
     let (mut given, mut operands) = (Vec::new(), Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        match word.as_bytes() {
+        match word.as_encoded_bytes() {
             b"--" => {
                 operands.extend(words.by_ref().cloned());
             }
@@ -84,7 +84,7 @@ fn read_long<'w>(
             .next()
             .cloned()
             .ok_or_else(|| format!("expected a value after --{}", spec.long))?,
-        (_, value) => OsString::from_vec(value.unwrap_or_default().to_vec()),
+        (_, value) => files::owned_name(value.unwrap_or_default().to_vec()),
     };
     Ok(Given { name: spec.long, value })
 }
@@ -105,7 +105,7 @@ fn read_shorts<'w>(
                 let next = words.next().cloned();
                 next.ok_or_else(|| format!("expected a value after -{}", text(&[*short])))?
             } else {
-                OsString::from_vec(rest.to_vec())
+                files::owned_name(rest.to_vec())
             };
             shorts = &[];
         }
@@ -118,7 +118,7 @@ fn read_shorts<'w>(
 pub(super) fn number(given: &Given, low: u64, high: u64) -> Result<u64, String> {
     let value = given.value.to_str().and_then(|value| value.parse().ok());
     value.filter(|value| (low..=high).contains(value)).ok_or_else(|| {
-        let got = text(given.value.as_bytes());
+        let got = text(given.value.as_encoded_bytes());
         format!("expected a number from {low} to {high} after --{}, got {got}", given.name)
     })
 }

@@ -1,8 +1,6 @@
 //! From the flags of `sz` and `rz` to settings of engines and store.
 
 use std::ffi::OsString;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use wetstring_proto::{xymodem, zmodem};
@@ -11,6 +9,7 @@ use wetstring_drive::disk::{
     Collision, DiskStore, Numbering, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
 use wetstring_drive::line::HostPort;
+use wetstring_drive::os::files;
 use wetstring_drive::{LineSpec, in_words};
 use wetstring_proto::xymodem::{BlockLength, Variant};
 use wetstring_proto::zmodem::Commands;
@@ -32,7 +31,7 @@ use crate::transfer::speaks::Speaks;
 use crate::transfer::store::FileStore;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::{escaped, shown};
 use crate::ui::output::{Level, Output};
 
 /// A parsed command line.
@@ -64,7 +63,7 @@ pub(super) struct Plan {
     pub(super) verbose: u8,
     pub(super) quiet: bool,
     /// The original stdin, while the file comes from it.
-    aside: Vec<OwnedFd>,
+    aside: Vec<wetstring_drive::os::fd::OwnedFd>,
     /// Notes about flags without effect.
     pub(super) notes: Vec<&'static str>,
 }
@@ -231,7 +230,7 @@ impl Plan {
             "unlink" => self.unlink = true,
             "command" | "immediate-command" => {
                 let immediate = given.name == "immediate-command";
-                self.all.command = Some((given.value.clone().into_vec(), immediate));
+                self.all.command = Some((given.value.clone().into_encoded_bytes(), immediate));
             }
             "command-tries" => self.command_tries = number(1, 255)? as u8,
             _ => {}
@@ -382,7 +381,7 @@ impl Plan {
                 continue;
             }
             if self.restricted > 0 && leads_out(&path) {
-                let name = escaped(file.as_bytes());
+                let name = escaped(file.as_encoded_bytes());
                 ui.say(
                     Level::Error,
                     &format!("{}: {name}: outside this directory, and -R is on", self.name),
@@ -418,14 +417,9 @@ impl Plan {
         let failed = |what: &str, e: &dyn std::fmt::Display| {
             Ending::early(Exit::Line, format!("could not {what}: {}", in_words(&e)))
         };
-        let file = rustix::stdio::stdin()
-            .try_clone_to_owned()
-            .map_err(|e| failed("put stdin aside", &e))?;
-        let terminal = std::fs::File::open("/dev/tty").map_err(|e| {
+        let (file, path) = files::stdin_aside().map_err(|e| {
             failed("receive from the peer, as stdin is the file and there is no terminal", &e)
         })?;
-        rustix::stdio::dup2_stdin(&terminal).map_err(|e| failed("use the terminal", &e))?;
-        let path = format!("/dev/fd/{}", file.as_raw_fd());
         self.aside.push(file);
         Ok(Source::path(path).named(stdin_name()))
     }
@@ -435,7 +429,7 @@ impl Plan {
         if !self.full_path {
             return None;
         }
-        let mut name = path.as_os_str().as_bytes().to_vec();
+        let mut name = path.as_os_str().as_encoded_bytes().to_vec();
         if self.dot_to_slash {
             for byte in name.iter_mut().filter(|byte| **byte == b'.') {
                 *byte = b'/';
@@ -456,7 +450,7 @@ impl Plan {
             let name = path.file_name().ok_or_else(|| {
                 Ending::early(Exit::Usage, "expected the name of a file".to_owned())
             })?;
-            self.receive.name = Some(name.to_owned().into_vec());
+            self.receive.name = Some(name.to_owned().into_encoded_bytes());
             if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
                 parent.clone_into(&mut directory);
             }
@@ -469,7 +463,7 @@ impl Plan {
             }
         }
         let disk = DiskStore::receiving(&directory, self.receive.clone()).map_err(|e| {
-            let name = escaped(directory.as_os_str().as_bytes());
+            let name = shown(directory.as_os_str());
             Ending::early(Exit::Store, format!("could not receive into {name}: {}", in_words(&e)))
         })?;
         Ok(FileStore::Disk(Box::new(disk)))
@@ -479,7 +473,10 @@ impl Plan {
 /// The name for data from stdin.
 fn stdin_name() -> Vec<u8> {
     let told = std::env::var_os("ONAME").filter(|name| !name.is_empty());
-    told.map_or_else(|| format!("s{}.sz", std::process::id()).into_bytes(), OsString::into_vec)
+    told.map_or_else(
+        || format!("s{}.sz", std::process::id()).into_bytes(),
+        OsString::into_encoded_bytes,
+    )
 }
 
 /// Whether a path leaves this directory.

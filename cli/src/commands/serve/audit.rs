@@ -2,7 +2,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +10,7 @@ use wetstring_drive::serve::Audit;
 
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::shown;
 
 /// Collects the notes of the sessions, each in a thread of its own.
 pub(crate) struct AuditLog {
@@ -37,7 +36,7 @@ impl AuditLog {
     pub(crate) fn new(log: Option<&Path>, aloud: Verbosity) -> Result<Self, Ending> {
         let open = |path: &Path| {
             let file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| {
-                let name = escaped(path.as_os_str().as_bytes());
+                let name = shown(path.as_os_str());
                 let say = format!("could not write the log {name}: {}", in_words(&e));
                 Ending::early(Exit::Store, say)
             })?;

@@ -2,7 +2,6 @@
 
 mod audit;
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +23,7 @@ use crate::transfer::port_facts;
 use crate::transfer::setup::prepare;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use crate::ui::format::shown;
 use crate::ui::output::{Level, Output};
 use audit::{AuditLog, Verbosity};
 
@@ -149,7 +148,7 @@ struct Root {
 
 impl Root {
     fn open(root: &Path) -> Result<Self, Ending> {
-        let name = escaped(root.as_os_str().as_bytes());
+        let name = shown(root.as_os_str());
         let failed = |error| {
             Ending::early(Exit::Store, format!("could not serve {name}: {}", in_words(&error)))
         };
@@ -159,7 +158,7 @@ impl Root {
         }
         let tree = LocalTree::open(root).map_err(failed)?;
         let directory = tree.path().to_owned();
-        let shown = escaped(directory.as_os_str().as_bytes());
+        let shown = shown(directory.as_os_str());
         Ok(Self { tree: Arc::new(tree), shown, directory: Some(directory) })
     }
 }
@@ -232,7 +231,7 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Settings) -> Result<Rul
     }
     if let Some(path) = &verb.users {
         let users = Users::read(path).map_err(|e| {
-            let name = escaped(path.as_os_str().as_bytes());
+            let name = shown(path.as_os_str());
             Ending::early(
                 Exit::Store,
                 format!("could not read the users in {name}: {}", in_words(&e)),

@@ -69,7 +69,7 @@ pub(super) struct Turning<'a, 'o> {
 impl<'a, 'o> Turning<'a, 'o> {
     pub(super) fn new(endpoint: Endpoint, options: HostOptions<'o>) -> Self {
         let now = options.clock.now();
-        let slack = timer_slack(NonZeroU64::new(SLACK_NS));
+        let slack = crate::os::process::timer_slack(NonZeroU64::new(SLACK_NS));
         Self {
             endpoint: Rc::new(endpoint),
             inbox: Some(Inbox::new()),
@@ -545,20 +545,6 @@ impl<'a, 'o> Turning<'a, 'o> {
 
 impl Drop for Turning<'_, '_> {
     fn drop(&mut self) {
-        timer_slack(self.slack);
+        crate::os::process::timer_slack(self.slack);
     }
-}
-
-/// Sets the timer slack of this thread; returns the old value.
-#[cfg(target_os = "linux")]
-fn timer_slack(slack: Option<NonZeroU64>) -> Option<NonZeroU64> {
-    let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
-    // The default timer slack is some fifty microseconds.
-    let _ = rustix::thread::set_current_timer_slack(slack);
-    before
-}
-
-#[cfg(not(target_os = "linux"))]
-fn timer_slack(_: Option<NonZeroU64>) -> Option<NonZeroU64> {
-    None
 }

@@ -3,9 +3,10 @@
 use super::Incoming;
 use crate::disk::error::Failed;
 use crate::disk::{Verify, digest, place};
-use rustix::fs::{Stat, fstat};
+use crate::os::fd::OwnedFd;
+use crate::os::files;
+use crate::os::fs::{Stat, fstat, mode_of};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use wetstring_proto::file::DigestKind;
 
@@ -36,7 +37,8 @@ impl Check {
         const OTHERS: u32 = 0o022;
         const STICKY: u32 = 0o1000;
         let shared = fstat(directory)
-            .is_ok_and(|stat| stat.st_mode & OTHERS != 0 && stat.st_mode & STICKY == 0);
+            .map(|stat| mode_of(&stat))
+            .is_ok_and(|mode| mode & OTHERS != 0 && mode & STICKY == 0);
         Self { how, begun: Instant::now(), shared, state: State::Unread }
     }
 
@@ -147,7 +149,7 @@ impl Incoming {
 
     fn read_again(&mut self, kind: DigestKind, len: u64, came: [u8; 32]) -> Result<(), Failed> {
         if self.check.how == Verify::Stored {
-            forget(&self.file);
+            files::forget(&self.file);
         }
         let stored = digest::over(&self.file, kind, len);
         if stored.map_err(|error| self.spoiled(error))? != came {
@@ -165,17 +167,4 @@ impl Incoming {
         self.failed = Some(failed.clone());
         failed
     }
-}
-
-/// The next reads come from the device, where the system supports it.
-#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
-fn forget(file: &OwnedFd) {
-    let _ = rustix::fs::fdatasync(file);
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-}
-
-/// Here they may come from memory.
-#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
-fn forget(file: &OwnedFd) {
-    let _ = rustix::fs::fsync(file);
 }

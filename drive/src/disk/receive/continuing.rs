@@ -5,9 +5,9 @@ use super::{No, Placing, Receiving};
 use crate::disk::part::{self, Sender};
 use crate::disk::source::Opened;
 use crate::disk::{Collision, Resume, place};
-use rustix::fs::fstat;
+use crate::os::fd::OwnedFd;
+use crate::os::fs::fstat;
 use std::io;
-use std::os::fd::OwnedFd;
 use wetstring_proto::file::{FileInfo, FileKind, Wish};
 
 /// A file to resume.
@@ -27,7 +27,7 @@ impl Receiving {
         &self,
         directory: &OwnedFd,
         name: &[u8],
-        existing: Option<&rustix::fs::Stat>,
+        existing: Option<&crate::os::fs::Stat>,
         info: &FileInfo<'_>,
         failed: &dyn Fn(io::Error) -> No,
     ) -> Result<(Placing, Option<Kept>), No> {

@@ -4,11 +4,12 @@ use super::{No, Placing, Receiving};
 use crate::disk::Collision;
 use crate::disk::digest;
 use crate::disk::error::Failed;
-use crate::disk::names::{MAX_LEN, NameRule, SafeName};
+use crate::disk::names::{MAX_LEN, NameRule, PathRule, SafeName, confine};
 use crate::disk::part;
 use crate::disk::place;
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstatvfs};
-use std::os::fd::OwnedFd;
+use crate::os::fd::OwnedFd;
+use crate::os::files::WINDOWS_NAMES;
+use crate::os::fs::{FileType, Mode, OFlags, Stat, fstatvfs};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
 
 impl Receiving {
@@ -135,6 +136,8 @@ pub(super) fn one_component(name: Vec<u8>) -> Result<SafeName, NameRule> {
         b"." | b".." => Err(NameRule::Dots),
         long if long.len() > MAX_LEN => Err(NameRule::TooLong),
         whole if whole.contains(&0) => Err(NameRule::Control),
+        // What the user has typed may be no name of a file here.
+        _ if WINDOWS_NAMES => confine(&name, PathRule::LastOnly).map_err(|bad| bad.0),
         _ => Ok(SafeName { directories: Vec::new(), name, rule: None }),
     }
 }

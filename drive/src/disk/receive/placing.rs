@@ -4,10 +4,10 @@ use super::{Incoming, Numbering, Placing, copy};
 use crate::disk::ReceiveOptions;
 use crate::disk::source::delete_in;
 use crate::disk::{part, place};
-use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, ftruncate};
-use rustix::io::Errno;
+use crate::os::fd::OwnedFd;
+use crate::os::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, ftruncate, mode, mode_of};
+use crate::os::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
 
 /// The location of a complete file.
 pub(super) struct Placed {
@@ -147,7 +147,7 @@ impl Incoming {
             copy(old, &longer, 0)?;
             copy(&self.file, &longer, before.st_size as u64)?;
             part::unmark(&longer)?;
-            let _ = fchmod(&longer, Mode::from_raw_mode(before.st_mode & 0o777));
+            let _ = fchmod(&longer, mode(mode_of(before) & 0o777));
             Ok(place::rename_over(&self.directory, &part, &self.name)?)
         })();
         if done.is_err() {

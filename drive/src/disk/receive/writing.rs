@@ -7,8 +7,8 @@ use crate::disk::part;
 use crate::disk::place;
 use crate::disk::reserve::{self, Reservation};
 use crate::disk::scribe::{Notes, Scribe};
-use rustix::fs::{fstat, ftruncate};
-use rustix::io::Errno;
+use crate::os::fs::{fstat, ftruncate};
+use crate::os::io::Errno;
 use std::io;
 use std::path::PathBuf;
 

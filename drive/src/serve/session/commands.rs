@@ -15,9 +15,8 @@ use super::{Action, Direction, Done, Outgoing, Said, Session};
 use crate::disk::names::clean;
 use crate::disk::{Collision, Incomplete};
 use crate::in_words;
-use std::ffi::OsStr;
+use crate::os::{files, process};
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 use std::sync::PoisonError;
 use wetstring_proto::file::FileKind;
@@ -458,8 +457,8 @@ impl Session {
     /// Runs a host command and shows its output. Only where the rules allow it.
     fn host(&mut self, line: &[u8]) -> Done {
         let directory = self.rules.host.as_deref().ok_or("Host commands are disabled")?;
-        let mut shell = Command::new("/bin/sh");
-        shell.arg("-c").arg(OsStr::from_bytes(line)).current_dir(directory);
+        let mut shell = process::shell(line);
+        shell.current_dir(directory);
         ran(line, shell, self.heed())
     }
 
@@ -468,7 +467,7 @@ impl Session {
         let (program, directory) =
             self.rules.kermit.as_ref().ok_or("Kermit commands are disabled")?;
         let mut kermit = Command::new(program);
-        kermit.args(["kermit", "-C"]).arg(OsStr::from_bytes(line)).current_dir(directory);
+        kermit.args(["kermit", "-C"]).arg(files::name(line)).current_dir(directory);
         ran(line, kermit, self.heed())
     }
 }

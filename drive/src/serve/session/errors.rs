@@ -19,7 +19,7 @@ pub(super) fn said(error: &io::Error) -> String {
         io::ErrorKind::StorageFull => "No space left".into(),
         io::ErrorKind::InvalidInput => "Bad name".into(),
         io::ErrorKind::ArgumentListTooLong => "Too many files in the directory".into(),
-        _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+        _ if error.raw_os_error() == Some(crate::os::io::Errno::LOOP.raw_os_error()) => {
             "Access denied".into()
         }
         _ => "Input/output error".into(),

@@ -1,9 +1,9 @@
 //! Commands run for a client: their output as it is produced, limited in length and time.
 
 use super::search::Heed;
-use crate::event::{self, Interest, Source};
-use std::io::{self, PipeReader, Read};
-use std::os::unix::process::CommandExt;
+use crate::event::{self, Interest};
+use crate::os::process::{self, Piped};
+use std::io;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ const PIECE: usize = 4096;
 pub(super) struct Output {
     child: Child,
     /// Until no process can write to it any more.
-    pipe: Option<PipeReader>,
+    pipe: Option<Piped>,
     heed: Heed,
     /// Remaining time. A client that reads the output slowly does not use it up.
     left: Duration,
@@ -33,10 +33,17 @@ impl Output {
         let (from_child, to_us) = io::pipe()?;
         command.stdin(Stdio::null()).stdout(to_us.try_clone()?).stderr(to_us);
         // Its own process group, so that all of it can be killed.
-        let child = command.process_group(0).spawn()?;
+        let child = process::spawn_group(&mut command)?;
         // Closes our own ends of the pipe.
         drop(command);
-        Ok(Self { child, pipe: Some(from_child), heed, left: LONGEST, told: 0, over: false })
+        Ok(Self {
+            child,
+            pipe: Some(Piped::new(from_child)?),
+            heed,
+            left: LONGEST,
+            told: 0,
+            over: false,
+        })
     }
 
     /// Appends new output; false if that was all.
@@ -73,7 +80,7 @@ impl Output {
             }
             return Ok(false);
         };
-        if !event::wait(&mut [Interest::read(Source::of(pipe))], Some(wait))? {
+        if !event::wait(&mut [Interest::read(pipe.source())], Some(wait))? {
             return Ok(false);
         }
         let mut some = [0; PIECE];
@@ -89,9 +96,7 @@ impl Output {
     /// Kills it and its children.
     fn end(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
-            let group = rustix::process::Pid::from_child(&self.child);
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-            let _ = self.child.wait();
+            process::kill_group(&mut self.child);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! C-Kermit's command line: bundles of letters, of which the last may take an argument.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use wetstring_drive::os::files;
 
 /// The output of `kermit -h`.
 pub(super) const HELP: &str = "\
@@ -107,17 +107,17 @@ impl<'w> Words<'w> {
     /// The next word, if it is not an option.
     fn operand(&mut self) -> Option<&'w OsString> {
         let next = self.rest.as_slice().first()?;
-        let is_option = next.len() > 1 && next.as_bytes().starts_with(b"-");
+        let is_option = next.len() > 1 && next.as_encoded_bytes().starts_with(b"-");
         if is_option || next == "=" { None } else { self.next() }
     }
 
     fn operands(&mut self) -> Vec<Vec<u8>> {
-        std::iter::from_fn(|| self.operand()).map(|word| word.as_bytes().to_vec()).collect()
+        std::iter::from_fn(|| self.operand()).map(|word| word.as_encoded_bytes().to_vec()).collect()
     }
 }
 
 fn shown(word: &OsString) -> String {
-    crate::ui::format::escaped(word.as_bytes())
+    crate::ui::format::escaped(word.as_encoded_bytes())
 }
 
 fn text(word: &OsString) -> Result<String, String> {
@@ -148,16 +148,17 @@ impl Options {
             }
             options.file = Some(file);
             if all {
-                options.arguments = words.rest.map(|word| word.as_bytes().to_vec()).collect();
+                options.arguments =
+                    words.rest.map(|word| word.as_encoded_bytes().to_vec()).collect();
                 return Ok(options);
             }
             options.arguments = words.operands();
         }
         while let Some(word) = words.next() {
-            match word.as_bytes() {
+            match word.as_encoded_bytes() {
                 b"=" | b"--" => {
                     let rest = words.rest.by_ref();
-                    options.arguments.extend(rest.map(|word| word.as_bytes().to_vec()));
+                    options.arguments.extend(rest.map(|word| word.as_encoded_bytes().to_vec()));
                 }
                 [b'-', b'-', long @ ..] => self::long(&String::from_utf8_lossy(long))?,
                 [b'-', letters @ ..] if !letters.is_empty() => {
@@ -185,7 +186,7 @@ impl Options {
                 return Err(Stop::Usage(format!("no such option: -{letter}")));
             }
             let rest = &letters[index + 1..];
-            let joined = (!rest.is_empty()).then(|| std::ffi::OsStr::from_bytes(rest).to_owned());
+            let joined = (!rest.is_empty()).then(|| files::owned_name(rest.to_vec()));
             let value = match &joined {
                 Some(value) => value,
                 None => {
@@ -270,7 +271,7 @@ impl Options {
     ) -> Result<(), String> {
         match letter {
             's' => {
-                let mut files = vec![value.as_bytes().to_vec()];
+                let mut files = vec![value.as_encoded_bytes().to_vec()];
                 files.extend(words.operands());
                 if let Some(missing) = files.iter().find(|name| !is_there(name)) {
                     let name = crate::ui::format::escaped(missing);
@@ -279,12 +280,12 @@ impl Options {
                 self.action(Action::Send(files))?;
             }
             'g' => {
-                let mut names = vec![value.as_bytes().to_vec()];
+                let mut names = vec![value.as_encoded_bytes().to_vec()];
                 names.extend(words.operands());
                 self.action(Action::Get(names))?;
             }
-            'G' => self.action(Action::ToStdout(Some(value.as_bytes().to_vec())))?,
-            'a' => self.as_name = Some(value.as_bytes().to_vec()),
+            'G' => self.action(Action::ToStdout(Some(value.as_encoded_bytes().to_vec())))?,
+            'a' => self.as_name = Some(value.as_encoded_bytes().to_vec()),
             'l' => self.set(format!("set line {}", quoted(&text(value)?))),
             'b' => {
                 let speed = number(letter, value, 50, 4_000_000)?;
@@ -363,7 +364,7 @@ fn quoted(word: &str) -> String {
 }
 
 fn is_there(name: &[u8]) -> bool {
-    let path = std::path::Path::new(std::ffi::OsStr::from_bytes(name));
+    let path = PathBuf::from(files::owned_name(name.to_vec()));
     name == b"-" || path.exists()
 }
 

@@ -1,7 +1,8 @@
 //! A command's stdin and stdout, by pipes.
 
-use super::{OpenError, PATIENCE, Port, PortFacts, child};
+use super::child;
 use crate::event::Source;
+use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -52,7 +53,7 @@ impl ExecLine {
         for fd in [&to, &from] {
             super::nonblocking(fd).map_err(failed)?;
             // Small pipes only cost speed.
-            let _ = rustix::pipe::fcntl_setpipe_size(fd, PIPE_LEN);
+            super::lengthen(fd, PIPE_LEN);
         }
         let facts = PortFacts {
             name: format!("exec:{command}"),

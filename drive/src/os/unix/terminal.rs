@@ -2,7 +2,7 @@
 
 use crate::event::{self, Interest, Source};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::stdio::{stdin, stdout};
+use rustix::stdio::stdin as keyboard;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr, tcgetwinsize,
     tcsetattr,
@@ -126,6 +126,19 @@ pub fn restore_all() {
     }
 }
 
+/// Where this process shows something.
+pub type Out = BorrowedFd<'static>;
+
+/// This process's stdout.
+pub fn stdout() -> Out {
+    rustix::stdio::stdout()
+}
+
+/// This process's stderr.
+pub fn stderr() -> Out {
+    rustix::stdio::stderr()
+}
+
 /// Writes all of it to a terminal, a pipe or a file, waiting as long as it takes.
 ///
 /// # Errors
@@ -159,7 +172,7 @@ pub struct Guard(Option<(Child, UnixStream)>);
 impl Guard {
     /// Starts it, if stdin is a terminal and this program can be started again. Without it only a kill is worse.
     pub fn start() -> Self {
-        Self(isatty(stdin()).then(|| Self::started().ok()).flatten())
+        Self(isatty(keyboard()).then(|| Self::started().ok()).flatten())
     }
 
     fn started() -> io::Result<(Child, UnixStream)> {
@@ -167,7 +180,7 @@ impl Guard {
         let child = std::process::Command::new(std::env::current_exe()?)
             .arg(GUARD)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(stdin().try_clone_to_owned()?)
+            .stdout(keyboard().try_clone_to_owned()?)
             .stderr(Stdio::null())
             .spawn()?;
         // From here on it knows how the terminal was.
@@ -200,7 +213,7 @@ pub fn guard() -> io::Result<()> {
     rustix::process::setsid()?;
     let before = tcgetattr(stdout())?;
     let mut line = io::stdin().lock();
-    rustix::io::write(stdin(), &[0])?;
+    rustix::io::write(keyboard(), &[0])?;
     // The guarded process says that all is well, or is killed.
     if line.read(&mut [0])? > 0 {
         return Ok(());
@@ -276,6 +289,53 @@ pub(crate) fn set_speed(fd: impl AsFd, rate_bps: u32) -> io::Result<()> {
     settings.set_speed(rate_bps)?;
     tcsetattr(&fd, OptionalActions::Now, &settings)?;
     Ok(())
+}
+
+/// This process's stdin.
+pub mod stdin {
+    use super::Restore;
+    use crate::event::Source;
+    use rustix::process::getpgrp;
+    use rustix::stdio::stdin;
+    use rustix::termios::{isatty, tcgetpgrp};
+    use std::io::{self, BufRead, Read};
+
+    /// Readable when there is input.
+    pub fn source() -> Source<'static> {
+        stdin().into()
+    }
+
+    /// Reads what there is, and waits for it.
+    pub fn read(into: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(stdin(), into)?)
+    }
+
+    /// [`Restore::keys`].
+    pub fn keys() -> io::Result<Restore> {
+        Restore::keys(stdin())
+    }
+
+    /// [`Restore::silent`].
+    pub fn silent() -> io::Result<Restore> {
+        Restore::silent(stdin())
+    }
+
+    /// [`Restore::raw`].
+    pub fn raw() -> io::Result<Restore> {
+        Restore::raw(stdin())
+    }
+
+    /// A line, with its end, of at most this many bytes.
+    pub fn line(longest: u64) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        io::stdin().lock().take(longest).read_until(b'\n', &mut line)?;
+        Ok(line)
+    }
+
+    /// Whether a user is at it: it is a terminal, and this process in its foreground.
+    pub fn has_user() -> bool {
+        isatty(stdin()) && tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp())
+    }
 }
 
 #[cfg(test)]

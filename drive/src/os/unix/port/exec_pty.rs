@@ -11,11 +11,11 @@
 //! (docs/decisions/005). Reading does not help, but a terminal that is only stdout is not affected. What a
 //! program writes to `/dev/tty` or to its stdin is read too; only the order between the two is lost.
 
+use super::child;
+use super::either::Either;
 use super::prelude::{self, Prelude};
-use super::{OpenError, PATIENCE, Port, PortFacts, child};
 use crate::event::Source;
-use rustix::event::epoll;
-use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
+use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -45,17 +45,17 @@ struct Masters {
     /// Of its stdout and stderr.
     output: OwnedFd,
     /// Readable when one of them is.
-    either: OwnedFd,
+    either: Either,
     /// No process has the other side of the terminal, or of the output, open any more.
     closed: [bool; 2],
 }
 
 impl Masters {
     fn new(terminal: OwnedFd, output: OwnedFd) -> io::Result<Self> {
-        let either = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let either = Either::new()?;
         for fd in [&terminal, &output] {
             super::nonblocking(fd)?;
-            epoll::add(&either, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+            either.add(fd)?;
         }
         Ok(Self { terminal, output, either, closed: [false; 2] })
     }
@@ -70,7 +70,7 @@ impl Masters {
                 Some(0) => {
                     *closed = true;
                     // It would always be ready.
-                    epoll::delete(&self.either, fd)?;
+                    self.either.remove(fd)?;
                 }
                 Some(len) => return Ok(Some(len)),
                 None => {}
@@ -98,8 +98,7 @@ impl Masters {
     /// Bytes written that the command has not read.
     fn unread(&self) -> Option<u64> {
         // Opened only for the check: while it is open, the command's end would not be noticed.
-        let slave =
-            ioctl_tiocgptpeer(&self.terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).ok()?;
+        let slave = super::other_side(&self.terminal).ok()?;
         rustix::io::ioctl_fionread(&slave).ok()
     }
 }
@@ -143,8 +142,7 @@ impl ExecPtyLine {
         };
         let prelude = attended.then(Prelude::new);
         if let Some(keyboard) = prelude.as_ref().and_then(Prelude::keyboard) {
-            let (data, flags) = (epoll::EventData::new_u64(0), epoll::EventFlags::IN);
-            epoll::add(&masters.either, keyboard, data, flags).map_err(|e| failed(e.into()))?;
+            masters.either.add(keyboard).map_err(failed)?;
         }
         Ok(Self { child, masters: Some(masters), facts, prelude, status: None, finished: false })
     }
@@ -164,7 +162,7 @@ impl Port for ExecPtyLine {
         let read = masters.read(into)?;
         prelude.says(&into[..read.unwrap_or(0)]);
         if had_keys && prelude.keyboard().is_none() {
-            let _ = epoll::delete(&masters.either, rustix::stdio::stdin());
+            let _ = masters.either.remove(rustix::stdio::stdin());
         }
         if prelude.is_over() {
             masters.make_raw();

@@ -1,7 +1,8 @@
 //! This process's own stdin and stdout: we are the remote end of another program's line.
 
-use super::{OpenError, Port, PortFacts, tmux};
+use super::tmux;
 use crate::event::Source;
+use crate::port::{OpenError, Port, PortFacts};
 use crate::terminal::Restore;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use std::io;
@@ -58,7 +59,7 @@ impl Growing {
         let now = Instant::now();
         if now - since < FAST_TIME {
             // Where the system does not allow it the pipe stays short, which only costs speed.
-            let _ = rustix::pipe::fcntl_setpipe_size(fd, PIPE_LEN);
+            super::lengthen(fd, PIPE_LEN);
             self.since = None;
         } else {
             *self = Self { since: Some(now), moved: 0 };

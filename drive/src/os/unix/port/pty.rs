@@ -1,7 +1,7 @@
 //! Our own PTY, for any program that can use a terminal device.
 
-use super::{OpenError, PATIENCE, Port, PortFacts};
 use crate::event::Source;
+use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsStr;
 use std::io;
@@ -10,6 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+
+/// How our side is opened. Apple's has no such flag: there a child that is started at the same moment may hold it.
+const FLAGS: OpenptFlags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY).union(CLOSE);
+#[cfg(not(target_vendor = "apple"))]
+const CLOSE: OpenptFlags = OpenptFlags::CLOEXEC;
+#[cfg(target_vendor = "apple")]
+const CLOSE: OpenptFlags = OpenptFlags::empty();
 
 /// Our side of a PTY.
 ///
@@ -33,7 +40,7 @@ impl PtyLine {
         notes: &mut dyn FnMut(&str),
     ) -> Result<Self, OpenError> {
         let make = || {
-            let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+            let master = openpt(FLAGS)?;
             grantpt(&master)?;
             unlockpt(&master)?;
             let name = ptsname(&master, Vec::new())?;

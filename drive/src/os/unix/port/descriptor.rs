@@ -1,7 +1,7 @@
 //! An inherited open descriptor: a socket from inetd or another program.
 
-use super::{OpenError, Port, PortFacts};
 use crate::event::Source;
+use crate::port::{OpenError, Port, PortFacts};
 use crate::terminal::Restore;
 use rustix::fs::{FileType, fstat};
 use std::io;

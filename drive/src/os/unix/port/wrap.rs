@@ -7,8 +7,9 @@
 //! One PTY, unlike `exec-pty:`: what the command finds out about its terminal is what it would find out about
 //! the user's.
 
-use super::{OpenError, PATIENCE, Port, PortFacts, child};
+use super::child;
 use crate::event::Source;
+use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
@@ -37,7 +38,7 @@ struct WrapLine {
 /// # Errors
 ///
 /// If there is no such command, or no terminal to be had.
-pub fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
+pub(super) fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
     let name = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let failed = |error: io::Error| OpenError::io(format!("run {name}"), error);
     let wrapped = |error| match error {

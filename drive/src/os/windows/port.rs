@@ -1,0 +1,61 @@
+//! Lines that are devices and processes of Windows.
+
+mod exec;
+mod serial;
+mod stdio;
+
+use crate::line::SerialSpec;
+use crate::port::{OpenError, Port};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+/// A COM port.
+pub(crate) fn serial(spec: &SerialSpec) -> Result<Box<dyn Port>, OpenError> {
+    Ok(Box::new(serial::SerialLine::open(spec)?))
+}
+
+/// A command, by pipes.
+pub(crate) fn exec(command: &str) -> Result<Box<dyn Port>, OpenError> {
+    Ok(Box::new(exec::ExecLine::spawn(command)?))
+}
+
+/// The system's pseudo-terminal redraws what passes: no transfer survives that.
+pub(crate) fn exec_pty(command: &str, _: bool) -> Result<Box<dyn Port>, OpenError> {
+    refused(
+        format!("run {command:?} in a pty"),
+        "Windows redraws what passes through its pseudo-terminal; use exec: instead, such as exec:'ssh -T HOST'",
+    )
+}
+
+/// The same.
+///
+/// # Errors
+///
+/// Always.
+pub fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
+    let name = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    refused(
+        format!("run {name}"),
+        "Windows redraws what passes through its pseudo-terminal; use wst connect 'exec:COMMAND' instead",
+    )
+}
+
+/// There are none.
+pub(crate) fn pty(_: Option<&Path>, _: &mut dyn FnMut(&str)) -> Result<Box<dyn Port>, OpenError> {
+    refused("make a pty", "it is for Unix only; use tcp-listen: instead, or a pair of COM ports")
+}
+
+/// This process's stdin and stdout.
+pub(crate) fn stdio() -> Result<Box<dyn Port>, OpenError> {
+    Ok(Box::new(stdio::StdioLine::open()?))
+}
+
+/// There are none.
+pub(crate) fn descriptor(number: u32) -> Result<Box<dyn Port>, OpenError> {
+    refused(format!("use descriptor {number}"), "it is for Unix only; use stdio instead")
+}
+
+fn refused(what: impl Into<String>, say: &str) -> Result<Box<dyn Port>, OpenError> {
+    Err(OpenError::io(what, io::Error::new(io::ErrorKind::Unsupported, say)))
+}

@@ -1,0 +1,101 @@
+//! This process's own stdin and stdout: we are the remote end of another program's line.
+
+use super::super::pump::{Inbox, Outbox};
+use super::super::terminal::{Restore, keyboard, stdin};
+use crate::event::Source;
+use crate::port::{OpenError, Port, PortFacts};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// Bytes on their way to stdout.
+const ROOM: usize = 64 * 1024;
+
+/// Stdin and stdout.
+#[derive(Debug)]
+pub(super) struct StdioLine {
+    from: &'static Inbox,
+    to: Option<Outbox>,
+    facts: PortFacts,
+    restore: Vec<Restore>,
+}
+
+impl StdioLine {
+    /// Makes them raw if they are a console.
+    pub(super) fn open() -> Result<Self, OpenError> {
+        let failed = |error: io::Error| OpenError::io("use stdin and stdout", error);
+        let mut restore = Vec::new();
+        if io::stdin().is_terminal() {
+            restore.push(stdin::raw().map_err(failed)?);
+        }
+        if io::stdout().is_terminal() {
+            restore.push(stdin::sequences().map_err(failed)?);
+        }
+        let write = |bytes: &[u8]| {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes)?;
+            // The library's buffer waits for line ends.
+            out.flush()?;
+            Ok(bytes.len())
+        };
+        let to = Some(Outbox::new(ROOM, write).map_err(failed)?);
+        let facts = PortFacts {
+            name: "stdio".into(),
+            // "The remote Kermit can not usually tell what kind of connection it has."
+            reliable: None,
+            clear: false,
+            local: false,
+            rate_bps: None,
+            segment_len: None,
+            seven_bit: false,
+            xon_xoff: false,
+            telnet: false,
+        };
+        Ok(Self { from: keyboard().map_err(failed)?, to, facts, restore })
+    }
+}
+
+impl Port for StdioLine {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        self.from.read(into)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        match &self.to {
+            Some(to) => to.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn read_source(&self) -> Source<'_> {
+        self.from.source()
+    }
+
+    fn write_source(&self) -> Source<'_> {
+        self.to.as_ref().map_or(self.from.source(), Outbox::source)
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    fn unsent(&self) -> u64 {
+        self.to.as_ref().map_or(0, Outbox::unsent)
+    }
+
+    /// Writes what is left, and restores the console.
+    fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        if let Some(to) = self.to.take() {
+            to.drain(patience);
+        }
+        // Restore in reverse order.
+        while self.restore.pop().is_some() {}
+        Ok(None)
+    }
+}
+
+impl Drop for StdioLine {
+    fn drop(&mut self) {
+        let _ = self.finish(crate::port::PATIENCE);
+    }
+}

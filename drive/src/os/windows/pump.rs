@@ -1,0 +1,298 @@
+//! Threads that read and write what cannot be waited for: pipes, consoles, COM ports.
+//!
+//! ```text
+//! pipe --blocking read--> thread --> Inbox: bytes, bell --> loop
+//! loop --> Outbox: bytes --> thread --blocking write--> pipe
+//! ```
+//!
+//! A bell is a socket that is readable while there is something to do: bytes or an end in an inbox, room in an
+//! outbox. It is rung once and silenced once, so that it costs nothing per byte.
+
+use super::event::Source;
+use super::stream::{Stream, pair};
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes that an inbox holds before its thread stops reading.
+const ROOM: usize = 256 * 1024;
+/// Bytes moved at a time.
+const PIECE: usize = 64 * 1024;
+
+/// A socket that is readable while it rings.
+#[derive(Debug)]
+struct Bell {
+    heard: Stream,
+    rung: Stream,
+}
+
+impl Bell {
+    fn new() -> io::Result<Self> {
+        let (heard, rung) = pair()?;
+        Ok(Self { heard, rung })
+    }
+
+    fn ring(&self, rings: &mut bool) {
+        if !std::mem::replace(rings, true) {
+            // A socket inside this process takes one byte.
+            let _ = (&self.rung).write(&[0]);
+        }
+    }
+
+    fn silence(&self, rings: &mut bool) {
+        if std::mem::replace(rings, false) {
+            let _ = (&self.heard).read(&mut [0]);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    bytes: VecDeque<u8>,
+    /// Bytes that the thread is writing.
+    leaving: usize,
+    rings: bool,
+    /// The other side has closed or failed.
+    ended: bool,
+    error: Option<io::Error>,
+    /// Our side needs it no more.
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    bell: Bell,
+}
+
+impl Shared {
+    fn new() -> io::Result<Arc<Self>> {
+        let bell = Bell::new()?;
+        Ok(Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), bell }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'g>(&self, state: MutexGuard<'g, State>) -> MutexGuard<'g, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, error: Option<io::Error>) {
+        let mut state = self.state();
+        state.ended = true;
+        state.error = error;
+        self.bell.ring(&mut state.rings);
+        self.changed.notify_all();
+    }
+}
+
+/// Bytes that a thread has read.
+#[derive(Debug)]
+pub(super) struct Inbox(Arc<Shared>);
+
+impl Inbox {
+    /// Reads with `read` until it returns 0 or an error, or the inbox is dropped. A timeout is none: with one,
+    /// the thread notices in time that it is not needed.
+    pub(super) fn new(
+        mut read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static,
+    ) -> io::Result<Self> {
+        let shared = Shared::new()?;
+        let to = shared.clone();
+        std::thread::Builder::new().name("reader".into()).spawn(move || {
+            let mut piece = vec![0; PIECE];
+            loop {
+                let mut state = to.state();
+                while state.bytes.len() >= ROOM && !state.closed {
+                    state = to.wait(state);
+                }
+                if state.closed {
+                    return;
+                }
+                drop(state);
+                match read(&mut piece) {
+                    Ok(0) => return to.end(None),
+                    Ok(len) => {
+                        let mut state = to.state();
+                        state.bytes.extend(&piece[..len]);
+                        to.bell.ring(&mut state.rings);
+                        to.changed.notify_all();
+                    }
+                    Err(error) if is_nothing(&error) => {}
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return to.end(None),
+                    Err(error) => return to.end(Some(error)),
+                }
+            }
+        })?;
+        Ok(Self(shared))
+    }
+
+    /// As [`Port::read`](crate::Port::read).
+    pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        let mut state = self.0.state();
+        if state.bytes.is_empty() {
+            return match state.error.take() {
+                Some(error) => Err(error),
+                None if state.ended => Ok(Some(0)),
+                None => Ok(None),
+            };
+        }
+        let len = state.bytes.read(into)?;
+        if state.bytes.is_empty() && !state.ended {
+            self.0.bell.silence(&mut state.rings);
+        }
+        self.0.changed.notify_all();
+        Ok(Some(len))
+    }
+
+    /// Waits for at least one byte; 0 at the end.
+    pub(super) fn read_blocking(&self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(len) = self.read(into)? {
+                return Ok(len);
+            }
+            let state = self.0.state();
+            if state.bytes.is_empty() && !state.ended {
+                drop(self.0.wait(state));
+            }
+        }
+    }
+
+    pub(super) fn source(&self) -> Source<'_> {
+        Source::bell(&self.0.bell.heard)
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.0.state().closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Bytes that a thread will write.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    shared: Arc<Shared>,
+    room: usize,
+}
+
+impl Outbox {
+    /// Writes with `write`, holding at most `room` bytes. A timeout is none. What `write` owns is dropped when
+    /// the outbox is, once its bytes are written or have failed.
+    pub(super) fn new(
+        room: usize,
+        mut write: impl FnMut(&[u8]) -> io::Result<usize> + Send + 'static,
+    ) -> io::Result<Self> {
+        let shared = Shared::new()?;
+        shared.bell.ring(&mut shared.state().rings);
+        let from = shared.clone();
+        std::thread::Builder::new().name("writer".into()).spawn(move || {
+            let mut piece = vec![0; PIECE];
+            loop {
+                let mut state = from.state();
+                while state.bytes.is_empty() && !state.closed {
+                    state = from.wait(state);
+                }
+                if state.bytes.is_empty() {
+                    return;
+                }
+                let Ok(len) = state.bytes.read(&mut piece) else { return };
+                state.leaving = len;
+                from.bell.ring(&mut state.rings);
+                drop(state);
+                let failed = written(&piece[..len], &mut write, &from);
+                from.state().leaving = 0;
+                from.changed.notify_all();
+                if let Err(error) = failed {
+                    return from.end(Some(error));
+                }
+            }
+        })?;
+        Ok(Self { shared, room })
+    }
+
+    /// As [`Port::write`](crate::Port::write).
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        let mut state = self.shared.state();
+        if state.ended {
+            let closed = || io::ErrorKind::BrokenPipe.into();
+            return Err(state.error.take().unwrap_or_else(closed));
+        }
+        let room = self.room.saturating_sub(state.bytes.len()).min(bytes.len());
+        state.bytes.extend(&bytes[..room]);
+        if state.bytes.len() >= self.room {
+            self.shared.bell.silence(&mut state.rings);
+        }
+        self.shared.changed.notify_all();
+        Ok((room > 0).then_some(room))
+    }
+
+    /// Bytes that have not been written.
+    pub(super) fn unsent(&self) -> u64 {
+        let state = self.shared.state();
+        (state.bytes.len() + state.leaving) as u64
+    }
+
+    /// Waits until all bytes are written, or cannot be; false if they are not in time.
+    pub(super) fn drain(&self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        let mut state = self.shared.state();
+        while state.bytes.len() + state.leaving > 0 && !state.ended {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.shared.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// Forgets what is not being written yet.
+    pub(super) fn clear(&self) {
+        self.shared.state().bytes.clear();
+    }
+
+    pub(super) fn source(&self) -> Source<'_> {
+        Source::bell(&self.shared.bell.heard)
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.shared.state().closed = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+/// Writes all of it. A line that is stopped is given up once the outbox is closed and cleared.
+fn written(
+    mut bytes: &[u8],
+    write: &mut impl FnMut(&[u8]) -> io::Result<usize>,
+    shared: &Shared,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(len) => {
+                bytes = &bytes[len..];
+                shared.state().leaving = bytes.len();
+            }
+            Err(error) if is_nothing(&error) => {
+                if shared.state().closed {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

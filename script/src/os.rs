@@ -1,0 +1,11 @@
+//! What differs between systems.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::{SYSTEM, mode, name, shell};
+#[cfg(windows)]
+pub(crate) use windows::{SYSTEM, mode, name, shell};
