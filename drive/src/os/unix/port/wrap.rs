@@ -12,7 +12,9 @@ use crate::event::Source;
 use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::stdio::{stdin, stdout};
-use rustix::termios::{OptionalActions, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
+use rustix::termios::{
+    OptionalActions, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -50,6 +52,10 @@ pub(super) fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
         let settings = tcgetattr(stdin()).map_err(|error| failed(error.into()))?;
         tcsetattr(&slave, OptionalActions::Now, &settings).map_err(|e| failed(e.into()))?;
     }
+    // Before the command can ask.
+    if let Some(size) = size() {
+        tcsetwinsize(&slave, size).map_err(|error| failed(error.into()))?;
+    }
     let first = command.first().cloned().unwrap_or_default();
     let mut child = pty_process::blocking::Command::new(first)
         .args(command.get(1..).unwrap_or_default())
@@ -76,9 +82,13 @@ pub(super) fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
         xon_xoff: false,
         telnet: false,
     };
-    let mut line = WrapLine { master: Some(master), pid, ended, status, known: None, facts };
-    line.follow_size();
+    let line = WrapLine { master: Some(master), pid, ended, status, known: None, facts };
     Ok(Box::new(line))
+}
+
+/// The size of the user's terminal.
+fn size() -> Option<Winsize> {
+    [stdin(), stdout()].into_iter().find_map(|fd| tcgetwinsize(fd).ok())
 }
 
 impl WrapLine {
@@ -129,8 +139,7 @@ impl Port for WrapLine {
     }
 
     fn follow_size(&mut self) {
-        let size = [stdin(), stdout()].into_iter().find_map(|fd| tcgetwinsize(fd).ok());
-        if let (Some(size), Some(master)) = (size, &self.master) {
+        if let (Some(size), Some(master)) = (size(), &self.master) {
             // A terminal that has gone needs no size.
             let _ = tcsetwinsize(master, size);
         }
