@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::peers::{LIMIT, Scene, ckermit, free_port, peer, same};
-use crate::session::{PORTS, Windows, between, wine};
+use crate::session::{PORTS, Windows, between, between_at, wine};
 use wetstring_testkit::noise;
 
 #[test]
@@ -27,6 +27,28 @@ fn tcp_and_telnet_both_ways() {
         let got = between(wine, &scene, who, scheme, &[], &file).unwrap();
         same(&file, &scene.path("in/data.bin")).unwrap();
         assert!(got.said.contains("\"verified\":true"), "{scheme} {who:?}: {got:?}");
+    }
+}
+
+#[test]
+fn tls_both_ways() {
+    let (Some(wine), Some(openssl)) = (wine(), peer("openssl", "openssl")) else { return };
+    for who in Windows::BOTH {
+        let scene = Scene::new();
+        let file = scene.file("data.bin", &noise(8, 1_000_000));
+        let [key, certificate] = ["key.pem", "cert.pem"].map(|name| scene.path(name));
+        let mut make = Command::new(&openssl);
+        make.args([
+            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=wst",
+        ]);
+        make.args(["-addext", "subjectAltName=IP:127.0.0.1", "-keyout"]).arg(&key);
+        make.arg("-out").arg(&certificate);
+        assert_eq!(scene.start("openssl", &mut make).unwrap().wait(LIMIT).unwrap().code, 0);
+        let listens = format!("?cert={}&key={}", certificate.display(), key.display());
+        let calls = format!("?ca={}", certificate.display());
+        let line = ("tls", [&listens[..], &calls[..]]);
+        between_at(wine, &scene, who, line, &[], &file).unwrap();
+        same(&file, &scene.path("in/data.bin")).unwrap();
     }
 }
 

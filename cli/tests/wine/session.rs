@@ -120,8 +120,20 @@ pub(crate) fn between(
     flags: &[&str],
     file: &Path,
 ) -> Result<End, String> {
-    let (mut receiver, at) = listening(wine, scene, who, scheme, flags)?;
-    let to = format!("{scheme}://{at}");
+    between_at(wine, scene, who, (scheme, ["", ""]), flags, file)
+}
+
+/// The same, with what follows the address at the listener and at the other program.
+pub(crate) fn between_at(
+    wine: &Wine,
+    scene: &Scene,
+    who: Windows,
+    (scheme, [listens, calls]): (&str, [&str; 2]),
+    flags: &[&str],
+    file: &Path,
+) -> Result<End, String> {
+    let (mut receiver, at) = listening_at(wine, scene, who, (scheme, listens), flags)?;
+    let to = format!("{scheme}://{at}{calls}");
     let mut args = vec!["send".to_owned(), file.display().to_string(), to];
     args.extend(flags.iter().map(|flag| (*flag).to_owned()));
     let sender = if who == Windows::Sends { wine.wst(&args) } else { wst(&args) };
@@ -139,8 +151,18 @@ pub(crate) fn listening(
     scheme: &str,
     flags: &[&str],
 ) -> Result<(Running, String), String> {
+    listening_at(wine, scene, who, (scheme, ""), flags)
+}
+
+fn listening_at(
+    wine: &Wine,
+    scene: &Scene,
+    who: Windows,
+    (scheme, query): (&str, &str),
+    flags: &[&str],
+) -> Result<(Running, String), String> {
     let into = scene.folder("in").display().to_string();
-    let at = format!("{scheme}-listen://127.0.0.1:0");
+    let at = format!("{scheme}-listen://127.0.0.1:0{query}");
     let args = [&["receive", "--json", "-o", &into, &at], flags].concat();
     let mut command = if who == Windows::Receives { wine.wst(&args) } else { wst(&args) };
     let mut receiver = scene.start("receive", &mut command)?;
