@@ -365,6 +365,16 @@ mod tests {
         let listener = Endpoint::listen(Below::Udp, to).unwrap();
         let to = listener.local().unwrap();
         let sender = Endpoint::dial(Below::Udp, to).unwrap();
+        // The kernel begins to stamp packets some time after the first socket has asked for it.
+        let is_stamped = || {
+            let mut came = clock.now();
+            assert_eq!(sender.send(to, b"word", 4).unwrap(), Sent::Gone);
+            std::thread::sleep(Duration::from_millis(20));
+            let (read, mut inbox) = (clock.now(), Inbox::new());
+            while inbox.receive(&listener, &clock, &mut |_, at, _| came = at).unwrap() {}
+            came < read
+        };
+        assert!((0..100).any(|_| is_stamped()), "no packet has a stamp");
         let mut sent = Vec::new();
         for _ in 0..3 {
             let before = clock.now();
