@@ -143,7 +143,8 @@ fn a_table_is_cells_with_verdicts() {
     assert_eq!(events.len(), 24);
     let scores: Vec<_> = events.iter().filter(|event| event["event"] == "score").collect();
     assert_eq!(scores.len(), 2);
-    assert!(scores.iter().all(|score| score["fitted"] == true && score["ratios"] == 7));
+    // Of seven transfers three are one run to us: programs with the same printed settings.
+    assert!(scores.iter().all(|score| score["fitted"] == true && score["ratios"] == 5));
     let first = &events[0];
     for key in ["table", "row", "col", "published", "ours", "unit", "ratio", "verdict", "reason"] {
         assert!(first.get(key).is_some(), "{key} is missing in {first}");

@@ -249,14 +249,16 @@ impl Link {
     /// port states.
     pub(crate) fn pace(&mut self, now: Instant) {
         let stated_bps = self.config.line.rate_bps;
+        // A port that gets nothing for longer would be taken for one that takes nothing.
+        let longest = now + self.patience() / 2;
         let Some((rate_bps, held)) = self.meter.overstated(stated_bps, now, self.output.taken())
         else {
-            return self.output.pace(stated_bps, self.through);
+            return self.output.pace(stated_bps, self.through.min(longest));
         };
         self.config.line.rate_bps = rate_bps;
         let held = usize::try_from(held).unwrap_or(usize::MAX);
         self.through = now + line_time(rate_bps, held);
-        self.output.pace = Some(Pace::new(rate_bps, self.through));
+        self.output.pace = Some(Pace::new(rate_bps, self.through.min(longest)));
     }
 
     /// The port took bytes.
