@@ -20,46 +20,38 @@ fn at_prompt(state: &str) -> Desktop {
     user
 }
 
-/// Types, and waits until something is on the screen that was not there before.
-#[track_caller]
-fn typed(user: &mut Desktop, keys: &[u8], says: &str) {
-    let before = user.screen().len();
-    user.press(keys);
-    user.until(says, |user| user.screen().get(before..).is_some_and(|new| new.contains(says)));
-}
-
 #[test]
 fn the_prompt_completes_helps_and_remembers() {
     let desk = Desk::new(1);
     let state = desk.path("state");
     let mut user = at_prompt(&state);
-    typed(&mut user, b"echo first\\45one\r", "first-one");
+    user.type_and_see(b"echo first\\45one\r", "first-one");
     // Tab: a word that can only become one, and what follows SET.
-    typed(&mut user, b"statis\t", "statistics");
-    typed(&mut user, b"\r", "no transfer yet");
-    typed(&mut user, b"set stream\t", "set streaming ");
-    typed(&mut user, b"on\r", "wst kermit> ");
-    typed(&mut user, b"show streaming\r", "Streaming is offered on every connection");
+    user.type_and_see(b"statis\t", "statistics");
+    user.type_and_see(b"\r", "no transfer yet");
+    user.type_and_see(b"set stream\t", "set streaming ");
+    user.type_and_see(b"on\r", "wst kermit> ");
+    user.type_and_see(b"show streaming\r", "Streaming is offered on every connection");
     // `?`: what may follow, without a key for it on the line.
-    typed(&mut user, b"remote ?", "directory");
+    user.type_and_see(b"remote ?", "directory");
     user.until("more of them", |user| user.screen().contains("rename"));
     user.press(b"\x15");
-    typed(&mut user, b"echo who\\45is\\45it?\r", "who-is-it?");
+    user.type_and_see(b"echo who\\45is\\45it?\r", "who-is-it?");
     // A block goes over several lines, and Ctrl-C forgets one.
-    typed(&mut user, b"if = 1 1 {\r", "  ... ");
-    typed(&mut user, b"\x03", "wst kermit> ");
-    typed(&mut user, b"for \\%i 1 2 1 {\r", "  ... ");
-    typed(&mut user, b"echo n\\%i\r", "  ... ");
-    typed(&mut user, b"}\r", "n2");
+    user.type_and_see(b"if = 1 1 {\r", "  ... ");
+    user.type_and_see(b"\x03", "wst kermit> ");
+    user.type_and_see(b"for \\%i 1 2 1 {\r", "  ... ");
+    user.type_and_see(b"echo n\\%i\r", "  ... ");
+    user.type_and_see(b"}\r", "n2");
     // The line before, by the arrow.
-    typed(&mut user, b"echo again\\45and\r", "again-and");
-    typed(&mut user, b"\x1b[A\r", "again-and");
-    typed(&mut user, b"nonesuch\r", "not a command or a macro: nonesuch");
-    typed(&mut user, b"exit 5\r", "exit 5");
+    user.type_and_see(b"echo again\\45and\r", "again-and");
+    user.type_and_see(b"\x1b[A\r", "again-and");
+    user.type_and_see(b"nonesuch\r", "not a command or a macro: nonesuch");
+    user.type_and_see(b"exit 5\r", "exit 5");
     assert_eq!(user.end().code(), Some(5));
     // The next one finds the history.
     let mut user = at_prompt(&state);
-    typed(&mut user, b"\x1b[A\x1b[A\x1b[A\r", "again-and");
+    user.type_and_see(b"\x1b[A\x1b[A\x1b[A\r", "again-and");
     user.press(b"\x04");
     assert!(user.end().code().is_some());
 }
@@ -76,17 +68,17 @@ fn a_question_about_a_file_is_answered_at_the_terminal() {
     let script = desk.path("send.ksc");
     std::fs::write(&script, format!("cd {theirs}\nsend a.txt\n")).expect("a script");
     let mut user = at_prompt(&desk.path("state"));
-    typed(&mut user, format!("cd {mine}\r").as_bytes(), "wst kermit> ");
+    user.type_and_see(format!("cd {mine}\r").as_bytes(), "wst kermit> ");
     let here = format!("{mine}/a.txt");
     for (answer, comes) in [(&b"\x03"[..], false), (b"n\r", false), (b"y\r", true)] {
         let peer = format!("set host /network-type:pipe {} kermit {script}\r", common::WST);
-        typed(&mut user, peer.as_bytes(), "wst kermit> ");
-        typed(&mut user, b"receive\r", "Accept incoming file \"a.txt\"?");
-        typed(&mut user, answer, "wst kermit> ");
+        user.type_and_see(peer.as_bytes(), "wst kermit> ");
+        user.type_and_see(b"receive\r", "Accept incoming file \"a.txt\"?");
+        user.type_and_see(answer, "wst kermit> ");
         assert_eq!(std::path::Path::new(&here).exists(), comes, "{answer:?}: {}", user.screen());
-        typed(&mut user, b"close\r", "wst kermit> ");
+        user.type_and_see(b"close\r", "wst kermit> ");
     }
-    typed(&mut user, b"exit 0\r", "exit 0");
+    user.type_and_see(b"exit 0\r", "exit 0");
     assert_eq!(user.end().code(), Some(0));
 }
 
@@ -110,19 +102,19 @@ fn connect_is_a_terminal_and_comes_back() {
     let desk = Desk::new(1);
     let log = desk.path("session.log");
     let mut user = at_prompt(&desk.path("state"));
-    typed(&mut user, format!("log session {log}\r").as_bytes(), "wst kermit> ");
+    user.type_and_see(format!("log session {log}\r").as_bytes(), "wst kermit> ");
     let connect = format!("set host 127.0.0.1 {port} /raw /connect\r");
-    typed(&mut user, connect.as_bytes(), "login: ");
+    user.type_and_see(connect.as_bytes(), "login: ");
     // Help, the escape character itself, and a word.
-    typed(&mut user, b"\x1c?", "hang up");
+    user.type_and_see(b"\x1c?", "hang up");
     user.press(b"me\x1c\x1c\r");
-    typed(&mut user, b"\x1cc", "(back at the commands)");
-    typed(&mut user, b"echo is \\v(local)\r", "is 1");
-    typed(&mut user, b"connect\r", "Connected to 127.0.0.1:");
-    typed(&mut user, b"bye\r", "good bye");
+    user.type_and_see(b"\x1cc", "(back at the commands)");
+    user.type_and_see(b"echo is \\v(local)\r", "is 1");
+    user.type_and_see(b"connect\r", "Connected to 127.0.0.1:");
+    user.type_and_see(b"bye\r", "good bye");
     user.until("the end", |user| user.screen().contains("(the connection is closed)"));
-    typed(&mut user, b"echo is \\v(local)\r", "is 0");
-    typed(&mut user, b"exit\r", "exit");
+    user.type_and_see(b"echo is \\v(local)\r", "is 0");
+    user.type_and_see(b"exit\r", "exit");
     assert_eq!(user.end().code(), Some(0));
     assert_eq!(host.join().expect("the host"), b"me\x1c\rbye\r");
     let log = std::fs::read_to_string(log).expect("the log");

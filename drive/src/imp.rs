@@ -81,17 +81,8 @@ impl ImpPort {
         let socket = UdpSocket::bind((from, spec.port))
             .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
             .map_err(|e| OpenError::io(format!("take UDP port {}", spec.port), e))?;
-        let facts = PortFacts {
-            name: spec.to_string(),
-            reliable: Some(false),
-            clear: true,
-            local: true,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
-        };
+        let facts =
+            PortFacts { reliable: Some(false), clear: true, ..PortFacts::named(spec.to_string()) };
         let plays = spec.host.is_some().then_some((spec.me, spec.to));
         let mut port = Self {
             socket,

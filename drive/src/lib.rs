@@ -42,6 +42,7 @@ mod os_error;
 mod page;
 pub mod port;
 pub mod run;
+mod saved;
 pub mod serve;
 pub mod signals;
 pub mod sink;

@@ -140,6 +140,23 @@ pub struct PortFacts {
     pub telnet: bool,
 }
 
+impl PortFacts {
+    /// A line that this end opened, and of which nothing else is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            reliable: None,
+            clear: false,
+            local: true,
+            rate_bps: None,
+            segment_len: None,
+            seven_bit: false,
+            xon_xoff: false,
+            telnet: false,
+        }
+    }
+}
+
 /// The purpose of a line. Telnet tells its peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Purpose {
@@ -197,6 +214,13 @@ impl OpenError {
     /// `what` failed with `error`.
     pub(crate) fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::Io { what: what.into(), error: error.into() }
+    }
+
+    /// Whether the port is not plugged in, or is just being plugged out.
+    pub fn is_missing(&self) -> bool {
+        let Self::Io { error, .. } = self else { return false };
+        error.kind() == io::ErrorKind::NotFound
+            || error.raw_os_error().is_some_and(|code| crate::os::port::GONE.contains(&code))
     }
 }
 

@@ -29,17 +29,7 @@ struct Counted {
 }
 
 fn facts(reliable: Option<bool>) -> PortFacts {
-    PortFacts {
-        name: "test".into(),
-        reliable,
-        clear: true,
-        local: true,
-        rate_bps: None,
-        segment_len: None,
-        seven_bit: false,
-        xon_xoff: false,
-        telnet: false,
-    }
+    PortFacts { reliable, clear: true, ..PortFacts::named("test") }
 }
 
 fn counted(stream: UnixStream, reliable: Option<bool>) -> Counted {

@@ -27,17 +27,7 @@ struct Marking {
 impl Marking {
     fn new(socket: UnixStream) -> Self {
         socket.set_nonblocking(true).unwrap();
-        let facts = PortFacts {
-            name: "marking".to_owned(),
-            reliable: Some(false),
-            clear: true,
-            local: true,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
-        };
+        let facts = PortFacts { reliable: Some(false), clear: true, ..PortFacts::named("marking") };
         Self { socket, facts }
     }
 }

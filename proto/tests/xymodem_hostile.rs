@@ -450,6 +450,37 @@ fn stale_start_characters_do_not_repeat_block_zero() {
     assert_eq!(again.len(), 133, "block 1 again");
 }
 
+/// A block that was sent twice because the receiver asked again before it saw it has two answers, of which the line may
+/// hold one back: it must not be taken for that of EOT. So EOT waits until the receiver asks for the next block.
+#[test]
+fn eot_waits_for_an_answer_that_is_owed() {
+    let set = config(&[("variant", "xmodem-crc"), ("start-pause", "0")]);
+    for asks_again in [true, false] {
+        let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 128])]));
+        let mut bench = Bench::new(&mut s, &mut source);
+        assert_eq!(bench.give(b"C").len(), 133);
+        bench.wait(Duration::from_secs(2));
+        let again = [bench.give(b"C"), bench.wait(Duration::from_secs(1))].concat();
+        assert_eq!(again.len(), 133, "the block again");
+        assert_eq!(bench.give(&[ACK]), []);
+        assert_eq!(bench.wait(Duration::from_secs(3)), [], "the other answer may still come");
+        assert_eq!(bench.give(&[ACK]), [], "and is for no one");
+        assert_eq!(bench.wait(Duration::from_secs(5)), []);
+        let mut said = Vec::new();
+        if asks_again {
+            bench.give(&[NAK]);
+            said = bench.wait(Duration::from_secs(1));
+            assert_eq!(said, [EOT], "the receiver is in step");
+        }
+        while said.is_empty() && bench.outcome().is_none() {
+            said = bench.wait(Duration::from_secs(1));
+        }
+        assert_eq!(said, [EOT]);
+        bench.give(&[ACK]);
+        assert_eq!(bench.engine.stats().files_done, 1);
+    }
+}
+
 /// lrzsz throws away what comes at once after its answer: the first loss costs a wait, the next
 /// blocks are sent a little later.
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::session::{Autodownload, LogFormat, Stamps, Writers, word};
 use super::slip::time;
 
 const SHOWS: &str = "What shows";
@@ -44,17 +45,16 @@ pub(crate) struct Connect {
     pub(crate) hex: bool,
     /// Show a time before each line
     #[arg(short, long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_value = "off",
-          default_missing_value = "absolute", help_heading = SHOWS,
-          value_parser = ["off", "absolute", "relative", "delta"])]
-    pub(crate) timestamps: String,
+          default_missing_value = "absolute", help_heading = SHOWS, value_parser = word::<Stamps>())]
+    pub(crate) timestamps: Stamps,
 
     /// Write what is received to a file; text is appended
     #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) log: Option<PathBuf>,
     /// Format of the log: plain has no control sequences, asciicast is for `asciinema play`
     #[arg(long, value_name = "FORMAT", default_value = "plain", help_heading = LOGS,
-          value_parser = ["plain", "raw", "timestamped", "asciicast"])]
-    pub(crate) log_format: String,
+          value_parser = word::<LogFormat>())]
+    pub(crate) log_format: LogFormat,
 
     /// End when this regular expression is received
     #[arg(long, value_name = "PATTERN", help_heading = ENDS)]
@@ -71,13 +71,13 @@ pub(crate) struct Connect {
     #[arg(long, value_name = "SOCKET", help_heading = SHARES)]
     pub(crate) share: Option<String>,
     /// Which of them may write: one at a time, all, or none
-    #[arg(long, value_name = "WHO", default_value = "one", value_parser = ["one", "all", "none"],
+    #[arg(long, value_name = "WHO", default_value = "one", value_parser = word::<Writers>(),
           help_heading = SHARES)]
-    pub(crate) share_write: String,
+    pub(crate) share_write: Writers,
 
     /// Transfers that the peer starts (sz, rz, kermit, U-Boot's loady): ask once, receive, or show their bytes
-    #[arg(long, value_name = "WHETHER", default_value = "ask", value_parser = ["ask", "on", "off"])]
-    pub(crate) autodownload: String,
+    #[arg(long, value_name = "WHETHER", default_value = "ask", value_parser = word::<Autodownload>())]
+    pub(crate) autodownload: Autodownload,
     /// Store received files in this directory
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,

@@ -22,6 +22,7 @@ pub(crate) mod line;
 pub(crate) mod line_arg;
 pub(crate) mod ncp;
 pub(crate) mod serve;
+pub(crate) mod session;
 pub(crate) mod slip;
 pub(crate) mod transfer;
 pub(crate) mod users;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::session::{Autodownload, LogFormat, word};
+
 /// `wst wrap`, `wst -- COMMAND`, `wst ssh`.
 #[derive(Args, Debug)]
 #[command(
@@ -21,8 +23,8 @@ pub(crate) struct Wrap {
     )]
     pub(crate) command: Vec<OsString>,
     /// Transfers that the other side starts (sz, rz, kermit): ask once, receive, or show their bytes
-    #[arg(long, value_name = "WHETHER", default_value = "ask", value_parser = ["ask", "on", "off"])]
-    pub(crate) autodownload: String,
+    #[arg(long, value_name = "WHETHER", default_value = "ask", value_parser = word::<Autodownload>())]
+    pub(crate) autodownload: Autodownload,
     /// Store received files in this directory
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
@@ -34,8 +36,8 @@ pub(crate) struct Wrap {
     pub(crate) log: Option<PathBuf>,
     /// Format of the log: plain has no control sequences, asciicast is for `asciinema play`
     #[arg(long, value_name = "FORMAT", default_value = "plain",
-          value_parser = ["plain", "raw", "timestamped", "asciicast"])]
-    pub(crate) log_format: String,
+          value_parser = word::<LogFormat>())]
+    pub(crate) log_format: LogFormat,
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) sets: Vec<String>,

@@ -12,11 +12,11 @@ use super::kermit::run_script;
 use crate::args::Common;
 use crate::args::connect::Connect;
 use crate::args::line_arg::There;
+use crate::args::session::Writers;
 use crate::terminal::keys::{Keys, parse_escape};
-use crate::terminal::log::Format;
-use crate::terminal::screen::{Maps, Stamps};
-use crate::terminal::share::{Share, Writers};
-use crate::terminal::{Autodownload, End, Options, RunScript, Session, is_missing};
+use crate::terminal::screen::Maps;
+use crate::terminal::share::Share;
+use crate::terminal::{End, Options, RunScript, Session};
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::setup::prepare;
 use crate::ui::ending::{Ending, usage};
@@ -50,12 +50,12 @@ pub(crate) fn run(
         Session::new((ui, common), all.clone(), &signals, (spec.clone(), port), options);
     session.screen.hex = verb.hex;
     session.screen.maps = Maps::parse(&verb.map).map_err(|say| usage(format!("--map: {say}")))?;
-    session.screen.stamps = Stamps::of(&verb.timestamps).unwrap_or_default();
+    session.screen.stamps = verb.timestamps;
     if let Some(path) = &verb.log {
         session.open_log_or(path)?;
     }
     if let Some(at) = &verb.share {
-        let share = shared(at, &verb.share_write)?;
+        let share = shared(at, verb.share_write)?;
         ui.say(Level::Note, &format!("shared at {}", share.address()));
         session.share = Some(share);
     }
@@ -77,8 +77,7 @@ pub(crate) fn run(
     Ok(ending(&end?, verb))
 }
 
-fn shared(at: &str, writers: &str) -> Result<Share, Ending> {
-    let writers = Writers::of(writers).unwrap_or(Writers::One);
+fn shared(at: &str, writers: Writers) -> Result<Share, Ending> {
     Share::listen(at, writers).map_err(|error| {
         Ending::early(Exit::Line, format!("could not share at {at}: {}", in_words(&error)))
     })
@@ -93,9 +92,9 @@ fn options<'a>(verb: &Connect) -> Result<Options<'a>, String> {
     options.echo = verb.echo;
     options.idle = verb.idle;
     options.waits = !verb.no_wait;
-    options.autodownload = Autodownload::of(&verb.autodownload).unwrap_or(Autodownload::Ask);
+    options.autodownload = verb.autodownload;
     options.into.clone_from(&verb.output);
-    options.log_format = Format::of(&verb.log_format).unwrap_or(Format::Plain);
+    options.log_format = verb.log_format;
     if let Some(pattern) = &verb.until {
         let built = RegexBuilder::new(pattern).unicode(false).multi_line(true).build();
         options.until = Some(built.map_err(|bad| format!("--until: {bad}"))?);
@@ -126,7 +125,7 @@ fn opened(
             ui.say(Level::Detail, &format!("line: {}", port.facts().name));
             Ok(Some(port))
         }
-        Err(error) if waits && matches!(spec, LineSpec::Serial(_)) && is_missing(&error) => {
+        Err(error) if waits && matches!(spec, LineSpec::Serial(_)) && error.is_missing() => {
             Ok(None)
         }
         Err(error) => Err(not_opened(spec, &error)),

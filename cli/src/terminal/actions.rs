@@ -103,8 +103,7 @@ impl Session<'_> {
                 self.screen.say(&say);
             }
             Action::Stamps => {
-                self.screen.stamps = self.screen.stamps.next();
-                let say = format!("(timestamps {})", self.screen.stamps.word());
+                let say = format!("(timestamps {})", self.screen.next_stamps());
                 self.screen.say(&say);
             }
             Action::Log => match self.log.take() {
@@ -229,29 +228,30 @@ impl Session<'_> {
         self.screen.say(&text);
     }
 
-    /// Begins a log, before the session.
-    pub(crate) fn open_log_or(&mut self, path: &Path) -> Result<(), Ending> {
-        let opened = Log::open(path, self.options.log_format, size_of(stdout()));
-        self.log = Some(opened.map_err(|error| {
-            let say = format!("could not open the log {}: {}", path.display(), in_words(&error));
-            Ending::early(Exit::Store, say)
-        })?);
-        Ok(())
-    }
-
-    /// Begins a log.
-    pub(super) fn open_log(&mut self, path: &Path) {
-        let format = self.options.log_format;
+    /// Begins a log; its name as it may be shown, or what is wrong with it.
+    fn begin_log(&mut self, path: &Path) -> Result<String, String> {
         let name = escaped(path.as_os_str().as_encoded_bytes());
-        match Log::open(path, format, size_of(stdout())) {
+        match Log::open(path, self.options.log_format, size_of(stdout())) {
             Ok(log) => {
                 self.log = Some(log);
-                self.screen.say(&format!("(log {name})"));
+                Ok(name)
             }
-            Err(error) => {
-                self.screen.say(&format!("(could not open the log {name}: {})", in_words(&error)));
-            }
+            Err(error) => Err(format!("could not open the log {name}: {}", in_words(&error))),
         }
+    }
+
+    /// Begins a log, before the session.
+    pub(crate) fn open_log_or(&mut self, path: &Path) -> Result<(), Ending> {
+        self.begin_log(path).map(drop).map_err(|say| Ending::early(Exit::Store, say))
+    }
+
+    /// Begins a log in a session.
+    pub(super) fn open_log(&mut self, path: &Path) {
+        let say = match self.begin_log(path) {
+            Ok(name) => format!("(log {name})"),
+            Err(say) => format!("({say})"),
+        };
+        self.screen.say(&say);
     }
 
     /// Runs a script on the port.

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use wetstring_proto::kermit;
+use wetstring_proto::kermit::packet::{LONG_HEADER, finish, kind};
 use wetstring_proto::peer::{self, Part, PeerProtocol};
 
 use super::Session;
-use super::autostart::Start;
+use super::autostart::{SOH, Start};
 use super::keys::Action;
 use super::questions::Question;
 use super::transfers::Begun;
+use crate::args::session::Autodownload;
 use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
 use crate::ui::format::escaped;
@@ -19,28 +21,6 @@ use crate::ui::format::escaped;
 const START_RECEIVER: &[u8] =
     b" if command -v rz >/dev/null; then rz; elif command -v wst >/dev/null; then \
 wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; else gkermit -r; fi\r";
-
-/// What becomes of transfers that the peer starts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Autodownload {
-    /// The user is asked, once in a session.
-    Ask,
-    /// Files are received.
-    On,
-    /// They are text.
-    Off,
-}
-
-impl Autodownload {
-    /// Words for `--autodownload`.
-    pub(crate) const WORDS: [&'static str; 3] = ["ask", "on", "off"];
-
-    /// By its word.
-    pub(crate) fn of(word: &str) -> Option<Self> {
-        let all = [Self::Ask, Self::On, Self::Off];
-        Self::WORDS.iter().zip(all).find_map(|(known, policy)| (*known == word).then_some(policy))
-    }
-}
 
 /// The protocol of our engine.
 fn engine(start: &Start) -> &'static str {
@@ -198,12 +178,11 @@ fn refusal(start: &Start) -> Vec<u8> {
 /// Kermit's Error packet number 0.
 fn error_packet() -> Vec<u8> {
     let text = b"refused by the user";
-    let mut packet = vec![1, kermit::check::tochar(text.len() as u8 + 3), b' ', b'E'];
-    packet.extend_from_slice(text);
-    let sum: u32 = packet[1..].iter().map(|byte| u32::from(*byte)).sum();
-    let check = ((sum + ((sum & 0xC0) >> 6)) & 0x3F) as u8;
-    packet.extend_from_slice(&[kermit::check::tochar(check), b'\r']);
-    packet
+    let mut packet = [0; 64];
+    packet[LONG_HEADER..][..text.len()].copy_from_slice(text);
+    let check = kermit::check::Check::Sum6;
+    let (from, to) = finish(&mut packet, text.len(), 0, kind::ERROR, check, SOH, false);
+    [&packet[from..to], b"\r"].concat()
 }
 
 #[cfg(test)]

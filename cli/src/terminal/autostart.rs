@@ -31,7 +31,7 @@ const PROMPT: usize = 300;
 /// Longer than any first packet.
 const LONGEST: usize = 120;
 
-const SOH: u8 = 1;
+pub(super) const SOH: u8 = 1;
 const NAK: u8 = 0x15;
 const ZDLE: u8 = 0x18;
 

@@ -7,35 +7,13 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use wetstring_drive::zone;
 
-/// How a log is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Format {
-    /// Text: without control sequences of terminals and without CR.
-    Plain,
-    /// Every byte as it is.
-    Raw,
-    /// As plain, each line with its local time.
-    Timestamped,
-    /// For `asciinema play`: asciicast, version 2.
-    Asciicast,
-}
-
-impl Format {
-    /// Words for `--log-format`.
-    pub(crate) const WORDS: [&'static str; 4] = ["plain", "raw", "timestamped", "asciicast"];
-
-    /// By its word.
-    pub(crate) fn of(word: &str) -> Option<Self> {
-        let all = [Self::Plain, Self::Raw, Self::Timestamped, Self::Asciicast];
-        Self::WORDS.iter().zip(all).find_map(|(known, format)| (*known == word).then_some(format))
-    }
-}
+use crate::args::session::LogFormat;
 
 /// An open log.
 pub(crate) struct Log {
     file: BufWriter<File>,
     pub(crate) path: PathBuf,
-    format: Format,
+    format: LogFormat,
     began: Instant,
     text: PlainText,
     at_line_start: bool,
@@ -48,15 +26,20 @@ pub(crate) struct Log {
 impl Log {
     /// Opens it: text is appended, an asciicast replaces what is there. `size` is that of the terminal, in
     /// columns and rows.
-    pub(crate) fn open(path: &Path, format: Format, size: (u16, u16)) -> io::Result<Self> {
-        let fresh = format == Format::Asciicast;
+    pub(crate) fn open(path: &Path, format: LogFormat, size: (u16, u16)) -> io::Result<Self> {
+        let fresh = format == LogFormat::Asciicast;
         let mut options = File::options();
         let file = options.create(true).write(true).append(!fresh).truncate(fresh).open(path)?;
         Ok(Self::on(file, path, format, size))
     }
 
     /// The same for a file that is open.
-    pub(crate) fn on(file: File, path: &Path, format: Format, (columns, rows): (u16, u16)) -> Self {
+    pub(crate) fn on(
+        file: File,
+        path: &Path,
+        format: LogFormat,
+        (columns, rows): (u16, u16),
+    ) -> Self {
         let mut log = Self {
             file: BufWriter::new(file),
             path: path.to_owned(),
@@ -67,7 +50,7 @@ impl Log {
             partial: Vec::new(),
             failed: false,
         };
-        if format == Format::Asciicast {
+        if format == LogFormat::Asciicast {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             let head = serde_json::json!({
                 "version": 2, "width": columns, "height": rows, "timestamp": now,
@@ -90,12 +73,12 @@ impl Log {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.format {
-            Format::Raw => self.file.write_all(bytes),
-            Format::Plain => {
+            LogFormat::Raw => self.file.write_all(bytes),
+            LogFormat::Plain => {
                 let text = self.text.of(bytes);
                 self.file.write_all(&text)
             }
-            Format::Timestamped => {
+            LogFormat::Timestamped => {
                 let text = self.text.of(bytes);
                 for line in text.split_inclusive(|byte| *byte == b'\n') {
                     if self.at_line_start {
@@ -106,7 +89,7 @@ impl Log {
                 }
                 Ok(())
             }
-            Format::Asciicast => {
+            LogFormat::Asciicast => {
                 self.partial.extend_from_slice(bytes);
                 let whole = whole_characters(&self.partial);
                 let text: Vec<u8> = self.partial.drain(..whole).collect();
@@ -195,7 +178,7 @@ impl PlainText {
 mod tests {
     use super::*;
 
-    fn logged(format: Format, chunks: &[&[u8]]) -> String {
+    fn logged(format: LogFormat, chunks: &[&[u8]]) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let mut log = Log::open(&path, format, (80, 24)).expect("a log");
@@ -211,13 +194,13 @@ mod tests {
             b"\x1b]0;title\x07\x1b[1;32mroot\x1b[0m:\xc3\xa9\r\n\x1b(B\x1bPq\x1b\\x\x07y\tz\r\n";
         for len in 1..bytes.len() {
             let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
-            assert_eq!(logged(Format::Plain, &chunks), "root:é\nxy\tz\n");
+            assert_eq!(logged(LogFormat::Plain, &chunks), "root:é\nxy\tz\n");
         }
     }
 
     #[test]
     fn lines_have_their_time() {
-        let text = logged(Format::Timestamped, &[b"one\r\ntw", b"o\r\n", b"three"]);
+        let text = logged(LogFormat::Timestamped, &[b"one\r\ntw", b"o\r\n", b"three"]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
         for (line, word) in lines.iter().zip(["one", "two", "three"]) {
@@ -228,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_asciicast_is_a_header_and_events_of_whole_characters() {
-        let text = logged(Format::Asciicast, &[b"\x1b[1mh\xc3", b"\xa9\r\n", b"\xff"]);
+        let text = logged(LogFormat::Asciicast, &[b"\x1b[1mh\xc3", b"\xa9\r\n", b"\xff"]);
         let mut lines =
             text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let head = lines.next().expect("a header");

@@ -22,9 +22,6 @@ pub(crate) mod share;
 mod trailer;
 mod transfers;
 
-pub(crate) use arrivals::Autodownload;
-pub(crate) use plugged::is_missing;
-
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -35,13 +32,14 @@ use wetstring_drive::terminal::{Resizes, Restore, stdin};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
 use crate::args::Common;
+use crate::args::session::{Autodownload, LogFormat};
 use crate::config::Settings;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Output;
 use autostart::Scout;
 use keys::Keys;
-use log::{Format, Log};
+use log::Log;
 use plugged::Plugged;
 use questions::Asking;
 use screen::Screen;
@@ -87,7 +85,7 @@ pub(crate) struct Options<'a> {
     /// Where received files are stored.
     pub(crate) into: PathBuf,
     /// Format of logs.
-    pub(crate) log_format: Format,
+    pub(crate) log_format: LogFormat,
     /// What becomes of transfers that the peer starts.
     pub(crate) autodownload: Autodownload,
     /// The line is a command that was started here: its end is the session's.
@@ -106,7 +104,7 @@ impl Options<'_> {
             idle: None,
             waits: false,
             into: PathBuf::from("."),
-            log_format: Format::Plain,
+            log_format: LogFormat::Plain,
             autodownload: Autodownload::Off,
             wraps: false,
             script: None,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wetstring_drive::port::{OpenError, newest, open, ports};
+use wetstring_drive::port::{newest, open, ports};
 use wetstring_drive::{LineSpec, Port};
 
 use super::Session;
@@ -20,6 +20,8 @@ pub(crate) struct Plugged {
     next_look: Instant,
     /// Ports that are not new.
     known: Vec<PathBuf>,
+    /// It was there, and has gone.
+    lost: bool,
     /// Waiting was said.
     told: bool,
     /// Why it could not be opened, as said last.
@@ -35,18 +37,10 @@ fn paths() -> Vec<PathBuf> {
     ports().unwrap_or_default().into_iter().map(|port| port.path).collect()
 }
 
-/// Whether the error says that there is no such port.
-pub(crate) fn is_missing(error: &OpenError) -> bool {
-    let OpenError::Io { error, .. } = error else { return false };
-    // The last two: an adapter that is being plugged out.
-    error.kind() == std::io::ErrorKind::NotFound
-        || matches!(error.raw_os_error(), Some(code) if [5, 6, 19].contains(&code))
-}
-
 impl Plugged {
     pub(crate) fn new(spec: &LineSpec) -> Self {
         let known = if is_new(spec) { paths() } else { Vec::new() };
-        Self { next_look: Instant::now(), known, told: false, said: String::new() }
+        Self { next_look: Instant::now(), known, lost: false, told: false, said: String::new() }
     }
 
     pub(super) fn next_look(&self) -> Instant {
@@ -78,7 +72,7 @@ impl Session<'_> {
         self.plugged.next_look = Instant::now() + LOOK;
         let opened = self.plugged.resolved(&self.spec).map(|spec| {
             let port = open(&spec, Some(self.signals), &mut |_| {});
-            port.map_err(|error| (is_missing(&error), why_not(&spec, &error)))
+            port.map_err(|error| (error.is_missing(), why_not(&spec, &error)))
         });
         match opened {
             Some(Ok(port)) => self.plugged_in(port),
@@ -100,6 +94,7 @@ impl Session<'_> {
         let name = port.facts().name.clone();
         self.port = Some(port);
         self.readable = true;
+        self.counters.reconnected += u32::from(std::mem::take(&mut self.plugged.lost));
         self.plugged.told = false;
         self.plugged.said.clear();
         self.screen.say(&format!("(connected to {name})"));
@@ -113,7 +108,7 @@ impl Session<'_> {
             let _ = port.finish(Duration::ZERO);
             name
         });
-        self.counters.reconnected += 1;
+        self.plugged.lost = true;
         self.plugged.known = if is_new(&self.spec) { paths() } else { Vec::new() };
         self.plugged.told = true;
         self.plugged.next_look = Instant::now() + LOOK;

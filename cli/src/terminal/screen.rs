@@ -6,41 +6,9 @@ use std::time::{Duration, Instant};
 
 use wetstring_drive::terminal::{stderr, stdout, write_to};
 use wetstring_drive::zone;
+use wetstring_proto::settings::Choice as _;
 
-/// Which time stands before a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Stamps {
-    /// None.
-    #[default]
-    Off,
-    /// Local time.
-    Absolute,
-    /// Since the session began.
-    Relative,
-    /// Since the line before.
-    Delta,
-}
-
-impl Stamps {
-    /// Words for `--timestamps`.
-    pub(crate) const WORDS: [&'static str; 4] = ["off", "absolute", "relative", "delta"];
-    const ALL: [Self; 4] = [Self::Off, Self::Absolute, Self::Relative, Self::Delta];
-
-    /// By its word.
-    pub(crate) fn of(word: &str) -> Option<Self> {
-        Self::WORDS.iter().zip(Self::ALL).find_map(|(known, one)| (*known == word).then_some(one))
-    }
-
-    /// Its word.
-    pub(crate) fn word(self) -> &'static str {
-        Self::WORDS[self as usize]
-    }
-
-    /// The next one.
-    pub(crate) fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
-    }
-}
+use crate::args::session::Stamps;
 
 /// What a line end is changed to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -113,7 +81,7 @@ pub(crate) struct Screen {
     drawn: Vec<u8>,
 }
 
-/// Bytes in a line of hexadecimal: 4 characters a byte and a blank fit in 40 columns.
+/// Bytes in a row of hexadecimal: with a time before it 40 columns are enough.
 const HEX_ROW: usize = 8;
 
 impl Screen {
@@ -130,6 +98,15 @@ impl Screen {
             column: 0,
             drawn: Vec::new(),
         }
+    }
+
+    /// Changes to the next form of times; its word.
+    pub(crate) fn next_stamps(&mut self) -> &'static str {
+        let all = Stamps::VALUES;
+        let at = all.iter().position(|(_, stamps)| *stamps == self.stamps).unwrap_or_default();
+        let (word, next) = all[(at + 1) % all.len()];
+        self.stamps = next;
+        word
     }
 
     /// Shows received bytes.
@@ -168,7 +145,7 @@ impl Screen {
         }
     }
 
-    /// `48 65 6c 6c 6f 0d 0a    Hello..`: the bytes, and beside a full row what they are.
+    /// `48 65 6c 6c 6f 0d 0a`: eight bytes a row, or up to a line end.
     fn draw_hex(&mut self, bytes: &[u8], now: Instant, out: &mut Vec<u8>) {
         for byte in bytes {
             if self.column == 0 {
@@ -200,9 +177,14 @@ impl Screen {
         out.extend_from_slice(format!("[{text}] ").as_bytes());
     }
 
+    /// What ends our own lines.
+    fn line_end(&self) -> &'static str {
+        if self.raw { "\r\n" } else { "\n" }
+    }
+
     /// Shows a message of ours on lines of its own. It goes to stderr: stdout has only what the line sent.
     pub(crate) fn say(&mut self, text: &str) {
-        let end = if self.raw { "\r\n" } else { "\n" };
+        let end = self.line_end();
         let mut lines = String::new();
         if !self.at_line_start || self.column > 0 {
             lines.push_str(end);
@@ -223,7 +205,7 @@ impl Screen {
 
     /// Shows a question: the cursor stays behind it.
     pub(crate) fn ask(&mut self, text: &str) {
-        let end = if self.raw { "\r\n" } else { "\n" };
+        let end = self.line_end();
         let begin = if self.at_line_start && self.column == 0 { "" } else { end };
         (self.at_line_start, self.column) = (false, 0);
         let _ = write_to(stderr(), format!("{begin}{text}").as_bytes());
@@ -236,7 +218,7 @@ impl Screen {
 
     /// The answer is complete.
     pub(crate) fn answered(&mut self) {
-        let end = if self.raw { "\r\n" } else { "\n" };
+        let end = self.line_end();
         self.at_line_start = true;
         let _ = write_to(stderr(), end.as_bytes());
     }
@@ -292,7 +274,8 @@ mod tests {
             drawn(&mut screen, b"\x01\x02\x03\x04\x05\x06\x07\x08"),
             "01 02 03 04 05 06 07 \r\n08 "
         );
-        assert_eq!(Stamps::of("delta"), Some(Stamps::Delta));
-        assert_eq!(Stamps::Delta.next(), Stamps::Off);
+        screen.stamps = Stamps::Delta;
+        screen.next_stamps();
+        assert_eq!(screen.stamps, Stamps::Off);
     }
 }

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use wetstring_drive::event::{Interest, Source};
 use wetstring_drive::os::stream;
 
+use crate::args::session::Writers;
+
 /// How long the last writer has the line.
 const TURN: Duration = Duration::from_secs(2);
 /// Bytes that wait for a slow client before it is disconnected.
@@ -26,29 +28,6 @@ const MOST_BEHIND: usize = 1 << 20;
 const MOST_CLIENTS: usize = 64;
 /// Bytes of a read.
 const READ_LEN: usize = 1024;
-
-/// Who may write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Writers {
-    /// One client at a time.
-    One,
-    /// All of them at once.
-    All,
-    /// None: they only watch.
-    None,
-}
-
-impl Writers {
-    /// By the word of `--share-write`.
-    pub(crate) fn of(word: &str) -> Option<Self> {
-        Some(match word {
-            "one" => Self::One,
-            "all" => Self::All,
-            "none" => Self::None,
-            _ => return None,
-        })
-    }
-}
 
 enum Listener {
     Unix(stream::Listener, PathBuf),

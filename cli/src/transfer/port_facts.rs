@@ -116,17 +116,7 @@ mod tests {
     use super::*;
 
     fn tcp(segment_len: Option<usize>) -> PortFacts {
-        PortFacts {
-            name: "tcp".to_owned(),
-            reliable: Some(true),
-            clear: true,
-            local: true,
-            rate_bps: None,
-            segment_len,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
-        }
+        PortFacts { reliable: Some(true), clear: true, segment_len, ..PortFacts::named("tcp") }
     }
 
     #[test]

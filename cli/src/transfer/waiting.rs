@@ -366,17 +366,8 @@ mod tests {
 
     #[test]
     fn advice_about_a_noisy_line_fits_the_protocol() {
-        let facts = PortFacts {
-            name: "tty".to_owned(),
-            reliable: Some(false),
-            clear: false,
-            local: true,
-            rate_bps: Some(9600),
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
-        };
+        let facts =
+            PortFacts { reliable: Some(false), rate_bps: Some(9600), ..PortFacts::named("tty") };
         let spec = "serial:/dev/ttyS0".parse().expect("a line");
         let failure = Failure { blame: Blame::Line, kind: FailureKind::TooManyRetries };
         for name in ["xmodem", "ymodem", "zmodem", "uucp-g"] {

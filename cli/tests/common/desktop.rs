@@ -107,6 +107,14 @@ impl Desktop {
         self.keyboard.write_all(keys).expect("the terminal is there");
     }
 
+    /// Presses keys, and waits until something is on the screen that was not there before.
+    #[track_caller]
+    pub(crate) fn type_and_see(&mut self, keys: &[u8], says: &str) {
+        let before = self.screen().len();
+        self.press(keys);
+        self.until(says, |user| user.screen().get(before..).is_some_and(|new| new.contains(says)));
+    }
+
     /// Waits for the end, and looks whether the terminal is as it was.
     #[track_caller]
     pub(crate) fn end(&mut self) -> ExitStatus {

@@ -17,7 +17,7 @@ const NAME_MAX: usize = 255;
 const ATTEMPTS: u64 = 1000;
 
 /// A name as the system writes it.
-pub(crate) use crate::os::files::name as os;
+pub(crate) use crate::os::files::{move_new, name as os};
 
 /// Opens a name in a directory. Nothing outside the directory can be reached, and no symlink is followed.
 pub(crate) fn open_in(
@@ -79,16 +79,6 @@ fn next_number(directory: impl AsFd, name: &[u8]) -> io::Result<u64> {
 /// Renames unless the new name exists ([`Errno::EXIST`]).
 pub(super) fn rename_new(directory: impl AsFd, from: &[u8], to: &[u8]) -> Result<(), Errno> {
     move_new(&directory, from, &directory, to)
-}
-
-/// The same, possibly into another directory.
-pub(crate) fn move_new(
-    directory: impl AsFd,
-    from: &[u8],
-    there: impl AsFd,
-    to: &[u8],
-) -> Result<(), Errno> {
-    files::move_new(directory, from, there, to)
 }
 
 /// Renames over an existing file. An existing symlink is replaced, not followed.

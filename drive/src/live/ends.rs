@@ -57,21 +57,6 @@ fn now_or_never(result: io::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-fn facts(name: String) -> PortFacts {
-    PortFacts {
-        name,
-        // There is a line in between, whose properties are not known to this end.
-        reliable: None,
-        clear: false,
-        local: true,
-        rate_bps: None,
-        segment_len: None,
-        seven_bit: false,
-        xon_xoff: false,
-        telnet: false,
-    }
-}
-
 /// One half of [`joint`].
 #[derive(Debug)]
 struct Joint {
@@ -82,7 +67,7 @@ struct Joint {
 impl Joint {
     fn new(stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        Ok(Self { stream, facts: facts("joint".to_owned()) })
+        Ok(Self { stream, facts: PortFacts::named("joint") })
     }
 }
 
@@ -138,7 +123,7 @@ impl Listening {
         // A slow line fills its buffers: the smaller they are, the more it feels like a line.
         socket2::SockRef::from(&listener).set_recv_buffer_size(1 << 16)?;
         let name = listener.local_addr()?.to_string();
-        Ok(Self { listener, stream: None, half: false, ever: false, facts: facts(name) })
+        Ok(Self { listener, stream: None, half: false, ever: false, facts: PortFacts::named(name) })
     }
 
     /// Accepts the next connection, if one is pending and there is none that still sends.

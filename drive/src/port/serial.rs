@@ -1,21 +1,19 @@
 //! Serial ports: what does not depend on the system.
 
-use crate::line::{Flow, Parity, SerialSpec};
-use crate::port::PortFacts;
-use serial2::{CharSize, FlowControl, Settings, StopBits};
+use crate::line::{Flow, Parity, Pin, SerialSpec};
+use crate::port::{PortFacts, Wires};
+use serial2::{CharSize, FlowControl, SerialPort, Settings, StopBits};
+use std::io;
+use std::time::Duration;
 
 /// What is known about the line.
 pub(crate) fn facts(device: String, spec: &SerialSpec) -> PortFacts {
     PortFacts {
-        name: device,
         reliable: Some(false),
-        clear: false,
-        local: true,
         rate_bps: Some(spec.rate_bps()),
-        segment_len: None,
         seven_bit: spec.data_bits < 8,
         xon_xoff: spec.flow == Flow::XonXoff,
-        telnet: false,
+        ..PortFacts::named(device)
     }
 }
 
@@ -47,6 +45,30 @@ pub(crate) fn set_format(settings: &mut Settings, spec: &SerialSpec) {
         Flow::RtsCts => FlowControl::RtsCts,
         Flow::XonXoff => FlowControl::XonXoff,
     });
+}
+
+/// Sends a break.
+pub(crate) fn send_break(port: &SerialPort, time: Duration) -> io::Result<()> {
+    port.set_break(true)?;
+    std::thread::sleep(time);
+    port.set_break(false)
+}
+
+/// DTR and RTS as an open port has them: opening raises both.
+pub(crate) fn raised(spec: &SerialSpec) -> [bool; 2] {
+    [spec.dtr, spec.rts].map(|pin| pin != Pin::Off)
+}
+
+/// The wires of a port, of which DTR and RTS cannot be read.
+pub(crate) fn wires(port: &SerialPort, [dtr, rts]: [bool; 2]) -> io::Result<Wires> {
+    let (cts, dsr) = (port.read_cts()?, port.read_dsr()?);
+    Ok(Wires { dtr, rts, cts, dsr, cd: port.read_cd()?, ri: port.read_ri()? })
+}
+
+/// After a change of the settings of an open port: what it is now, and what is known about it.
+pub(crate) fn changed(spec: &mut SerialSpec, to: &SerialSpec, facts_now: &mut PortFacts) {
+    *spec = SerialSpec { path: spec.path.clone(), ..to.clone() };
+    *facts_now = facts(std::mem::take(&mut facts_now.name), to);
 }
 
 #[cfg(test)]

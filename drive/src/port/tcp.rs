@@ -67,17 +67,8 @@ impl TcpLine {
         net::limit_unsent(&stream, UNSENT);
         let name = stream.peer_addr().map_or_else(|_| "tcp".into(), |peer| peer.to_string());
         let segment_len = net::segment_len(&stream);
-        let facts = PortFacts {
-            name,
-            reliable: Some(true),
-            clear: true,
-            local: true,
-            rate_bps: None,
-            segment_len,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
-        };
+        let facts =
+            PortFacts { reliable: Some(true), clear: true, segment_len, ..PortFacts::named(name) };
         Ok(Self { stream, facts, finished: false })
     }
 }

@@ -64,11 +64,6 @@ impl Output {
         }
     }
 
-    /// From now on the port, which holds bytes until `empty_at`, gets at most what a line of this rate carries.
-    pub(crate) fn pace(&mut self, rate_bps: u32, empty_at: Instant) {
-        self.pace.get_or_insert(Pace::new(rate_bps, empty_at));
-    }
-
     /// The port took `len` bytes. Returns how many were really queued.
     fn take(&mut self, timers: &mut Timers, len: usize, now: Instant) -> usize {
         let len = self.out.take(len.min(self.ready(timers, now)));
@@ -248,17 +243,17 @@ impl Link {
     /// A loss: from now on the port gets its bytes only as fast as the line carries them, which may be slower than the
     /// port states.
     pub(crate) fn pace(&mut self, now: Instant) {
-        let stated_bps = self.config.line.rate_bps;
+        let rate_bps = &mut self.config.line.rate_bps;
+        if let Some((found_bps, held)) = self.meter.overstated(*rate_bps, now, self.output.taken())
+        {
+            *rate_bps = found_bps;
+            let held = usize::try_from(held).unwrap_or(usize::MAX);
+            self.through = now + line_time(found_bps, held);
+            self.output.pace = None;
+        }
         // A port that gets nothing for longer would be taken for one that takes nothing.
-        let longest = now + self.patience() / 2;
-        let Some((rate_bps, held)) = self.meter.overstated(stated_bps, now, self.output.taken())
-        else {
-            return self.output.pace(stated_bps, self.through.min(longest));
-        };
-        self.config.line.rate_bps = rate_bps;
-        let held = usize::try_from(held).unwrap_or(usize::MAX);
-        self.through = now + line_time(rate_bps, held);
-        self.output.pace = Some(Pace::new(rate_bps, self.through.min(longest)));
+        let longest = now + self.config.patience.get() / 2;
+        self.output.pace.get_or_insert(Pace::new(*rate_bps, self.through.min(longest)));
     }
 
     /// The port took bytes.

@@ -1,8 +1,8 @@
 //! Measures the rate at which a full port takes bytes: that of the line behind it.
 //!
 //! USB adapters, terminal servers and pseudoterminals state a rate that the line does not have. A port that was full at two
-//! moments has sent in between what it took, so that is what the line carries, or more than what it carries if the
-//! line stood still for a while. The best measurement counts.
+//! moments has sent in between what it took: that is what the line carries, or less if the line stood still for a while.
+//! So the best measurement counts.
 
 use crate::time::{Duration, Instant};
 

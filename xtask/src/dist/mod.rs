@@ -385,26 +385,8 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A time in seconds since 1970, as SPDX wants it.
 fn iso(epoch: u64) -> String {
-    let (mut days, seconds) = (epoch / 86_400, epoch % 86_400);
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for len in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < len {
-            break;
-        }
-        days -= len;
-        month += 1;
-    }
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", days + 1)
+    let time = i64::try_from(epoch).ok().and_then(|epoch| jiff::Timestamp::from_second(epoch).ok());
+    time.unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use wetstring_script::world::{Done, Fault, Kept};
 
 use super::live::{Live, no_connection};
 use crate::args::Common;
+use crate::args::session::LogFormat;
 use crate::terminal::keys::{Keys, named, parse_escape};
-use crate::terminal::log::{Format, Log};
+use crate::terminal::log::Log;
 use crate::terminal::{End, Options, Session};
 
 /// SET ESCAPE-CHARACTER: a code, or `^X`; Ctrl-\ if it is empty.
@@ -49,7 +50,7 @@ impl Live<'_> {
             Session::new((self.ui, &common), self.settings.clone(), self.signals, line, options);
         // LOG SESSION has every byte.
         let log = self.session.as_ref().and_then(|file| file.try_clone().ok());
-        let on = |file| Log::on(file, Path::new("session"), Format::Raw, size_of(stdout()));
+        let on = |file| Log::on(file, Path::new("session"), LogFormat::Raw, size_of(stdout()));
         session.log = log.map(on);
         let ahead: Vec<u8> = self.ahead.drain(..).collect();
         let end = session.heard(&ahead).and_then(|()| session.run());

@@ -14,10 +14,15 @@ mod wrap;
 
 use crate::line::SerialSpec;
 use crate::port::{OpenError, Port};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+
+/// Errors of a device that is being plugged out.
+pub(crate) const GONE: [i32; 3] =
+    [Errno::IO.raw_os_error(), Errno::NXIO.raw_os_error(), Errno::NODEV.raw_os_error()];
 
 /// A serial port.
 pub(crate) fn serial(spec: &SerialSpec) -> Result<Box<dyn Port>, OpenError> {
@@ -66,10 +71,10 @@ fn read(fd: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match rustix::io::read(&fd, &mut *into) {
             Ok(len) => return Ok(Some(len)),
-            Err(rustix::io::Errno::AGAIN) => return Ok(None),
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(Errno::INTR) => {}
             // A terminal whose other side has gone, or an adapter that was unplugged.
-            Err(rustix::io::Errno::IO) => return Ok(Some(0)),
+            Err(Errno::IO) => return Ok(Some(0)),
             Err(error) => return Err(error.into()),
         }
     }
@@ -80,8 +85,8 @@ fn write(fd: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
     loop {
         match rustix::io::write(&fd, bytes) {
             Ok(len) => return Ok(Some(len)),
-            Err(rustix::io::Errno::AGAIN) => return Ok(None),
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -1,6 +1,7 @@
 //! Terminals and descriptors that must be restored however the program ends.
 
 use crate::event::{self, Interest, Source};
+use crate::saved::{Before, Saved};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::stdio::stdin as keyboard;
 use rustix::termios::{
@@ -11,13 +12,12 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
-use std::sync::{Mutex, PoisonError};
 
-/// What [`restore_all`] restores: the descriptor and its state.
-static SAVED: Mutex<Vec<Saved>> = Mutex::new(Vec::new());
+/// What [`restore_all`] restores.
+static SAVED: Saved<State> = Saved::new();
 
-struct Saved {
-    id: u64,
+/// A descriptor and how it was.
+struct State {
     fd: OwnedFd,
     was: Was,
 }
@@ -27,10 +27,10 @@ enum Was {
     Flags(OFlags),
 }
 
-impl Saved {
+impl Before for State {
     /// Whether both are settings, or both flags, of one terminal.
     fn is_of(&self, other: &Self) -> bool {
-        let device = |saved: &Self| rustix::fs::fstat(&saved.fd).ok().map(|stat| stat.st_rdev);
+        let device = |state: &Self| rustix::fs::fstat(&state.fd).ok().map(|stat| stat.st_rdev);
         matches!(
             (&self.was, &other.was),
             (Was::Settings(_), Was::Settings(_)) | (Was::Flags(_), Was::Flags(_))
@@ -38,7 +38,6 @@ impl Saved {
     }
 
     fn restore(&self) {
-        // Nothing can be done about a terminal that has gone away.
         let _ = match &self.was {
             Was::Settings(settings) => tcsetattr(&self.fd, OptionalActions::Now, settings),
             Was::Flags(flags) => fcntl_setfl(&self.fd, *flags),
@@ -95,35 +94,19 @@ impl Restore {
 
     fn remember(fd: impl AsFd, was: Was) -> io::Result<Self> {
         let fd = fd.as_fd().try_clone_to_owned()?;
-        let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = saved.last().map_or(0, |last| last.id + 1);
-        saved.push(Saved { id, fd, was });
-        Ok(Self(id))
+        Ok(Self(SAVED.add(State { fd, was })))
     }
 }
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = saved.iter().position(|saved| saved.id == self.0) {
-            let gone = saved.remove(index);
-            let later = saved[index..].iter_mut().find(|later| later.is_of(&gone));
-            match later {
-                // It was changed again, and the later change is still in effect: that one has to restore the
-                // state before both.
-                Some(later) => later.was = gone.was,
-                None => gone.restore(),
-            }
-        }
+        SAVED.undo(self.0);
     }
 }
 
 /// Restores everything that a [`Restore`] still holds, the last change first.
 pub fn restore_all() {
-    let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
-    while let Some(last) = saved.pop() {
-        last.restore();
-    }
+    SAVED.undo_all();
 }
 
 /// Where this process shows something.

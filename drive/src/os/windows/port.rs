@@ -10,6 +10,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+/// Errors of a device that is being plugged out: `ERROR_GEN_FAILURE`, `ERROR_DEVICE_NOT_CONNECTED`.
+pub(crate) const GONE: [i32; 2] = [31, 1167];
+
 /// A COM port.
 pub(crate) fn serial(spec: &SerialSpec) -> Result<Box<dyn Port>, OpenError> {
     Ok(Box::new(serial::SerialLine::open(spec)?))

@@ -3,8 +3,9 @@
 use super::event::Source;
 use super::pump::Inbox;
 use super::stream::{Stream, pair};
+use crate::saved::{Before, Saved};
 use std::io::{self, Read, Write};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use winapi_util::HandleRef;
 use winapi_util::console::{mode, set_mode};
 
@@ -20,7 +21,7 @@ const SEQUENCES: u32 = 0x200;
 const UNDERSTANDS: u32 = 0x4;
 
 /// What [`restore_all`] restores.
-static SAVED: Mutex<Vec<Saved>> = Mutex::new(Vec::new());
+static SAVED: Saved<State> = Saved::new();
 
 /// Which side of the console.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,15 +39,18 @@ impl Of {
     }
 }
 
-struct Saved {
-    id: u64,
+/// A side and its mode.
+struct State {
     of: Of,
     was: u32,
 }
 
-impl Saved {
+impl Before for State {
+    fn is_of(&self, other: &Self) -> bool {
+        self.of == other.of
+    }
+
     fn restore(&self) {
-        // Nothing can be done about a console that has gone away.
         let _ = set_mode(self.of.handle(), self.was);
     }
 }
@@ -61,34 +65,19 @@ impl Restore {
     fn change(of: Of, without: u32, with: u32) -> io::Result<Self> {
         let was = mode(of.handle())?;
         set_mode(of.handle(), (was & !without) | with)?;
-        let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = saved.last().map_or(0, |last| last.id + 1);
-        saved.push(Saved { id, of, was });
-        Ok(Self(id))
+        Ok(Self(SAVED.add(State { of, was })))
     }
 }
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = saved.iter().position(|saved| saved.id == self.0) {
-            let gone = saved.remove(index);
-            let same = |later: &&mut Saved| later.of == gone.of;
-            match saved[index..].iter_mut().find(same) {
-                // A later change is still in effect: that one has to restore the state before both.
-                Some(later) => later.was = gone.was,
-                None => gone.restore(),
-            }
-        }
+        SAVED.undo(self.0);
     }
 }
 
 /// Restores everything that a [`Restore`] still holds, the last change first.
 pub fn restore_all() {
-    let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
-    while let Some(last) = saved.pop() {
-        last.restore();
-    }
+    SAVED.undo_all();
 }
 
 /// Where this process shows something.

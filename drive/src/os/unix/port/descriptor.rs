@@ -65,16 +65,10 @@ impl DescriptorLine {
             restore.push(Restore::raw(&fd).map_err(failed)?);
         }
         let facts = PortFacts {
-            name: format!("fd:{number}"),
             // A socket loses nothing; a terminal may be the end of any line.
             reliable: (kind == FileType::Socket).then_some(true),
             clear: kind == FileType::Socket,
-            local: true,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
+            ..PortFacts::named(format!("fd:{number}"))
         };
         Ok(Self { fd, facts, restore })
     }

@@ -56,15 +56,9 @@ impl ExecLine {
             super::lengthen(fd, PIPE_LEN);
         }
         let facts = PortFacts {
-            name: format!("exec:{command}"),
             reliable: Some(true),
             clear: true,
-            local: true,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
+            ..PortFacts::named(format!("exec:{command}"))
         };
         Ok(Self {
             child,

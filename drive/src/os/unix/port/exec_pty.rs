@@ -129,17 +129,8 @@ impl ExecPtyLine {
             .spawn(stdin)
             .map_err(wrapped)?;
         let masters = Masters::new(terminal.into(), output.into()).map_err(failed)?;
-        let facts = PortFacts {
-            name: format!("exec-pty:{command}"),
-            reliable: Some(true),
-            clear: false,
-            local: true,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
-        };
+        let facts =
+            PortFacts { reliable: Some(true), ..PortFacts::named(format!("exec-pty:{command}")) };
         let prelude = attended.then(Prelude::new);
         if let Some(keyboard) = prelude.as_ref().and_then(Prelude::keyboard) {
             masters.either.add(keyboard).map_err(failed)?;

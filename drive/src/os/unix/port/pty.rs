@@ -64,18 +64,8 @@ impl PtyLine {
             }
             None => notes(&format!("pty {}", slave_path.display())),
         }
-        let facts = PortFacts {
-            name: slave_path.display().to_string(),
-            // The PTY loses nothing, but the program on its other side is unknown to us.
-            reliable: None,
-            clear: false,
-            local: true,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
-        };
+        // The PTY loses nothing, but the program on its other side is unknown to us.
+        let facts = PortFacts::named(slave_path.display().to_string());
         let link = link.map(Path::to_owned);
         Ok(Self { master, slave, slave_path, link, facts, written: false, finished: false })
     }

@@ -4,7 +4,7 @@ use crate::event::Source;
 use crate::line::{Parity, Pin, Rs485, SerialSpec};
 use crate::port::find::locate;
 use crate::port::pace::Pace;
-use crate::port::serial::{bits, facts, set_format};
+use crate::port::serial::{self, bits, facts, set_format};
 use crate::port::{Controls, OpenError, PATIENCE, Port, PortFacts, Wires};
 use crate::terminal::Restore;
 use rustix::fs::{FlockOperation, flock};
@@ -78,7 +78,7 @@ impl SerialLine {
         set_up(&mut port, spec)?;
         let facts = facts(device, spec);
         let pace = (!is_pty).then(|| Pace::new(spec.rate_bps(), bits(spec)));
-        let raised = [spec.dtr, spec.rts].map(|pin| pin != Pin::Off);
+        let raised = serial::raised(spec);
         Ok(Self { port, facts, spec: spec.clone(), raised, restore, written: false, pace })
     }
 }
@@ -115,9 +115,7 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
             pin => port.set_rts(pin == Pin::On)?,
         }
         if spec.break_ms > 0 {
-            port.set_break(true)?;
-            std::thread::sleep(Duration::from_millis(spec.break_ms.into()));
-            port.set_break(false)?;
+            serial::send_break(port, Duration::from_millis(spec.break_ms.into()))?;
         }
         Ok(())
     };
@@ -282,9 +280,7 @@ impl Port for SerialLine {
 
 impl Controls for SerialLine {
     fn send_break(&mut self, time: Duration) -> io::Result<()> {
-        self.port.set_break(true)?;
-        std::thread::sleep(time);
-        self.port.set_break(false)
+        serial::send_break(&self.port, time)
     }
 
     fn set_dtr(&mut self, on: bool) -> io::Result<()> {
@@ -300,10 +296,7 @@ impl Controls for SerialLine {
     }
 
     fn wires(&self) -> io::Result<Wires> {
-        let [dtr, rts] = self.raised;
-        let port = &self.port;
-        let (cts, dsr) = (port.read_cts()?, port.read_dsr()?);
-        Ok(Wires { dtr, rts, cts, dsr, cd: port.read_cd()?, ri: port.read_ri()? })
+        serial::wires(&self.port, self.raised)
     }
 
     fn spec(&self) -> Option<SerialSpec> {
@@ -316,8 +309,7 @@ impl Controls for SerialLine {
             let _ = format(&mut self.port, &self.spec);
             return Err(error);
         }
-        self.spec = SerialSpec { path: self.spec.path.clone(), ..spec.clone() };
-        self.facts = facts(std::mem::take(&mut self.facts.name), spec);
+        serial::changed(&mut self.spec, spec, &mut self.facts);
         if self.pace.is_some() {
             self.pace = Some(Pace::new(spec.rate_bps(), bits(spec)));
         }

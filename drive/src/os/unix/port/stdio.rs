@@ -85,17 +85,12 @@ impl StdioLine {
             None => (None, to),
         };
         let facts = PortFacts {
-            name: if around.is_some() { "stdio around tmux" } else { "stdio" }.into(),
             // "The remote Kermit can not usually tell what kind of connection it has." Where tmux draws into
             // it, it can.
             reliable: around.is_some().then_some(false),
-            clear: false,
             local: false,
-            rate_bps: None,
-            segment_len: None,
             seven_bit: around.is_some(),
-            xon_xoff: false,
-            telnet: false,
+            ..PortFacts::named(if around.is_some() { "stdio around tmux" } else { "stdio" })
         };
         let (from_pipe, to_pipe) = (Growing::new(&from), Growing::new(&to));
         Ok(Self { from, to, facts, restore, from_pipe, to_pipe, around })

@@ -71,17 +71,7 @@ pub(super) fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
     std::thread::Builder::new().name("child".into()).spawn(reap).map_err(failed)?;
     let master: OwnedFd = master.into();
     super::nonblocking(&master).map_err(failed)?;
-    let facts = PortFacts {
-        name,
-        reliable: Some(true),
-        clear: false,
-        local: true,
-        rate_bps: None,
-        segment_len: None,
-        seven_bit: false,
-        xon_xoff: false,
-        telnet: false,
-    };
+    let facts = PortFacts { reliable: Some(true), ..PortFacts::named(name) };
     let line = WrapLine { master: Some(master), pid, ended, status, known: None, facts };
     Ok(Box::new(line))
 }

@@ -41,15 +41,9 @@ impl ExecLine {
         let to = Outbox::new(ROOM, move |bytes| to.write(bytes)).map_err(failed)?;
         let from = Inbox::new(move |into| from.read(into)).map_err(failed)?;
         let facts = PortFacts {
-            name: format!("exec:{command}"),
             reliable: Some(true),
             clear: true,
-            local: true,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
+            ..PortFacts::named(format!("exec:{command}"))
         };
         Ok(Self { child, to: Some(to), from, facts, status: None, finished: false })
     }

@@ -4,7 +4,7 @@ use super::super::pump::{Inbox, Outbox};
 use crate::event::Source;
 use crate::line::{Flow, Parity, Pin, SerialSpec};
 use crate::port::pace::Pace;
-use crate::port::serial::{bits, facts, set_format};
+use crate::port::serial::{self, bits, facts, set_format};
 use crate::port::{Controls, OpenError, PATIENCE, Port, PortFacts, Wires};
 use serial2::os::windows::CommTimeouts;
 use serial2::{SerialPort, Settings};
@@ -83,7 +83,7 @@ impl SerialLine {
             to: Some(to),
             facts: facts(name.clone(), spec),
             spec: spec.clone(),
-            raised: [spec.dtr, spec.rts].map(|pin| pin != Pin::Off),
+            raised: serial::raised(spec),
             pace: Pace::new(spec.rate_bps(), bits(spec)),
             was,
         })
@@ -107,9 +107,7 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> io::Result<()> {
         pin => port.set_rts(pin == Pin::On)?,
     }
     if spec.break_ms > 0 {
-        port.set_break(true)?;
-        std::thread::sleep(Duration::from_millis(spec.break_ms.into()));
-        port.set_break(false)?;
+        serial::send_break(port, Duration::from_millis(spec.break_ms.into()))?;
     }
     Ok(())
 }
@@ -201,9 +199,7 @@ impl Port for SerialLine {
 
 impl Controls for SerialLine {
     fn send_break(&mut self, time: Duration) -> io::Result<()> {
-        self.port.set_break(true)?;
-        std::thread::sleep(time);
-        self.port.set_break(false)
+        serial::send_break(&self.port, time)
     }
 
     fn set_dtr(&mut self, on: bool) -> io::Result<()> {
@@ -219,10 +215,7 @@ impl Controls for SerialLine {
     }
 
     fn wires(&self) -> io::Result<Wires> {
-        let [dtr, rts] = self.raised;
-        let port = &self.port;
-        let (cts, dsr) = (port.read_cts()?, port.read_dsr()?);
-        Ok(Wires { dtr, rts, cts, dsr, cd: port.read_cd()?, ri: port.read_ri()? })
+        serial::wires(&self.port, self.raised)
     }
 
     fn spec(&self) -> Option<SerialSpec> {
@@ -237,8 +230,7 @@ impl Controls for SerialLine {
             let _ = format(&mut port, &self.spec);
             return Err(error);
         }
-        self.spec = SerialSpec { path: self.spec.path.clone(), ..spec.clone() };
-        self.facts = facts(std::mem::take(&mut self.facts.name), spec);
+        serial::changed(&mut self.spec, spec, &mut self.facts);
         self.pace = Pace::new(spec.rate_bps(), bits(spec));
         Ok(())
     }

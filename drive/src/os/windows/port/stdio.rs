@@ -40,16 +40,9 @@ impl StdioLine {
         };
         let to = Some(Outbox::new(ROOM, write).map_err(failed)?);
         let facts = PortFacts {
-            name: "stdio".into(),
             // "The remote Kermit can not usually tell what kind of connection it has."
-            reliable: None,
-            clear: false,
             local: false,
-            rate_bps: None,
-            segment_len: None,
-            seven_bit: false,
-            xon_xoff: false,
-            telnet: false,
+            ..PortFacts::named("stdio")
         };
         Ok(Self { from: keyboard().map_err(failed)?, to, facts, restore })
     }
