@@ -181,3 +181,32 @@ fn device_with_small_window_gets_the_file() {
         }
     }
 }
+
+/// A NAK that a waiting receiver said before it can have had our first packet is not answered by a copy at once:
+/// a peer that streams may take that for an error of the line. Without an answer the copy follows.
+#[test]
+fn a_nak_that_crosses_the_first_packet_is_not_answered_at_once() {
+    let mut sender = sender(&config(&[]));
+    let mut source = Source::new(vec![File::new("f", b"text")]);
+    let waiting = packet(b'N', 0, b"");
+    let mut copies = Vec::new();
+    for millis in 0..300 {
+        let cx = &mut Cx { now: Instant(millis * 1_000_000), trace: &mut Edges::new() };
+        // Two of them were in the port's buffer.
+        if millis == 5 {
+            let stale = [waiting.clone(), waiting.clone()].concat();
+            assert_eq!(sender.receive(cx, &stale), stale.len());
+        }
+        while let Some(request) = sender.request() {
+            let reply = source.answer(request);
+            sender.reply(cx, reply);
+        }
+        let said = sender.transmit(cx).to_vec();
+        sender.transmitted(cx, said.len());
+        sender.tick(cx);
+        if said.windows(3).any(|at| at[0] == 1 && at[2] == b' ') {
+            copies.push(millis);
+        }
+    }
+    assert!(matches!(copies[..], [0, 200..=201]), "{copies:?}");
+}

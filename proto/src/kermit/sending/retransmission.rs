@@ -55,7 +55,10 @@ impl Core {
         let slot = self.flight.slot(number);
         let often = slot.copies > u32::from(self.link.config.retries / 2);
         let fresh = slot.left.is_none_or(|left| cx.now - left < QUIET);
-        let waits = fresh && (often || self.congestion.repeats());
+        // A waiting receiver repeats its NAK: one that comes just after our first packet has crossed with it. A peer that
+        // streams may take a second copy for an error of the line, as G-Kermit does.
+        let crossed = slot.kind == kind::SEND_INIT && slot.copies <= 1;
+        let waits = fresh && (crossed || often || self.congestion.repeats());
         let (acked, window) = (slot.acked, self.link.agreed.window);
         if waits {
             self.flight.want(number);
