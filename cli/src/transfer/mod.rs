@@ -6,6 +6,7 @@
 //! ([`verdict`]).
 
 pub(crate) mod account;
+pub(crate) mod captured;
 pub(crate) mod cleartext;
 pub(crate) mod client;
 pub(crate) mod datagrams;
