@@ -156,8 +156,8 @@ impl Conversation {
                 if self.echo.is_none() && self.at_prompt() {
                     at = at.min(self.heard + QUIET);
                 }
-                if wait.again.is_some() {
-                    at = at.min(self.again);
+                if let Some(again) = &wait.again {
+                    at = at.min(self.again_at(again.every));
                 }
                 if !wait.hint.is_empty() && !self.hinted {
                     at = at.min(self.since + HINT);
@@ -257,6 +257,11 @@ impl Conversation {
         Ok(self.remind(now))
     }
 
+    /// When something is done again: a device that talks is not interrupted.
+    fn again_at(&self, every: Duration) -> Instant {
+        if self.all.is_empty() { self.again } else { self.again.max(self.heard + every) }
+    }
+
     /// What is done again, and the hint.
     fn remind(&mut self, now: Instant) -> bool {
         let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return false };
@@ -265,7 +270,7 @@ impl Conversation {
             self.due.push_back(Act::Tell(wait.hint.clone()));
         }
         if let Some(again) = &wait.again
-            && now >= self.again
+            && now >= self.again_at(again.every)
         {
             self.again = now + again.every;
             if !again.sends_break.is_zero() {
