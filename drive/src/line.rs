@@ -16,6 +16,7 @@
 //! | `tun:`, `tun:NAME` | a TUN device, as an end of an emulated network |
 //! | `exec:COMMAND`, `exec-pty:COMMAND` | a program's stdin/stdout, by pipes or in a PTY |
 //! | `ssh://[USER@]HOST[:PORT]` | `exec:ssh ...`: the shell there; `wst send` and others run `wst` there |
+//! | `unix:PATH` | a Unix-domain socket, such as QEMU's `-serial unix:PATH,server` |
 //! | `pty:`, `pty:NAME` | make a PTY; its name is reported, or NAME becomes a symlink to it |
 //! | `-`, `stdio:` | this process's stdin/stdout |
 //!
@@ -72,6 +73,8 @@ pub enum LineSpec {
     Exec(String),
     /// Run a command by `sh -c` in a PTY and its own session.
     ExecPty(String),
+    /// Connect to a Unix-domain socket.
+    Unix(PathBuf),
     /// Create a PTY. With a path, that path becomes a symlink to its name.
     Pty(Option<PathBuf>),
     /// This process's stdin and stdout.
@@ -311,6 +314,12 @@ impl FromStr for LineSpec {
                 rest.parse().map_err(|_| part("fd", "the number of a descriptor", rest))?;
             return Ok(Self::Descriptor(number));
         }
+        if let Some(rest) = text.strip_prefix("unix:") {
+            return match rest {
+                "" => Err(part("unix", "the path of a socket", rest)),
+                path => Ok(Self::Unix(PathBuf::from(path))),
+            };
+        }
         if let Some(rest) = text.strip_prefix("pty:") {
             return Ok(Self::Pty((!rest.is_empty()).then(|| PathBuf::from(rest))));
         }
@@ -422,6 +431,7 @@ impl fmt::Display for LineSpec {
             Self::Tun(name) => write!(f, "tun:{}", name.as_deref().unwrap_or_default()),
             Self::Exec(command) => write!(f, "exec:{command}"),
             Self::ExecPty(command) => write!(f, "exec-pty:{command}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Pty(None) => f.write_str("pty:"),
             Self::Pty(Some(path)) => write!(f, "pty:{}", path.display()),
             Self::Stdio => f.write_str("stdio:"),
