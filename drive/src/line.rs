@@ -300,28 +300,8 @@ impl FromStr for LineSpec {
         if let Some(rest) = text.strip_prefix("ncp://") {
             return NcpSpec::parse(rest).map(Self::Ncp);
         }
-        if let Some(line) = datagrams(text) {
+        if let Some(line) = datagrams(text).or_else(|| of_this_system(text)) {
             return line;
-        }
-        if let Some(rest) = text.strip_prefix("exec:") {
-            return command(rest).map(Self::Exec);
-        }
-        if let Some(rest) = text.strip_prefix("exec-pty:") {
-            return command(rest).map(Self::ExecPty);
-        }
-        if let Some(rest) = text.strip_prefix("fd:") {
-            let number =
-                rest.parse().map_err(|_| part("fd", "the number of a descriptor", rest))?;
-            return Ok(Self::Descriptor(number));
-        }
-        if let Some(rest) = text.strip_prefix("unix:") {
-            return match rest {
-                "" => Err(part("unix", "the path of a socket", rest)),
-                path => Ok(Self::Unix(PathBuf::from(path))),
-            };
-        }
-        if let Some(rest) = text.strip_prefix("pty:") {
-            return Ok(Self::Pty((!rest.is_empty()).then(|| PathBuf::from(rest))));
         }
         if let Some(rest) = text.strip_prefix("ssh://") {
             return SshSpec::parse(rest).map(|ssh| Self::Exec(ssh.to_string()));
@@ -354,6 +334,23 @@ fn datagrams(text: &str) -> Option<Result<LineSpec, BadLine>> {
         ("", _) => Ok(LineSpec::Tun(None)),
         (name, true) => Ok(LineSpec::Tun(Some(name.to_owned()))),
         (name, false) => Err(part("tun", "a name of at most 15 characters", name)),
+    })
+}
+
+/// Programs, terminals and sockets of this system; `None` for others.
+fn of_this_system(text: &str) -> Option<Result<LineSpec, BadLine>> {
+    let (scheme, rest) = text.split_once(':')?;
+    Some(match scheme {
+        "exec" => command(rest).map(LineSpec::Exec),
+        "exec-pty" => command(rest).map(LineSpec::ExecPty),
+        "fd" => {
+            let number = rest.parse().map_err(|_| part("fd", "the number of a descriptor", rest));
+            number.map(LineSpec::Descriptor)
+        }
+        "unix" if rest.is_empty() => Err(part("unix", "the path of a socket", rest)),
+        "unix" => Ok(LineSpec::Unix(PathBuf::from(rest))),
+        "pty" => Ok(LineSpec::Pty((!rest.is_empty()).then(|| PathBuf::from(rest)))),
+        _ => return None,
     })
 }
 
