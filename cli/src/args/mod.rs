@@ -70,6 +70,7 @@ LINE is one of:
   udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, ip-listen://ADDRESS    NETBLT
   ssh://[USER@]HOST[/PATH]           wst at another host; PATH: the directory or file there
   exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
+  unix:PATH                          a Unix-domain socket, such as the serial port of QEMU
   pty:[NAME]                         make a PTY and print, or link, its name
   -, fd:N                            this program's stdin and stdout; an open socket or terminal
   @PROFILE                           the line of a profile in the configuration file

@@ -73,6 +73,11 @@ pub struct Console {
 /// One board at a time: each keeps a processor busy.
 static TURN: Mutex<()> = Mutex::new(());
 
+/// Whether nothing came within the time of a read, which a signal to this process may end early.
+fn is_quiet(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
 impl Console {
     /// Types a line.
     pub fn say(&mut self, line: &str) {
@@ -92,7 +97,7 @@ impl Console {
             match self.stream.read(&mut bytes) {
                 Ok(0) => panic!("the board is gone, after {:?}", self.seen),
                 Ok(len) => self.seen.push_str(&String::from_utf8_lossy(&bytes[..len])),
-                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(e) if is_quiet(&e) => {}
                 Err(e) => panic!("the board's serial port: {e}"),
             }
         }
@@ -169,7 +174,7 @@ pub fn send(scene: &Scene, console: &mut Console, flags: &[&str], file: &Path) -
                             return carried;
                         }
                     }
-                    Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    Err(e) if is_quiet(&e) => {
                         // Nothing to carry; is the other side still there?
                         if to.write(&[]).is_err() || to.take_error().is_ok_and(|e| e.is_some()) {
                             return carried;
@@ -193,7 +198,7 @@ pub fn send(scene: &Scene, console: &mut Console, flags: &[&str], file: &Path) -
                 console.seen.push_str(&String::from_utf8_lossy(&bytes[..len]));
                 let _ = ours.write_all(&bytes[..len]);
             }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(e) if is_quiet(&e) => {
                 if up.is_finished() {
                     // It waits for us to hang up as well.
                     let _ = ours.shutdown(Shutdown::Both);
