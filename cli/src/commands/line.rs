@@ -33,14 +33,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
     if spec_a == LineSpec::Stdio || spec_b == LineSpec::Stdio {
         ui.line_is_stdio();
     }
-    let model = match verb.spec.parse::<LineModel>() {
-        Ok(model) => Model::Line(model),
-        Err(_) if verb.spec.starts_with("imp:") => {
-            let model = verb.spec.parse::<SubnetModel>().map_err(|bad| usage(bad.to_string()))?;
-            Model::Subnet(model)
-        }
-        Err(bad) => other(&verb.spec, &bad.to_string()).map_err(usage)?,
-    };
+    let model = model_of(&verb.spec).map_err(usage)?;
     let signals = signals()?;
     let mut recorder = Recorder::new(ui, "line", common.trace.as_deref())
         .map_err(|say| Ending::early(Exit::Store, say))?;
@@ -93,6 +86,11 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
     for end in End::BOTH {
         ui.say(Level::Note, &carried(end, &report.usage[end.index()]));
     }
+    Ok(ending(&report))
+}
+
+/// The end of a line, whose interruption is normal.
+fn ending(report: &live::Report) -> Ending {
     let message = match report.stop {
         Stop::Closed(end) => format!("the program at end {end:?} has gone"),
         _ => String::new(),
@@ -102,8 +100,18 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
         a_to_b: used(&report.usage[0]),
         b_to_a: used(&report.usage[1]),
     })));
-    // Interruption is the normal end of this verb.
-    Ok(Ending { summary, ..Ending::early(Exit::Done, message) })
+    Ending { summary, ..Ending::early(Exit::Done, message) }
+}
+
+/// What this describes.
+fn model_of(spec: &str) -> Result<Model, String> {
+    match spec.parse::<LineModel>() {
+        Ok(model) => Ok(Model::Line(model)),
+        Err(_) if spec.starts_with("imp:") => {
+            spec.parse::<SubnetModel>().map(Model::Subnet).map_err(|bad| bad.to_string())
+        }
+        Err(bad) => other(spec, &bad.to_string()),
+    }
 }
 
 /// What is emulated.

@@ -1,5 +1,6 @@
 //! `wst line --pcap`: an element whose ends are recorded, and the file, which is written while the line runs.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -23,9 +24,12 @@ pub(crate) struct Captured(Option<Writing>);
 struct Writing {
     capture: Capture,
     file: File,
-    /// The thread that writes, once the line is up, and what ends it when it is dropped.
-    thread: std::cell::RefCell<Option<(Sender<()>, JoinHandle<io::Result<()>>)>>,
+    /// Once the line is up.
+    thread: RefCell<Option<Thread>>,
 }
+
+/// The thread that writes until the other half is dropped.
+type Thread = (Sender<()>, JoinHandle<io::Result<()>>);
 
 impl Captured {
     /// The file is created at once.

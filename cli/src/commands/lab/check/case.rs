@@ -57,7 +57,7 @@ struct Cases {
 
 /// All of them.
 pub(super) fn all() -> Result<Vec<Case>, String> {
-    let cases: Cases = toml::from_str(include_str!("cases.toml")).map_err(|e| e.to_string())?;
+    let cases: Cases = toml::from_str(include_str!("cases.toml")).map_err(|bad| bad.to_string())?;
     Ok(cases.case)
 }
 

@@ -258,7 +258,7 @@ impl Live<'_> {
         let file = self.dir.join("from").join(FILE).display().to_string();
         let mut command = self.wst(&["send", &file, to, "--json"]);
         self.settings(&mut command);
-        self.plain(&mut command, to);
+        Self::plain(&mut command, to);
         Running::start(command, "sender", self.dir)
     }
 
@@ -266,7 +266,7 @@ impl Live<'_> {
         let into = self.dir.join("in").display().to_string();
         let mut command = self.wst(&["receive", from, "-o", &into, "--json"]);
         self.settings(&mut command);
-        self.plain(&mut command, from);
+        Self::plain(&mut command, from);
         if self.case.protocol.starts_with("xmodem") {
             command.args(["--as", FILE]);
         }
@@ -277,8 +277,8 @@ impl Live<'_> {
         Ok(receiver)
     }
 
-    /// What is sent on UDP is not sealed: nobody is asked.
-    fn plain(&self, command: &mut Command, line: &str) {
+    /// What is sent on UDP is not sealed, and no question is asked.
+    fn plain(command: &mut Command, line: &str) {
         if line.starts_with("udp") {
             command.arg("--plain");
         }

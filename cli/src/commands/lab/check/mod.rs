@@ -5,7 +5,7 @@
 //! received, so that when a program was started does not count. Without chance real time may be 3 % off if both ends
 //! are ours, 10 % with other people's programs; with chance it has to lie in the range of 39 seeds.
 //! On a machine where others are at work a program waits for the processor. For how long line, sender and receiver did
-//! (`machine s`, from Linux's `schedstat`; fractions of a percent if nobody else is there) is added to the most that is
+//! (`machine s`, from Linux's `schedstat`; fractions of a percent on a machine of its own) is added to the most that is
 //! allowed.
 
 mod case;
@@ -168,7 +168,9 @@ fn bounds([low, middle, high]: [f64; 3], percent: f64) -> [f64; 2] {
 
 fn present(ui: &Output, rows: Vec<Checked>) {
     if ui.has_json() {
-        rows.into_iter().for_each(|row| ui.event(Event::Checked(Box::new(row))));
+        for row in rows {
+            ui.event(Event::Checked(Box::new(row)));
+        }
         return;
     }
     let mut page = String::new();
@@ -219,8 +221,9 @@ mod tests {
 
     #[test]
     fn a_tolerance_is_for_what_no_seed_changes() {
-        assert_eq!(bounds([10.0, 10.0, 10.005], 3.0), [9.7, 10.3]);
-        assert_eq!(bounds([9.0, 10.0, 20.0], 3.0), [9.0, 20.0]);
+        let millis = |range| bounds(range, 3.0).map(|end| (end * 1000.0).round() as u64);
+        assert_eq!(millis([10.0, 10.0, 10.005]), [9_700, 10_300]);
+        assert_eq!(millis([9.0, 10.0, 20.0]), [9_000, 20_000]);
     }
 
     #[test]
