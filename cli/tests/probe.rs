@@ -136,7 +136,8 @@ fn small_buffer(mut from: TcpStream, mut to: TcpStream) {
         match from.read(&mut bytes) {
             Ok(0) => break,
             Ok(len) => {
-                kept.extend(bytes[..len].iter().copied().take(512_usize.saturating_sub(kept.len())))
+                let room = 512_usize.saturating_sub(kept.len());
+                kept.extend(bytes[..len].iter().copied().take(room));
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(_) => break,
