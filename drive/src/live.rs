@@ -98,7 +98,7 @@ pub fn run_traced(
     run_element(&mut serial, [a, b], limits, until, trace)
 }
 
-/// The line of this model as an element for [`run_element`], so many times faster than real time, and what it can
+/// The line of this model as an element for [`run_element`], which runs `scale` times as fast as real time, and what it can
 /// carry from each end.
 pub fn serial(model: &LineModel, scale: u32) -> (Serial, [Option<u64>; 2]) {
     let mut model = model.clone();
