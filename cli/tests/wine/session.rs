@@ -68,7 +68,7 @@ impl Wine {
 
     /// Puts the certificate of an authority, of this SHA-1, into the system's store.
     pub(crate) fn trust(&self, sha1: &str, certificate: &[u8]) -> Result<(), String> {
-        // Properties in the registry: their number, 1, a length and so many bytes. 32 is the certificate itself.
+        // Properties in the registry: number, 1, length, bytes. 32 is the certificate itself.
         let words = [32, 1, certificate.len() as u32].map(u32::to_le_bytes);
         let blob = [words.as_flattened(), certificate].concat();
         let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
