@@ -67,6 +67,8 @@ mod objects;
 #[cfg(not(feature = "objects"))]
 mod objects_absent;
 mod personality_face;
+mod probe;
+
 mod personality_hostile;
 mod personality_protocols;
 mod personality_safety;

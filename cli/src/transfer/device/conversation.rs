@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::script::{Await, Op, Script};
+use super::script::{Again, Await, Op, Script};
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 
@@ -157,7 +157,7 @@ impl Conversation {
                     at = at.min(self.heard + QUIET);
                 }
                 if let Some(again) = &wait.again {
-                    at = at.min(self.again_at(again.every));
+                    at = at.min(self.again_at(again));
                 }
                 if !wait.hint.is_empty() && !self.hinted {
                     at = at.min(self.since + HINT);
@@ -257,9 +257,10 @@ impl Conversation {
         Ok(self.remind(now))
     }
 
-    /// When something is done again: a device that talks is not interrupted.
-    fn again_at(&self, every: Duration) -> Instant {
-        if self.all.is_empty() { self.again } else { self.again.max(self.heard + every) }
+    /// When something is done again.
+    fn again_at(&self, again: &Again) -> Instant {
+        let talked = again.in_silence && !self.all.is_empty();
+        if talked { self.again.max(self.heard + again.every) } else { self.again }
     }
 
     /// What is done again, and the hint.
@@ -270,7 +271,7 @@ impl Conversation {
             self.due.push_back(Act::Tell(wait.hint.clone()));
         }
         if let Some(again) = &wait.again
-            && now >= self.again_at(again.every)
+            && now >= self.again_at(again)
         {
             self.again = now + again.every;
             if !again.sends_break.is_zero() {

@@ -58,6 +58,8 @@ pub(super) struct Again {
     pub(super) types: Vec<u8>,
     pub(super) sends_break: Duration,
     pub(super) every: Duration,
+    /// Not while the device talks.
+    pub(super) in_silence: bool,
 }
 
 impl Await {
@@ -134,6 +136,7 @@ fn reach(device: &Device, vars: &Vars) -> Result<Box<Await>, String> {
         types: vars.fill(&how.types)?.into_bytes(),
         sends_break: Duration::from_millis(how.break_ms),
         every: Duration::from_millis(how.every_ms.max(50)),
+        in_silence: true,
     });
     Ok(wait)
 }
@@ -187,7 +190,7 @@ fn load(
         ops.push((Op::Rate(rate), false));
         ops.push((Op::Pause(AFTER_SWITCH), false));
         let types = vars.fill(&fast.types_after)?.into_bytes();
-        again = Some(Again { types, sends_break: Duration::ZERO, every: AGAIN });
+        again = Some(Again { types, sends_break: Duration::ZERO, every: AGAIN, in_silence: false });
     }
     if !method.ready.is_empty() {
         let mut wait = Await::new(what, Some(vars.regex(&method.ready)?), ANSWER);
