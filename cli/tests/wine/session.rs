@@ -71,10 +71,20 @@ impl Wine {
         // Properties in the registry: number, 1, length, bytes. 32 is the certificate itself.
         let words = [32, 1, certificate.len() as u32].map(u32::to_le_bytes);
         let blob = [words.as_flattened(), certificate].concat();
-        let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits: Vec<String> = blob.iter().map(|byte| format!("{byte:02x}")).collect();
         let key = format!(r"HKLM\Software\Microsoft\SystemCertificates\Root\Certificates\{sha1}");
         let mut add = self.command("reg");
-        done(add.args(["add", &key, "/f", "/v", "Blob", "/t", "REG_BINARY", "/d", &digits]))
+        done(add.args([
+            "add",
+            &key,
+            "/f",
+            "/v",
+            "Blob",
+            "/t",
+            "REG_BINARY",
+            "/d",
+            &digits.concat(),
+        ]))
     }
 
     /// The path that a COM port stands for.

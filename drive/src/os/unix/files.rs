@@ -26,7 +26,7 @@ pub(crate) fn authorities() -> io::Result<Vec<CertificateDer<'static>>> {
     let there = AUTHORITIES.into_iter().find(|path| Path::new(path).exists());
     let Some(path) = there else { return Ok(Vec::new()) };
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    read.map_err(|error| io::Error::other(format!("{path} (expected PEM): {error}")))
+    read.map_err(|bad| io::Error::other(format!("{path} (expected PEM): {bad}")))
 }
 
 /// A name as the system writes it.
