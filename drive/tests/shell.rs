@@ -104,7 +104,10 @@ fn a_file_goes_to_a_shell_in_short_printable_lines() {
     assert_eq!(store.closed, [(true, true)]);
     for line in seen.split(|byte| *byte == b'\n') {
         let shown = String::from_utf8_lossy(line);
-        assert!(line.len() < 255 && line.iter().all(|byte| (b' '..=b'~').contains(byte)), "{shown}");
+        assert!(
+            line.len() < 255 && line.iter().all(|byte| (b' '..=b'~').contains(byte)),
+            "{shown}"
+        );
     }
     assert!(seen.ends_with(b"\nexit\n"), "it leaves last");
 }

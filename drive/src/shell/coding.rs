@@ -63,7 +63,8 @@ impl Lines {
     ///
     /// If it is no such line.
     pub fn read(self, line: &[u8], into: &mut Vec<u8>) -> Result<(), ()> {
-        let line: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let line: Vec<u8> =
+            line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
         if self == Self::Hex {
             let digit = |byte: u8| (byte as char).to_digit(16).ok_or(());
             if line.len() % 2 != 0 {

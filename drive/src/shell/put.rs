@@ -150,7 +150,9 @@ fn look_around(
 
 /// Defines `h N`, which passes N lines and reads nothing after them. In canonical mode a read returns one line.
 fn reader(talk: &mut Talk<'_>) -> Result<(), Broken> {
-    talk.tell("h(){ i=$1;while [ $i -gt 0 ]&&IFS= read -r l;do printf '%s\\n' \"$l\";i=$((i-1));done;}")?;
+    talk.tell(
+        "h(){ i=$1;while [ $i -gt 0 ]&&IFS= read -r l;do printf '%s\\n' \"$l\";i=$((i-1));done;}",
+    )?;
     if talk.at_terminal {
         talk.tell("[ \"$(echo hi|head -n 1 2>/dev/null)\" = hi ]&&h(){ head -n $1;}")?;
     }
@@ -166,8 +168,7 @@ fn decoder(talk: &mut Talk<'_>) -> Result<Option<&'static Decoder>, Broken> {
         let sample: Vec<String> =
             lines.iter().map(|line| String::from_utf8_lossy(line).replace('\\', "\\\\")).collect();
         let sample = sample.join("\\n").replace('%', "%%").replace('\'', "'\\''");
-        let ask =
-            format!("[ \"$(printf '{sample}\\n'|d 2>/dev/null)\" = hi ]&&a yes||a no");
+        let ask = format!("[ \"$(printf '{sample}\\n'|d 2>/dev/null)\" = hi ]&&a yes||a no");
         if talk.ask(&ask, "whether a tool is there")? == b"yes" {
             return Ok(Some(decoder));
         }
@@ -203,7 +204,8 @@ fn target_is_free(talk: &mut Talk<'_>, target: &[u8], overwrites: bool) -> Resul
             return Err(Broken::Refused(say));
         }
         b"other" => {
-            let say = format!("expected the name of a file, {shown} is something else at the shell");
+            let say =
+                format!("expected the name of a file, {shown} is something else at the shell");
             return Err(Broken::Refused(say));
         }
         _ => return Err(Broken::Peer { expected: "whether the file is there".into(), got: is }),
@@ -215,7 +217,8 @@ fn target_is_free(talk: &mut Talk<'_>, target: &[u8], overwrites: bool) -> Resul
     if made == b"ok" { Ok(false) } else { Err(talk.unexpected("a temporary file at the shell")) }
 }
 
-const IS_THERE: &str = "if [ -f \"$n\" ];then a file;elif [ -e \"$n\" ]||[ -h \"$n\" ];then a other;else a free;fi";
+const IS_THERE: &str =
+    "if [ -f \"$n\" ];then a file;elif [ -e \"$n\" ]||[ -h \"$n\" ];then a other;else a free;fi";
 
 /// Sends the bytes of a file; returns whether a digest has shown that they are the same.
 fn put_one(

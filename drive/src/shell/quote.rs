@@ -38,10 +38,7 @@ mod tests {
         assert_eq!(path(b"-rf"), b"./-rf");
         assert_eq!(path(b"/tmp/a"), b"/tmp/a");
         assert_eq!(assign("n", b"./a.bin"), ["n=", "n=$n./a.bin"]);
-        assert_eq!(
-            assign("n", b"a'b\n"),
-            ["n=", "q=$(printf '\\141\\047\\142\\012.');n=$n${q%.}"]
-        );
+        assert_eq!(assign("n", b"a'b\n"), ["n=", "q=$(printf '\\141\\047\\142\\012.');n=$n${q%.}"]);
         let every: Vec<u8> = (1..=255).collect();
         for line in assign("n", &every) {
             assert!(line.len() < 250 && line.bytes().all(|byte| (b' '..=b'~').contains(&byte)));

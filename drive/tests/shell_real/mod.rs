@@ -69,10 +69,7 @@ impl Host {
     }
 
     /// A conversation.
-    fn with<T>(
-        &self,
-        what: impl FnOnce(&mut Talk<'_>) -> Result<T, Broken>,
-    ) -> Result<T, Broken> {
+    fn with<T>(&self, what: impl FnOnce(&mut Talk<'_>) -> Result<T, Broken>) -> Result<T, Broken> {
         let signals = Signals::detached().expect("signals");
         let mut port = open(&self.line(), Some(&signals), &mut |_| {}).expect("a terminal");
         let mut wire = PortWire::new(&mut *port, Some(&signals), b"");
@@ -88,8 +85,9 @@ impl Host {
 
     fn names(&self) -> Vec<String> {
         let all = std::fs::read_dir(self.home()).expect("the directory");
-        let mut names: Vec<String> =
-            all.map(|one| one.expect("an entry").file_name().into_string().expect("a name")).collect();
+        let mut names: Vec<String> = all
+            .map(|one| one.expect("an entry").file_name().into_string().expect("a name"))
+            .collect();
         names.retain(|name| name != ".bash_history");
         names.sort();
         names
@@ -107,7 +105,10 @@ fn has_applet(busybox: &Path, name: &str) -> bool {
 }
 
 fn lacking(what: &str) {
-    assert!(std::env::var_os("WETSTRING_REQUIRE_PEERS").is_none(), "expected {what} on this machine");
+    assert!(
+        std::env::var_os("WETSTRING_REQUIRE_PEERS").is_none(),
+        "expected {what} on this machine"
+    );
     eprintln!("skipped: {what} is not on this machine");
 }
 
@@ -142,10 +143,10 @@ fn goes_up(shell: &str, coding: &str) {
         return;
     }
     let Some(host) = Host::new(shell, &[&ALWAYS[..], tools].concat()) else { return };
-    let (mut store, mut stats, mut watch) = (Source::new(files()), Stats::default(), Noting::default());
-    let done = host.with(|talk| {
-        put(talk, &mut store, (&mut watch, &mut stats), &PutOptions::default())
-    });
+    let (mut store, mut stats, mut watch) =
+        (Source::new(files()), Stats::default(), Noting::default());
+    let done =
+        host.with(|talk| put(talk, &mut store, (&mut watch, &mut stats), &PutOptions::default()));
     assert_eq!(done, Ok(()), "{shell}, {coding}");
     assert!(watch.0.starts_with(&format!("shell: {coding}, ")), "{}", watch.0);
     assert!(!watch.0.contains("no digest"), "{shell}: {}", watch.0);
@@ -209,9 +210,19 @@ each! {
 /// Names that a shell or its terminal would act on.
 #[test]
 fn names_arrive_as_they_are() {
-    let names = ["a b", "-rf", "it's", "$(touch x)`y`", "two\nlines\n", "tab\there", "\u{3}\u{4}\u{1a}", "grün*?"];
+    let names = [
+        "a b",
+        "-rf",
+        "it's",
+        "$(touch x)`y`",
+        "two\nlines\n",
+        "tab\there",
+        "\u{3}\u{4}\u{1a}",
+        "grün*?",
+    ];
     for shell in SHELLS {
-        let Some(host) = Host::new(shell, &[&ALWAYS[..], &["base64", "head", "wc"]].concat()) else {
+        let Some(host) = Host::new(shell, &[&ALWAYS[..], &["base64", "head", "wc"]].concat())
+        else {
             return;
         };
         let files: Vec<File> = names.iter().map(|name| File::new(name, name.as_bytes())).collect();
