@@ -13,6 +13,7 @@ mod connect;
 mod connect_uboot;
 mod console;
 mod delete;
+mod device_uboot;
 mod events;
 mod explain_html;
 mod face;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use common::Desk;
 use common::desktop::Desktop;
 use peers::Scene;
-use peers::uboot::{ADDRESS, crc32, power_on};
-use wetstring_testkit::{Within, wait_until, within};
+use peers::uboot::{ADDRESS, crc32, listens, power_on};
+use wetstring_testkit::{Within, within};
 
 /// Waits longer than for a program of this machine: the board is emulated.
 #[track_caller]
@@ -23,11 +23,7 @@ fn shows(user: &Desktop, from: usize, text: &str) {
 fn a_board_is_stopped_loaded_and_verified_in_one_session() {
     let scene = Scene::new();
     let Some((_board, port, _turn)) = power_on(&scene) else { return };
-    // The port takes one connection, so it cannot be tried.
-    let listens = format!(":{port:04X} 00000000:0000 0A");
-    wait_until("the board's port", || {
-        std::fs::read_to_string("/proc/net/tcp").is_ok_and(|all| all.contains(&listens))
-    });
+    listens(port);
     let desk = Desk::new(30_000);
     let data = desk.path("data.bin");
     let mut user = Desktop::start(&["connect", &format!("tcp://127.0.0.1:{port}")]);

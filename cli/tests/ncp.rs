@@ -7,6 +7,7 @@ use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration;
+use wetstring_testkit::wait_until;
 
 /// A server of a directory, and where its one peer stands.
 struct Server {
@@ -196,9 +197,21 @@ fn garbage_at_the_interface_is_counted_and_ignored() {
         }
         stranger.send_to(&datagram, ("127.0.0.1", server.ports[0])).unwrap();
     }
+    // A full queue of the socket would lose the peer's datagrams too, and the subnet of the ARPANET loses none.
+    wait_until("the garbage is read", || queued(server.ports[0]) == Some(0));
     server.receive("tape", "in", &[]).expect(0);
     assert!(fs::read(server.path("in/tape")).unwrap() == noise(3, 5000));
     server.end();
+}
+
+/// Bytes that wait to be read at a UDP port.
+fn queued(port: u16) -> Option<u64> {
+    let sockets = fs::read_to_string("/proc/net/udp").expect("a table of sockets");
+    let local = format!(":{port:04X}");
+    let mut rows = sockets.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let row = rows.find(|row| row.get(1).is_some_and(|address| address.ends_with(&local)))?;
+    let (_, received) = row.get(4)?.split_once(':')?;
+    u64::from_str_radix(received, 16).ok()
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! | `tun:`, `tun:NAME` | a TUN device, as an end of an emulated network |
 //! | `exec:COMMAND`, `exec-pty:COMMAND` | a program's stdin/stdout, by pipes or in a PTY |
 //! | `ssh://[USER@]HOST[:PORT]` | `exec:ssh ...`: the shell there; `wst send` and others run `wst` there |
+//! | `unix:PATH` | a Unix-domain socket, such as QEMU's `-serial unix:PATH,server` |
 //! | `pty:`, `pty:NAME` | make a PTY; its name is reported, or NAME becomes a symlink to it |
 //! | `-`, `stdio:` | this process's stdin/stdout |
 //!
@@ -72,6 +73,8 @@ pub enum LineSpec {
     Exec(String),
     /// Run a command by `sh -c` in a PTY and its own session.
     ExecPty(String),
+    /// Connect to a Unix-domain socket.
+    Unix(PathBuf),
     /// Create a PTY. With a path, that path becomes a symlink to its name.
     Pty(Option<PathBuf>),
     /// This process's stdin and stdout.
@@ -297,22 +300,8 @@ impl FromStr for LineSpec {
         if let Some(rest) = text.strip_prefix("ncp://") {
             return NcpSpec::parse(rest).map(Self::Ncp);
         }
-        if let Some(line) = datagrams(text) {
+        if let Some(line) = datagrams(text).or_else(|| of_this_system(text)) {
             return line;
-        }
-        if let Some(rest) = text.strip_prefix("exec:") {
-            return command(rest).map(Self::Exec);
-        }
-        if let Some(rest) = text.strip_prefix("exec-pty:") {
-            return command(rest).map(Self::ExecPty);
-        }
-        if let Some(rest) = text.strip_prefix("fd:") {
-            let number =
-                rest.parse().map_err(|_| part("fd", "the number of a descriptor", rest))?;
-            return Ok(Self::Descriptor(number));
-        }
-        if let Some(rest) = text.strip_prefix("pty:") {
-            return Ok(Self::Pty((!rest.is_empty()).then(|| PathBuf::from(rest))));
         }
         if let Some(rest) = text.strip_prefix("ssh://") {
             return SshSpec::parse(rest).map(|ssh| Self::Exec(ssh.to_string()));
@@ -345,6 +334,23 @@ fn datagrams(text: &str) -> Option<Result<LineSpec, BadLine>> {
         ("", _) => Ok(LineSpec::Tun(None)),
         (name, true) => Ok(LineSpec::Tun(Some(name.to_owned()))),
         (name, false) => Err(part("tun", "a name of at most 15 characters", name)),
+    })
+}
+
+/// Programs, terminals and sockets of this system; `None` for others.
+fn of_this_system(text: &str) -> Option<Result<LineSpec, BadLine>> {
+    let (scheme, rest) = text.split_once(':')?;
+    Some(match scheme {
+        "exec" => command(rest).map(LineSpec::Exec),
+        "exec-pty" => command(rest).map(LineSpec::ExecPty),
+        "fd" => {
+            let number = rest.parse().map_err(|_| part("fd", "the number of a descriptor", rest));
+            number.map(LineSpec::Descriptor)
+        }
+        "unix" if rest.is_empty() => Err(part("unix", "the path of a socket", rest)),
+        "unix" => Ok(LineSpec::Unix(PathBuf::from(rest))),
+        "pty" => Ok(LineSpec::Pty((!rest.is_empty()).then(|| PathBuf::from(rest)))),
+        _ => return None,
     })
 }
 
@@ -422,6 +428,7 @@ impl fmt::Display for LineSpec {
             Self::Tun(name) => write!(f, "tun:{}", name.as_deref().unwrap_or_default()),
             Self::Exec(command) => write!(f, "exec:{command}"),
             Self::ExecPty(command) => write!(f, "exec-pty:{command}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Pty(None) => f.write_str("pty:"),
             Self::Pty(Some(path)) => write!(f, "pty:{}", path.display()),
             Self::Stdio => f.write_str("stdio:"),

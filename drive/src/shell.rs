@@ -1,4 +1,4 @@
-//! Files through a shell that has no receiver: its own tools decode what is typed to it.
+//! Files through a shell that has no receiver: its own tools decode the lines that it is sent.
 //!
 //! ```text
 //! here                                       the shell, at its prompt
@@ -17,8 +17,8 @@
 //!                                 <--- @4f1e09c2 bye
 //! ```
 //!
-//! Everything else that the line shows is no answer, since the marker is chosen anew and stands in nothing that is
-//! typed. The data is printable ASCII in lines that any terminal in canonical mode takes. At most
+//! Everything else that the line shows is no answer, since the marker is random and no line that is sent
+//! contains it. The data is printable ASCII in lines that any terminal in canonical mode takes. At most
 //! [`Pace::unacknowledged`] bytes are on the way: if the shell stops reading, its terminal holds them.
 //!
 //! [`put`] and [`get`] take a [`Wire`] and a store and know nothing of ports, so that a test can be the shell.

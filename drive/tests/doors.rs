@@ -184,9 +184,14 @@ fn unknown_names_take_as_long_as_known_ones() {
         assert_eq!(users.admit(from, name, b"guess", None), Err(NotLoggedIn::Wrong));
         began.elapsed()
     };
-    let known = (0..3).map(|host| time(b"anna", host)).min().unwrap();
-    let unknown = (3..6).map(|host| time(b"eve", host)).min().unwrap();
-    assert!(unknown * 2 > known && known * 2 > unknown, "{known:?} and {unknown:?}");
+    // On a busy machine some take longer, and the shortest of many is what they cost.
+    let (mut known, mut unknown) = (Duration::MAX, Duration::MAX);
+    let alike = (0..20).any(|round| {
+        known = known.min(time(b"anna", round));
+        unknown = unknown.min(time(b"eve", 100 + round));
+        round >= 2 && unknown < known * 2 && known < unknown * 2
+    });
+    assert!(alike, "{known:?} and {unknown:?}");
 }
 
 fn few(sessions: usize, unproved: usize) -> Limits {
@@ -285,9 +290,14 @@ fn packet(command: &C<'_>) -> Vec<u8> {
 
 /// The output of one turn; nothing if it has ended.
 fn ask(stream: &mut TcpStream, command: &C<'_>) -> String {
-    let mut said = [0; 300];
     let sent = stream.write_all(&packet(command));
-    let len = sent.and_then(|()| stream.read(&mut said)).unwrap_or(0);
+    sent.map_or_else(|_| String::new(), |()| first(stream))
+}
+
+/// What comes first; nothing if it has ended.
+fn first(stream: &mut TcpStream) -> String {
+    let mut said = [0; 300];
+    let len = stream.read(&mut said).unwrap_or(0);
     String::from_utf8_lossy(&said[..len]).into_owned()
 }
 
@@ -300,24 +310,41 @@ fn rest(stream: &mut TcpStream) -> String {
 
 #[cfg(target_os = "linux")] // elsewhere loopback has one address
 #[test]
-fn connections_of_one_address_do_not_block_another() {
-    for speaks in [false, true] {
-        serving(Limits::default(), None, |at| {
-            let mut many: Vec<_> = (0..256).map(|_| call("127.0.0.2", at)).collect();
-            if speaks {
-                for stream in &mut many {
-                    let _ = stream.write_all(&packet(&C::WorkingDirectory));
-                }
-            }
-            // The last was refused, and is told why in an error packet.
-            let said = rest(&mut many[255]);
-            let start = said.get(3..4);
-            assert_eq!(start, Some("E"), "{said:?}");
-            assert!(said.contains("Too many sessions from your address"), "{said:?}");
-            let said = ask(&mut call("127.0.0.3", at), &C::WorkingDirectory);
-            assert!(said.contains('/'), "{said:?}");
-        });
-    }
+fn silent_connections_of_one_address_do_not_block_another() {
+    serving(Limits::default(), None, |at| {
+        let mut many: Vec<_> = (0..256).map(|_| call("127.0.0.2", at)).collect();
+        // The last was refused, and is told why in an error packet.
+        assert_is_refused(&rest(&mut many[255]));
+        let said = ask(&mut call("127.0.0.3", at), &C::WorkingDirectory);
+        assert!(said.contains('/'), "{said:?}");
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn sessions_of_one_address_do_not_block_another() {
+    let limits = Limits::default();
+    serving(limits, None, |at| {
+        let mut many: Vec<_> = (0..256).map(|_| call("127.0.0.2", at)).collect();
+        for stream in &mut many {
+            let _ = stream.write_all(&packet(&C::WorkingDirectory));
+        }
+        // Which of them have a session goes by when the others speak.
+        let said: Vec<_> = many.iter_mut().map(first).collect();
+        let (served, refused): (Vec<_>, Vec<_>) =
+            said.iter().partition(|said| said.get(3..4) == Some("Y"));
+        assert!((1..=limits.per_address).contains(&served.len()), "{}", served.len());
+        for said in refused {
+            assert_is_refused(said);
+        }
+        let said = ask(&mut call("127.0.0.3", at), &C::WorkingDirectory);
+        assert!(said.contains('/'), "{said:?}");
+    });
+}
+
+fn assert_is_refused(said: &str) {
+    assert_eq!(said.get(3..4), Some("E"), "{said:?}");
+    assert!(said.contains("Too many sessions from your address"), "{said:?}");
 }
 
 #[test]

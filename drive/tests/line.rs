@@ -200,6 +200,7 @@ fn wrong_parts_are_named() {
         ("ip://host:7", "host: "),
         ("tun:a-name-that-is-too-long", "tun: "),
         ("exec: ", "exec: expected a command"),
+        ("unix:", "unix: expected the path of a socket"),
     ] {
         let said = error(text);
         assert!(said.starts_with(part), "{text}: {said}");
@@ -243,6 +244,7 @@ proptest! {
             LineSpec::Tun(Some("wet0".into())),
             LineSpec::Exec(command.clone()),
             LineSpec::ExecPty(command),
+            LineSpec::Unix("/tmp/a b?".into()),
             LineSpec::Pty(Some("/tmp/a b".into())),
         ] {
             prop_assert_eq!(spec.to_string().parse::<LineSpec>(), Ok(spec));

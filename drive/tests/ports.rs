@@ -112,6 +112,34 @@ fn empty_reads_and_full_writes_return_at_once() {
 }
 
 #[test]
+fn a_unix_socket_carries_both_directions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a socket");
+    let spec = format!("unix:{}", path.display());
+    assert!(open_error(&spec).is_missing());
+    let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let (mut near, _) = open_noting(&spec);
+    let (mut far, _) = server.accept().unwrap();
+    let facts = near.facts();
+    assert_eq!((facts.reliable, facts.clear, facts.name.as_str()), (Some(true), true, &*spec));
+    assert_eq!(near.read(&mut [0; 10]).unwrap(), None);
+    let content = pattern(1_000_000);
+    let expected = content.clone();
+    let reader = std::thread::spawn(move || {
+        far.write_all(b"unread").unwrap();
+        let mut came = vec![0; expected.len()];
+        far.read_exact(&mut came).unwrap();
+        assert!(came == expected);
+        far.write_all(b"all").unwrap();
+    });
+    write_all(&mut *near, &content);
+    assert_eq!(read_up_to(&mut *near, 9), b"unreadall");
+    reader.join().unwrap();
+    assert_eq!(near.read(&mut [0; 10]).unwrap(), Some(0), "closed by the peer");
+    near.finish(LONG).unwrap();
+}
+
+#[test]
 fn tcp_buffering_is_limited() {
     let (listener, address) = listen();
     let (mut near, _) = open_noting(&format!("tcp://{address}"));

@@ -61,6 +61,12 @@ pub(crate) fn is_line(text: &OsStr) -> bool {
     text.to_str().is_some_and(|text| text.starts_with('@') || LineSpec::looks_like(text))
 }
 
+/// The device profile and the line of `@DEVICE:LINE`.
+pub(crate) fn device(text: &OsStr) -> Option<(&str, &str)> {
+    let (name, line) = text.to_str()?.strip_prefix('@')?.split_once(':')?;
+    (!name.contains(['/', '?'])).then_some((name, line))
+}
+
 /// A hint, if a line and a file are swapped.
 pub(crate) fn swapped(verb: &str, files: &[PathBuf], last: &OsStr) -> Option<String> {
     let at = files.iter().position(|file| is_line(file.as_os_str()))?;
@@ -95,6 +101,16 @@ mod tests {
         assert_eq!(serve, "exec:ssh box 'wst serve --quiet - --root pub --allow write'");
         assert!(command("ssh://box", There::Sends(None)).unwrap_err().contains("/FILE"));
         assert!(command("ssh://-oX", There::Receives(None)).is_err());
+    }
+
+    #[test]
+    fn a_device_has_a_line_behind_its_name() {
+        let parts = |text: &'static str| device(OsStr::new(text));
+        assert_eq!(parts("@uboot:tcp://h:1"), Some(("uboot", "tcp://h:1")));
+        assert_eq!(parts("@uboot:@latest"), Some(("uboot", "@latest")));
+        assert_eq!(parts("@board"), None);
+        assert_eq!(parts("@latest?flow=a:b"), None);
+        assert_eq!(parts("tcp://h:1"), None);
     }
 
     #[test]

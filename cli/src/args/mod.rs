@@ -70,9 +70,11 @@ LINE is one of:
   udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, ip-listen://ADDRESS    NETBLT
   ssh://[USER@]HOST[/PATH]           wst at another host; PATH: the directory or file there
   exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
+  unix:PATH                          a Unix-domain socket, such as the serial port of QEMU
   pty:[NAME]                         make a PTY and print, or link, its name
   -, fd:N                            this program's stdin and stdout; an open socket or terminal
-  @PROFILE                           the line of a profile in the configuration file";
+  @PROFILE                           the line of a profile in the configuration file
+  @DEVICE:LINE                       a board or other device that wst send brings a file into (wst show profiles)";
 
 /// Transfers files over any line, and says why it is slow.
 #[derive(Parser, Debug)]
@@ -175,7 +177,7 @@ pub(crate) enum Verb {
     },
     /// Show settings with their values, ranges and defaults
     Show {
-        /// Names or prefixes of names [default: all]
+        /// Names or prefixes of names [default: all]; profiles: the device profiles; profiles NAME: one of them
         names: Vec<String>,
     },
     /// Print a completion script for a shell

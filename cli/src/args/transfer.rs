@@ -74,6 +74,7 @@ const SEND_EXAMPLES: &str = "\
 Examples:
   wst send kernel.bin /dev/ttyUSB0                      to U-Boot's loadb, or C-Kermit's receive
   wst send -P ymodem kernel.bin 'serial:/dev/ttyUSB0?baud=9600'
+  wst send kernel.bin @uboot:/dev/ttyUSB0               into a board: from reset to a compared check sum
   wst send photos ssh://box                             a directory, to wst at the host box
   wst send big.iso udp://box:998                        to wst receive udp-listen://0.0.0.0:998
 
@@ -108,6 +109,9 @@ pub(crate) struct Send {
     /// Also receive what the peer has queued for us into this directory (UUCP, where a call goes both ways)
     #[arg(short, long, value_name = "DIR", hide_short_help = true)]
     pub(crate) output: Option<PathBuf>,
+    /// Set a variable of the device profile, such as address=0x41000000 (wst show profiles)
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub(crate) vars: Vec<String>,
     /// What sending and receiving have in common.
     #[command(flatten)]
     pub(crate) transfer: Transfer,

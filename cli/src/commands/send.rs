@@ -12,8 +12,9 @@ use wetstring_proto::FileKind;
 use crate::args::Common;
 use crate::args::line_arg::{self, There};
 use crate::args::transfer::Send;
-use crate::config::Settings;
+use crate::config::{Settings, device};
 use crate::transfer::datagrams::{self, Setup};
+use crate::transfer::device::{self as by_profile, Device, Vars};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::inbox::{self, receive_options};
@@ -41,6 +42,12 @@ pub(crate) fn run(
 ) -> Result<Ending, Ending> {
     let (files, line) = verb.files_and_line().unwrap_or_default();
     let there = There::Receives(verb.transfer.protocol().map(|protocol| protocol.name));
+    if let Some(named) = line_arg::device(line) {
+        return to_device((ui, common), verb, settings, (&files, named));
+    }
+    if !verb.vars.is_empty() {
+        return Err(usage("expected a device such as @uboot:LINE with --var".to_owned()));
+    }
     let (mut all, spec) = prepare(common, settings, line, there)
         .map_err(|say| usage(line_arg::swapped("send", &files, line).unwrap_or(say)))?;
     let is_ncp = matches!(spec, LineSpec::Ncp(_));
@@ -51,15 +58,7 @@ pub(crate) fn run(
     if verb.resume && stream {
         may_resume(protocol)?;
     }
-    let options = SendOptions {
-        paths: verb.paths,
-        kind: if verb.text { FileKind::Text } else { FileKind::Binary },
-        resume: verb.resume,
-        common_names: stream
-            && protocol.is::<kermit::Config>()
-            && all.kermit().names == Names::Converted,
-        ..SendOptions::default()
-    };
+    let options = options(verb, stream && protocol.is::<kermit::Config>(), &all);
     let count = sources.len();
     let disk = outbox(ui, sources, options);
     let both_ways = stream && protocol.is::<uucp::Config>();
@@ -102,6 +101,57 @@ pub(crate) fn run(
         looks_out: true,
     }
     .run()
+}
+
+/// How files are sent.
+fn options(verb: &Send, kermit: bool, all: &Settings) -> SendOptions {
+    SendOptions {
+        paths: verb.paths,
+        kind: if verb.text { FileKind::Text } else { FileKind::Binary },
+        resume: verb.resume,
+        common_names: kermit && all.kermit().names == Names::Converted,
+        ..SendOptions::default()
+    }
+}
+
+/// Sends a file to a device by its profile.
+fn to_device(
+    (ui, common): (&Output, &Common),
+    verb: &Send,
+    settings: &[(String, String)],
+    (files, (name, line)): (&[PathBuf], (&str, &str)),
+) -> Result<Ending, Ending> {
+    let profile = device::Device::named(name).map_err(usage)?;
+    let (settings, spec) =
+        prepare(common, settings, OsStr::new(line), There::Talks).map_err(usage)?;
+    if spec.has_datagrams() || matches!(spec, LineSpec::Stdio | LineSpec::Ncp(_)) {
+        return Err(usage(format!("expected a line of bytes for a device, got {spec}")));
+    }
+    let flags = [
+        (verb.text, "--text"),
+        (verb.resume, "--resume"),
+        (verb.name.is_some(), "--as"),
+        (verb.output.is_some(), "--output"),
+    ];
+    if let Some((_, flag)) = flags.iter().find(|(is, _)| *is) {
+        return Err(usage(format!("expected no {flag} with the device {name}")));
+    }
+    let [file] = files else {
+        return Err(usage(format!("expected one file for the device {name}, got several")));
+    };
+    if !file.is_file() {
+        readable(file).map_err(|say| Ending::early(Exit::Store, say))?;
+        return Err(usage(format!(
+            "expected a file for the device {name}, got {}",
+            file.display()
+        )));
+    }
+    let vars = Vars::new(&profile.vars, &verb.vars).map_err(usage)?;
+    let transfer = &verb.transfer;
+    let (explain, pcap) = (transfer.explain, transfer.pcap.clone());
+    let protocol = transfer.protocol();
+    let wanted = Device { profile, vars, protocol, settings, spec, explain, pcap };
+    by_profile::send((ui, common), wanted, file)
 }
 
 /// A store that also receives what the peer has for us, if requested.

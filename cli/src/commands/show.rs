@@ -1,15 +1,48 @@
-//! `wst show`: every setting, its value now, its range and its default.
+//! `wst show`: every setting, its value now, its range and its default; and the device profiles.
 
 use std::fmt::Write as _;
 
 use wetstring_events::Event;
 
-use crate::config::{File, Settings, no_setting};
+use crate::config::{File, Settings, device, no_setting};
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 
+/// The word that shows device profiles.
+const PROFILES: &str = "profiles";
+
+/// Lists the device profiles, or shows the text of some.
+fn profiles(names: &[String]) -> Result<Exit, String> {
+    let mut page = String::new();
+    for name in names {
+        page.push_str(&device::text_of(name)?.1);
+    }
+    if names.is_empty() {
+        for name in device::names() {
+            let one = device::Device::named(&name)?;
+            let protocols = one.method.iter().flat_map(|method| &method.protocols);
+            let protocols: Vec<&str> = protocols.map(String::as_str).collect();
+            let vars: Vec<&str> = one.vars.keys().map(String::as_str).collect();
+            // Writing to a string cannot fail.
+            let _ = writeln!(page, "{name} = {}", one.title);
+            let _ = writeln!(page, "    {}; tested: {}", protocols.join(", "), one.tested);
+            if !vars.is_empty() {
+                let _ = writeln!(page, "    variables: {}", vars.join(", "));
+            }
+            for source in &one.sources {
+                let _ = writeln!(page, "    {source}");
+            }
+        }
+    }
+    crate::ui::output::print(&page);
+    Ok(Exit::Done)
+}
+
 /// Shows the settings whose names begin with one of `names`; all if there are none.
 pub(crate) fn run(ui: &Output, names: &[String], profile: Option<&str>) -> Result<Exit, String> {
+    if names.first().is_some_and(|name| name == PROFILES) {
+        return profiles(&names[1..]);
+    }
     let file = File::load()?;
     let mut all = Settings::default();
     file.apply(&mut all, profile)?;

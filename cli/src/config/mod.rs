@@ -1,5 +1,7 @@
-//! What can be set: the settings of every protocol, the configuration file with its profiles, and keys.
+//! What can be set: the settings of every protocol, the configuration file with its profiles, device
+//! profiles, and keys.
 
+pub(crate) mod device;
 mod file;
 pub(crate) mod keys;
 pub(crate) mod protocol;

@@ -241,7 +241,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn open(&self, signals: &Signals) -> Result<Box<dyn Port>, Ending> {
+    /// Opens the line.
+    pub(super) fn open(&self, signals: &Signals) -> Result<Box<dyn Port>, Ending> {
         let ui = self.ui;
         let mut notes = |text: &str| {
             ui.say(Level::Note, text);

@@ -10,6 +10,7 @@ pub(crate) mod cleartext;
 pub(crate) mod client;
 pub(crate) mod datagrams;
 mod detect;
+pub(crate) mod device;
 pub(crate) mod direction;
 pub(crate) mod filter;
 mod host_commands;

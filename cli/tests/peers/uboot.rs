@@ -7,9 +7,48 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use wetstring_testkit::wait_until;
+
 use super::{LIMIT, Running, Scene, free_port, missing, peer, wst};
 
-const IMAGE: &str = "/usr/lib/u-boot/qemu_arm/u-boot.bin";
+/// An emulated board.
+pub struct Board {
+    /// Its architecture, as QEMU names it.
+    pub name: &'static str,
+    qemu: &'static str,
+    package: &'static str,
+    image: &'static str,
+    cpu: &'static [&'static str],
+}
+
+/// The board of most tests.
+const ARM: Board = Board {
+    name: "arm",
+    qemu: "qemu-system-arm",
+    package: "qemu-system-arm",
+    image: "/usr/lib/u-boot/qemu_arm/u-boot.bin",
+    cpu: &[],
+};
+
+/// Every board.
+pub const BOARDS: [Board; 3] = [
+    ARM,
+    Board {
+        name: "aarch64",
+        qemu: "qemu-system-aarch64",
+        package: "qemu-system-arm",
+        image: "/usr/lib/u-boot/qemu_arm64/u-boot.bin",
+        cpu: &["-cpu", "cortex-a57"],
+    },
+    Board {
+        name: "riscv64",
+        qemu: "qemu-system-riscv64",
+        package: "qemu-system-misc",
+        image: "/usr/lib/u-boot/qemu-riscv64/u-boot.bin",
+        cpu: &[],
+    },
+];
+
 /// Where the board has free memory.
 pub const ADDRESS: &str = "41000000";
 /// `crc32` writes an arrow too, but not at the beginning of a line.
@@ -34,6 +73,11 @@ pub struct Console {
 /// One board at a time: each keeps a processor busy.
 static TURN: Mutex<()> = Mutex::new(());
 
+/// Whether nothing came within the time of a read, which a signal to this process may end early.
+fn is_quiet(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
 impl Console {
     /// Types a line.
     pub fn say(&mut self, line: &str) {
@@ -53,7 +97,7 @@ impl Console {
             match self.stream.read(&mut bytes) {
                 Ok(0) => panic!("the board is gone, after {:?}", self.seen),
                 Ok(len) => self.seen.push_str(&String::from_utf8_lossy(&bytes[..len])),
-                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(e) if is_quiet(&e) => {}
                 Err(e) => panic!("the board's serial port: {e}"),
             }
         }
@@ -69,19 +113,27 @@ impl Console {
 /// Starts a board whose serial port is a TCP port that waits for one program; the turn is that of the caller.
 /// Nothing if there is no U-Boot or no emulator.
 pub fn power_on(scene: &Scene) -> Option<(Running, u16, MutexGuard<'static, ()>)> {
-    let qemu = peer("qemu-system-arm", "qemu-system-arm")?;
-    if !Path::new(IMAGE).is_file() {
-        missing(&format!("{IMAGE} is not installed (Debian package u-boot-qemu)"));
+    power_on_as(scene, &ARM)
+}
+
+/// The same with another board.
+pub fn power_on_as(
+    scene: &Scene,
+    board: &Board,
+) -> Option<(Running, u16, MutexGuard<'static, ()>)> {
+    let qemu = peer(board.qemu, board.package)?;
+    if !Path::new(board.image).is_file() {
+        missing(&format!("{} is not installed (Debian package u-boot-qemu)", board.image));
         return None;
     }
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let port = free_port();
     let serial = format!("tcp:127.0.0.1:{port},server=on,wait=on,nodelay=on");
-    let mut board = Command::new(qemu);
-    board.args(["-M", "virt", "-bios", IMAGE, "-m", "256", "-display", "none"]);
-    board.args(["-monitor", "none", "-nic", "none", "-serial", &serial]);
-    let board = scene.start("qemu", &mut board).expect("the board starts");
-    Some((board, port, turn))
+    let mut emulator = Command::new(qemu);
+    emulator.args(["-M", "virt", "-bios", board.image, "-m", "256", "-display", "none"]);
+    emulator.args(board.cpu).args(["-monitor", "none", "-nic", "none", "-serial", &serial]);
+    let running = scene.start("qemu", &mut emulator).expect("the board starts");
+    Some((running, port, turn))
 }
 
 /// Starts a board, and stops it at its prompt. Nothing if there is no U-Boot or no emulator.
@@ -122,7 +174,7 @@ pub fn send(scene: &Scene, console: &mut Console, flags: &[&str], file: &Path) -
                             return carried;
                         }
                     }
-                    Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    Err(e) if is_quiet(&e) => {
                         // Nothing to carry; is the other side still there?
                         if to.write(&[]).is_err() || to.take_error().is_ok_and(|e| e.is_some()) {
                             return carried;
@@ -146,7 +198,7 @@ pub fn send(scene: &Scene, console: &mut Console, flags: &[&str], file: &Path) -
                 console.seen.push_str(&String::from_utf8_lossy(&bytes[..len]));
                 let _ = ours.write_all(&bytes[..len]);
             }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(e) if is_quiet(&e) => {
                 if up.is_finished() {
                     // It waits for us to hang up as well.
                     let _ = ours.shutdown(Shutdown::Both);
@@ -159,6 +211,14 @@ pub fn send(scene: &Scene, console: &mut Console, flags: &[&str], file: &Path) -
     drop(ours);
     up.join().expect("the carrier ends");
     end.expect("wst ends")
+}
+
+/// Waits until a board's port listens. It takes one connection, so it cannot be tried.
+pub fn listens(port: u16) {
+    let listens = format!(":{port:04X} 00000000:0000 0A");
+    wait_until("the board's port", || {
+        std::fs::read_to_string("/proc/net/tcp").is_ok_and(|all| all.contains(&listens))
+    });
 }
 
 fn connect(port: u16) -> TcpStream {

@@ -87,6 +87,7 @@ fn unsettled(
         }
         LineSpec::Exec(command) => os::port::exec(command)?,
         LineSpec::ExecPty(command) => os::port::exec_pty(command, attended)?,
+        LineSpec::Unix(path) => os::port::unix(path)?,
         LineSpec::Pty(name) => os::port::pty(name.as_deref(), notes)?,
         LineSpec::Stdio => os::port::stdio()?,
         LineSpec::Descriptor(number) => os::port::descriptor(*number)?,

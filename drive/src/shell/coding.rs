@@ -9,7 +9,7 @@ pub(super) const LONGEST_LINE: usize = 255;
 /// A form of bytes in lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lines {
-    /// Base64 with so many bytes in a line.
+    /// Base64 with this number of bytes in a line.
     Base64(usize),
     /// uuencode's, with a header and an end around each block.
     Uu,

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_options_or_commands_to_nobody() {
+    fn names_are_neither_options_nor_commands() {
         assert_eq!(path(b"-rf"), b"./-rf");
         assert_eq!(path(b"/tmp/a"), b"/tmp/a");
         assert_eq!(assign("n", b"./a.bin"), ["n=", "n=$n./a.bin"]);

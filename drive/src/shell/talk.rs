@@ -43,7 +43,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// How long the answer to so many bytes may take.
+    /// How long the answer to this number of bytes may take.
     fn patience(&self, bytes: usize) -> Duration {
         let rate = u64::from(self.rate_bps.unwrap_or(1200).max(50));
         self.answer + Duration::from_millis(bytes as u64 * 10 * 1000 / rate)

@@ -81,19 +81,19 @@ impl<const N: usize> EventQueue<N> {
         Self { ring: [QueuedEvent::Message; N], first: 0, count: 0 }
     }
 
-    pub(crate) fn push(&mut self, note: QueuedEvent) {
+    pub(crate) fn push(&mut self, event: QueuedEvent) {
         if self.len() < N {
-            self.ring[(usize::from(self.first) + self.len()) % N] = note;
+            self.ring[(usize::from(self.first) + self.len()) % N] = event;
             self.count += 1;
         }
     }
 
     pub(crate) fn pop(&mut self) -> Option<QueuedEvent> {
         let first = usize::from(self.first);
-        let note = (self.count > 0).then(|| self.ring[first])?;
+        let event = (self.count > 0).then(|| self.ring[first])?;
         self.first = ((first + 1) % N) as u8;
         self.count -= 1;
-        Some(note)
+        Some(event)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

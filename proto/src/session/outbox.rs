@@ -112,7 +112,7 @@ impl Outbox {
 pub(crate) struct Port {
     /// When it last took bytes, or first had bytes to take.
     pub(crate) moved: Instant,
-    leavings: OutputTrace,
+    output: OutputTrace,
 }
 
 impl Port {
@@ -141,6 +141,6 @@ impl Port {
     /// The port took bytes, `total` since the start; `pending` more are queued.
     pub(crate) fn took(&mut self, cx: &mut Cx<'_>, total: u64, pending: usize) {
         self.moved = cx.now;
-        self.leavings = self.leavings.note(cx, total, pending);
+        self.output = self.output.note(cx, total, pending);
     }
 }

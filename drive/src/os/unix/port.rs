@@ -66,6 +66,11 @@ pub(crate) fn descriptor(number: u32) -> Result<Box<dyn Port>, OpenError> {
     Ok(Box::new(descriptor::DescriptorLine::open(number)?))
 }
 
+/// A Unix-domain socket.
+pub(crate) fn unix(path: &Path) -> Result<Box<dyn Port>, OpenError> {
+    Ok(Box::new(descriptor::DescriptorLine::connect(path)?))
+}
+
 /// One non-blocking read, as [`Port::read`] has it.
 fn read(fd: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
     loop {

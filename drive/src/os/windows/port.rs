@@ -59,6 +59,11 @@ pub(crate) fn descriptor(number: u32) -> Result<Box<dyn Port>, OpenError> {
     refused(format!("use descriptor {number}"), "it is for Unix only; use stdio instead")
 }
 
+/// There are none.
+pub(crate) fn unix(path: &Path) -> Result<Box<dyn Port>, OpenError> {
+    refused(format!("connect to unix:{}", path.display()), "it is for Unix only; use tcp: instead")
+}
+
 fn refused(what: impl Into<String>, say: &str) -> Result<Box<dyn Port>, OpenError> {
     Err(OpenError::io(what, io::Error::new(io::ErrorKind::Unsupported, say)))
 }

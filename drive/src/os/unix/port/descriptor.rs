@@ -1,4 +1,4 @@
-//! An inherited open descriptor: a socket from inetd or another program.
+//! A socket or terminal by its descriptor: inherited from inetd or another program, or a Unix-domain socket of our own.
 
 use crate::event::Source;
 use crate::port::{OpenError, Port, PortFacts};
@@ -6,6 +6,8 @@ use crate::terminal::Restore;
 use rustix::fs::{FileType, fstat};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -72,6 +74,16 @@ impl DescriptorLine {
         };
         Ok(Self { fd, facts, restore })
     }
+
+    /// Connects to a Unix-domain socket.
+    pub(super) fn connect(path: &Path) -> Result<Self, OpenError> {
+        let name = format!("unix:{}", path.display());
+        let failed = |error| OpenError::io(format!("connect to {name}"), error);
+        let socket = UnixStream::connect(path).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let facts = PortFacts { reliable: Some(true), clear: true, ..PortFacts::named(name) };
+        Ok(Self { fd: socket.into(), facts, restore: Vec::new() })
+    }
 }
 
 impl Port for DescriptorLine {
@@ -108,7 +120,6 @@ mod tests {
     use super::*;
     use std::io::{Read as _, Write as _};
     use std::os::fd::AsRawFd as _;
-    use std::os::unix::net::UnixStream;
 
     #[test]
     fn an_open_socket_is_a_line() {

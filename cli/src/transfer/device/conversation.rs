@@ -1,0 +1,315 @@
+//! The conversation with a device, without I/O: what it says and the time go in, what to do comes out.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::script::{Await, Op, Script};
+use crate::ui::exit::Exit;
+use crate::ui::format::escaped;
+
+/// Silence after a prompt: what only looks like one is followed by more.
+const QUIET: Duration = Duration::from_millis(100);
+/// The longest wait for the echo of a command. A device that echoes otherwise than expected is only slower.
+const ECHO: Duration = Duration::from_secs(2);
+/// Time after which the user is told what to do.
+const HINT: Duration = Duration::from_secs(3);
+/// The most text that is kept.
+const MOST: usize = 64 * 1024;
+/// Lines of the device's last words that a message has.
+const LAST_LINES: usize = 3;
+
+/// What is to be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Act {
+    /// Type this.
+    Type(Vec<u8>),
+    /// Send a break of this length.
+    Break(Duration),
+    /// Change the rate; `None`: to what it was.
+    Rate(Option<u32>),
+    /// Tell the user.
+    Tell(String),
+    /// Transfer the file; this was received already. [`Conversation::transferred`] says how it ended.
+    Transfer(Vec<u8>),
+    /// It is over.
+    End(Result<(), Trouble>),
+}
+
+/// Why it did not succeed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Trouble {
+    pub(super) exit: Exit,
+    pub(super) say: String,
+}
+
+/// A conversation.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    script: Script,
+    /// The operation that is being done.
+    index: usize,
+    /// Since when.
+    since: Instant,
+    /// What the device said, and has not been used.
+    text: Vec<u8>,
+    /// What it said since the last command or the transfer.
+    all: Vec<u8>,
+    heard: Instant,
+    /// The echo that is awaited, and since when.
+    echo: Option<(Vec<u8>, Instant)>,
+    /// When something is done again.
+    again: Instant,
+    hinted: bool,
+    transferring: bool,
+    failed: bool,
+    /// What is done at once.
+    due: VecDeque<Act>,
+}
+
+impl Conversation {
+    pub(super) fn new(script: Script, now: Instant) -> Self {
+        Self {
+            script,
+            index: 0,
+            since: now,
+            text: Vec::new(),
+            all: Vec::new(),
+            heard: now,
+            echo: None,
+            again: now,
+            hinted: false,
+            transferring: false,
+            failed: false,
+            due: VecDeque::new(),
+        }
+    }
+
+    /// The device said this.
+    pub(super) fn heard(&mut self, bytes: &[u8], now: Instant) {
+        self.heard = now;
+        for all in [&mut self.text, &mut self.all] {
+            all.extend_from_slice(bytes);
+            let surplus = all.len().saturating_sub(MOST);
+            all.drain(..surplus);
+        }
+    }
+
+    /// The transfer is over; this was received after it.
+    pub(super) fn transferred(&mut self, done: bool, leftover: &[u8], now: Instant) {
+        self.transferring = false;
+        self.failed |= !done;
+        self.all.clear();
+        self.text.clear();
+        self.step(now);
+        self.heard(leftover, now);
+    }
+
+    /// What is to be done now; `None`: nothing before more is heard or [`Conversation::deadline`].
+    pub(super) fn next(&mut self, now: Instant) -> Option<Act> {
+        loop {
+            if let Some(act) = self.due.pop_front() {
+                return Some(act);
+            }
+            let Some((op, always)) = self.script.ops.get(self.index) else {
+                return Some(Act::End(Ok(())));
+            };
+            if self.failed && !always {
+                self.index += 1;
+                continue;
+            }
+            match op {
+                Op::Type(bytes) => {
+                    let (bytes, always) = (bytes.clone(), *always);
+                    self.typed(&bytes, always, now);
+                    return Some(Act::Type(bytes));
+                }
+                Op::Rate(rate) => {
+                    let rate = *rate;
+                    self.step(now);
+                    return Some(Act::Rate(rate));
+                }
+                Op::Pause(time) if now >= self.since + *time => self.step(now),
+                Op::Transfer if !self.transferring => {
+                    self.transferring = true;
+                    return Some(Act::Transfer(std::mem::take(&mut self.text)));
+                }
+                Op::Await(_) => match self.awaited(now) {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(trouble) => return Some(Act::End(Err(trouble))),
+                },
+                Op::Pause(_) | Op::Transfer => return None,
+            }
+        }
+    }
+
+    /// When [`Conversation::next`] is due though nothing was heard.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let (op, _) = self.script.ops.get(self.index)?;
+        match op {
+            Op::Pause(time) => Some(self.since + *time),
+            Op::Await(wait) => {
+                let mut at = self.since + wait.limit;
+                if let Some((_, typed)) = &self.echo {
+                    at = at.min(*typed + ECHO);
+                }
+                if self.echo.is_none() && self.at_prompt() {
+                    at = at.min(self.heard + QUIET);
+                }
+                if wait.again.is_some() {
+                    at = at.min(self.again);
+                }
+                if !wait.hint.is_empty() && !self.hinted {
+                    at = at.min(self.since + HINT);
+                }
+                Some(at)
+            }
+            _ => None,
+        }
+    }
+
+    /// To the next operation.
+    fn step(&mut self, now: Instant) {
+        self.index += 1;
+        self.since = now;
+        self.again = now;
+    }
+
+    fn typed(&mut self, bytes: &[u8], always: bool, now: Instant) {
+        self.text.clear();
+        if !always {
+            self.all.clear();
+        }
+        let line = bytes.trim_ascii_end();
+        let is_line = line.len() < bytes.len() && !line.is_empty();
+        self.echo = (self.script.echo && is_line).then(|| (line.to_vec(), now));
+        self.step(now);
+    }
+
+    fn at_prompt(&self) -> bool {
+        self.script.prompt.as_ref().is_some_and(|prompt| prompt.is_match(&self.text))
+    }
+
+    /// Drops the echo of a command. False while it is awaited.
+    fn past_echo(&mut self, now: Instant) -> bool {
+        let Some((line, typed)) = &self.echo else { return true };
+        let (line, typed) = (line.clone(), *typed);
+        if let Some(at) = find(&self.text, &line) {
+            self.text.drain(..at + line.len());
+            // What a device says must not be found in what it was told.
+            if let Some(at) = find(&self.all, &line) {
+                self.all.drain(..at + line.len());
+            }
+            self.echo = None;
+            return true;
+        }
+        if now < typed + ECHO {
+            return false;
+        }
+        self.echo = None;
+        true
+    }
+
+    /// Whether there is something to do: what is awaited came, or something is due.
+    fn awaited(&mut self, now: Instant) -> Result<bool, Trouble> {
+        if !self.past_echo(now) {
+            return Ok(false);
+        }
+        let quiet = now >= self.heard + QUIET;
+        let prompts = self.at_prompt() && quiet;
+        let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return Ok(false) };
+        for (sees, types) in &wait.answers {
+            if let Some(found) = sees.find(&self.text) {
+                let end = found.end();
+                self.text.drain(..end);
+                self.due.push_back(Act::Type(types.clone()));
+                return Ok(true);
+            }
+        }
+        match &wait.until {
+            Some(until) => {
+                if let Some(found) = until.find(&self.text) {
+                    let end = found.end();
+                    self.text.drain(..end);
+                    self.step(now);
+                    return Ok(true);
+                }
+                if prompts {
+                    return Err(self.unlike(wait));
+                }
+            }
+            None if prompts => {
+                if wait.with.as_ref().is_some_and(|with| !self.failed && !with.is_match(&self.all))
+                {
+                    return Err(self.unlike(wait));
+                }
+                self.due.extend(wait.says.clone().map(Act::Tell));
+                self.step(now);
+                return Ok(true);
+            }
+            None => {}
+        }
+        if now >= self.since + wait.limit {
+            let say = format!("expected {}, got {}", wait.what, self.last_words());
+            let exit = if self.all.is_empty() { Exit::Timeout } else { Exit::Peer };
+            return Err(Trouble { exit, say });
+        }
+        Ok(self.remind(now))
+    }
+
+    /// What is done again, and the hint.
+    fn remind(&mut self, now: Instant) -> bool {
+        let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return false };
+        if !wait.hint.is_empty() && !self.hinted && now >= self.since + HINT {
+            self.hinted = true;
+            self.due.push_back(Act::Tell(wait.hint.clone()));
+        }
+        if let Some(again) = &wait.again
+            && now >= self.again
+        {
+            self.again = now + again.every;
+            if !again.sends_break.is_zero() {
+                self.due.push_back(Act::Break(again.sends_break));
+            }
+            if !again.types.is_empty() {
+                self.due.push_back(Act::Type(again.types.clone()));
+            }
+        }
+        !self.due.is_empty()
+    }
+
+    /// The prompt came, and before it something else than expected.
+    fn unlike(&self, wait: &Await) -> Trouble {
+        let exit = if wait.verifies { Exit::Integrity } else { Exit::Peer };
+        let say = match (&wait.with, wait.verifies) {
+            (Some(with), true) => {
+                format!("what arrived differs: expected {with}, got {}", self.last_words())
+            }
+            (Some(with), false) => {
+                format!("{}: expected {with}, got {}", wait.what, self.last_words())
+            }
+            _ => format!("expected {}, got {}", wait.what, self.last_words()),
+        };
+        Trouble { exit, say }
+    }
+
+    /// The last lines of the device, on one line.
+    fn last_words(&self) -> String {
+        let text = escaped_lines(&self.all);
+        if text.is_empty() { "nothing".to_owned() } else { text }
+    }
+}
+
+fn escaped_lines(bytes: &[u8]) -> String {
+    let lines = bytes.split(|byte| matches!(byte, b'\r' | b'\n'));
+    let lines: Vec<&[u8]> = lines.map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).collect();
+    let from = lines.len().saturating_sub(LAST_LINES);
+    lines[from..].iter().map(|line| escaped(line)).collect::<Vec<_>>().join(" / ")
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+#[cfg(test)]
+mod tests;

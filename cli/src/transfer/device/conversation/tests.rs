@@ -1,0 +1,195 @@
+//! Conversations in virtual time.
+
+use super::*;
+use crate::config::device::Device;
+use crate::transfer::device::script::script;
+use crate::transfer::device::vars::Vars;
+
+const LENGTH: usize = 9;
+
+/// A conversation with a device that says what a test wants, in virtual time.
+struct Desk {
+    talk: Conversation,
+    now: Instant,
+}
+
+impl Desk {
+    fn new(name: &str, protocol: &str, sets: &[&str]) -> Self {
+        let device = Device::named(name).unwrap();
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let mut vars = Vars::new(&device.vars, &sets).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.bin");
+        std::fs::write(&path, &b"123456789"[..LENGTH]).unwrap();
+        vars.of_file(&path).unwrap();
+        let (method, _) = device.method_for(Some(protocol)).unwrap();
+        let now = Instant::now();
+        Self { talk: Conversation::new(script(&device, method, &vars).unwrap(), now), now }
+    }
+
+    /// The device says this, and is silent then.
+    fn says(&mut self, text: &str) -> &mut Self {
+        self.talk.heard(text.as_bytes(), self.now);
+        self.now += QUIET;
+        self
+    }
+
+    /// What is done now.
+    fn does(&mut self) -> Vec<Act> {
+        let mut all = Vec::new();
+        while let Some(act) = self.talk.next(self.now) {
+            let over = matches!(act, Act::End(_) | Act::Transfer(_));
+            all.push(act);
+            if over {
+                break;
+            }
+        }
+        all
+    }
+
+    /// The device says this, and this is typed then.
+    #[track_caller]
+    fn exchange(&mut self, says: &str, types: &str) {
+        let acts = self.says(says).does();
+        assert_eq!(acts, [Act::Type(types.as_bytes().to_vec())], "after {says:?}");
+    }
+
+    fn after(&mut self, time: Duration) -> &mut Self {
+        self.now += time;
+        self
+    }
+}
+
+const READY: &str = "## Ready for binary (ymodem) download to 0x40200000 at 115200 bps...\r\n";
+const LOADED: &str =
+    "## Total Size      = 0x00000009 = 9 Bytes\r\n## Start Addr      = 0x40200000\r\n";
+
+/// To the transfer, and through it.
+fn loaded() -> Desk {
+    let mut desk = Desk::new("uboot", "ymodem", &[]);
+    assert_eq!(desk.does(), [Act::Type(vec![3])]);
+    desk.exchange("U-Boot 2023.01\r\nHit any key to stop autoboot:  2 ", "\u{3}");
+    desk.exchange("\x08\x08\x08 0 \r\n=> ", "loady ${loadaddr}\r");
+    let echo = format!("loady ${{loadaddr}}\r\n{READY}C");
+    assert_eq!(desk.says(&echo).does(), [Act::Transfer(b"C".to_vec())]);
+    desk.talk.transferred(true, LOADED.as_bytes(), desk.now);
+    desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
+    desk
+}
+
+const SUM: &str = "crc32 ${loadaddr} 0x9\r\ncrc32 for 40200000 ... 40200008 ==> ";
+
+#[test]
+fn from_reset_to_an_equal_check_sum() {
+    let mut desk = loaded();
+    let acts = desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
+    assert_eq!(acts, [Act::Tell("crc32 cbf43926".to_owned()), Act::End(Ok(()))]);
+}
+
+#[test]
+fn another_check_sum_is_told_with_the_right_code() {
+    let acts = loaded().says(&format!("{SUM}cbf43927\r\n=> ")).does();
+    let [Act::End(Err(trouble))] = &acts[..] else { panic!("{acts:?}") };
+    assert_eq!(trouble.exit, Exit::Integrity);
+    assert!(trouble.say.contains("==> cbf43927"), "{trouble:?}");
+}
+
+#[test]
+fn a_prompt_is_one_only_if_nothing_follows() {
+    let mut desk = Desk::new("uboot", "kermit", &[]);
+    desk.does();
+    desk.talk.heard(b"text\r\n=> ", desk.now);
+    assert_eq!(desk.does(), []);
+    desk.says("more text");
+    assert_eq!(desk.does(), []);
+    desk.exchange("\r\n=> ", "loadb ${loadaddr}\r");
+}
+
+#[test]
+fn prompts_of_before_the_echo_are_not_answers() {
+    let mut desk = loaded();
+    assert_eq!(desk.says("<INTERRUPT>\r\n=> ").does(), []);
+    let acts = desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
+    assert_eq!(acts.last(), Some(&Act::End(Ok(()))));
+}
+
+#[test]
+fn a_silent_device_is_asked_again_and_the_user_told() {
+    let mut desk = Desk::new("uboot", "ymodem", &[]);
+    assert_eq!(desk.does(), [Act::Type(vec![3])]);
+    assert_eq!(desk.does(), []);
+    assert_eq!(desk.talk.deadline(), Some(desk.now + Duration::from_millis(500)));
+    assert_eq!(desk.after(Duration::from_millis(500)).does(), [Act::Type(vec![3])]);
+    let acts = desk.after(HINT).does();
+    assert!(matches!(&acts[0], Act::Tell(say) if say.contains("reset the board")), "{acts:?}");
+    let acts = desk.after(Duration::from_secs(120)).does();
+    let Some(Act::End(Err(trouble))) = acts.last() else { panic!("{acts:?}") };
+    assert_eq!(trouble.exit, Exit::Timeout);
+    assert_eq!(trouble.say, "expected the prompt of U-Boot, got nothing");
+}
+
+#[test]
+fn an_unknown_command_is_told_in_the_words_of_the_device() {
+    let mut desk = Desk::new("uboot", "ymodem", &["address=0x41000000"]);
+    desk.does();
+    desk.exchange("\r\n=> ", "loady 0x41000000\r");
+    let say = "loady 0x41000000\r\nUnknown command 'loady' - try 'help'\r\n=> ";
+    let acts = desk.says(say).does();
+    let [Act::End(Err(trouble))] = &acts[..] else { panic!("{acts:?}") };
+    assert_eq!(trouble.exit, Exit::Peer);
+    assert!(trouble.say.contains("Unknown command 'loady'"), "{trouble:?}");
+}
+
+#[test]
+fn the_rate_is_switched_up_and_back_even_if_the_transfer_fails() {
+    for done in [true, false] {
+        let mut desk = Desk::new("uboot", "ymodem", &["baud=921600"]);
+        desk.does();
+        desk.exchange("\r\n=> ", "loady ${loadaddr} 921600\r");
+        let say =
+            "loady ${loadaddr} 921600\r\n## Switch baudrate to 921600 bps and press ENTER ...\r\n";
+        assert_eq!(desk.says(say).does(), [Act::Rate(Some(921_600))]);
+        assert_eq!(desk.does(), []);
+        let enter = || Act::Type(b"\r".to_vec());
+        assert_eq!(desk.after(Duration::from_millis(200)).does(), [enter()]);
+        // It may not have been ready for it.
+        assert_eq!(desk.after(Duration::from_secs(1)).does(), [enter()]);
+        assert_eq!(desk.says(READY).does(), [Act::Transfer(Vec::new())]);
+        desk.talk.transferred(done, LOADED.as_bytes(), desk.now);
+        let say = "## Switch baudrate to 115200 bps and press ESC ...\r\n";
+        assert_eq!(desk.says(say).does(), [Act::Rate(None)]);
+        assert_eq!(desk.after(Duration::from_millis(200)).does(), [Act::Type(vec![0x1B])]);
+        let acts = desk.says("\r\n=> ").does();
+        let next =
+            if done { Act::Type(b"crc32 ${loadaddr} 0x9\r".to_vec()) } else { Act::End(Ok(())) };
+        assert_eq!(acts, [next]);
+    }
+}
+
+#[test]
+fn the_order_of_chunks_does_not_matter() {
+    let mut desk = Desk::new("uboot", "ymodem", &[]);
+    desk.does();
+    desk.says("\r\n=> ").does();
+    let echo = format!("loady ${{loadaddr}}\r\n{READY}C");
+    let mut acts = Vec::new();
+    for byte in echo.as_bytes() {
+        desk.talk.heard(&[*byte], desk.now);
+        acts.extend(desk.does());
+    }
+    // What came before the start of the engine is in it, what came later is read from the port.
+    assert_eq!(acts, [Act::Transfer(Vec::new())]);
+}
+
+#[test]
+fn what_follows_the_last_command_may_never_return() {
+    let mut desk = Desk::new("uboot", "ymodem", &["then=bootm ${loadaddr}"]);
+    desk.does();
+    desk.says("\r\n=> ").does();
+    desk.says(&format!("loady ${{loadaddr}}\r\n{READY}")).does();
+    desk.talk.transferred(true, LOADED.as_bytes(), desk.now);
+    desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
+    let acts = desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
+    let boot = Act::Type(b"bootm ${loadaddr}\r".to_vec());
+    assert_eq!(acts[1..], [boot, Act::End(Ok(()))]);
+}

@@ -1,0 +1,282 @@
+//! The conversation with a device on a port.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use wetstring_drive::disk::SendOptions;
+use wetstring_drive::event::{self, Interest};
+use wetstring_drive::port::PATIENCE;
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
+
+use super::conversation::{Act, Conversation};
+use super::script;
+use super::vars::Vars;
+use crate::args::Common;
+use crate::config::Settings;
+use crate::config::device;
+use crate::config::protocol::Protocol;
+use crate::transfer::direction::Direction;
+use crate::transfer::filter::Filter;
+use crate::transfer::job::Job;
+use crate::transfer::limits::Limits;
+use crate::transfer::opening::signals;
+use crate::transfer::outgoing::{outbox, sources};
+use crate::transfer::speaks::Speaks;
+use crate::transfer::store::FileStore;
+use crate::transfer::tapped;
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::Exit;
+use crate::ui::format::escaped;
+use crate::ui::output::{Level, Output};
+
+/// Between looks at signals and a line that is stalled.
+const LOOK: Duration = Duration::from_millis(500);
+/// A device that takes no typed byte for this long is stalled.
+const STALLED: Duration = Duration::from_secs(10);
+/// The length of a pulse on a wire.
+const PULSE: Duration = Duration::from_millis(100);
+
+/// A device, and what the user wants of it.
+pub(crate) struct Device {
+    pub(crate) profile: device::Device,
+    pub(crate) vars: Vars,
+    /// The protocol, if the user chose one.
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) settings: Settings,
+    pub(crate) spec: LineSpec,
+    pub(crate) explain: bool,
+    pub(crate) pcap: Option<PathBuf>,
+}
+
+/// A conversation that is live.
+struct Live<'a> {
+    ui: &'a Output,
+    signals: &'a Signals,
+    port: Box<dyn Port>,
+    pause: Duration,
+    /// The rate of the line before.
+    home: Option<u32>,
+    /// The unfinished line of the device, for the user.
+    line: Vec<u8>,
+}
+
+/// Sends one file to a device.
+pub(crate) fn send(
+    (ui, common): (&Output, &Common),
+    mut wanted: Device,
+    file: &Path,
+) -> Result<Ending, Ending> {
+    let chosen = wanted.protocol.map(|protocol| protocol.name);
+    let (method, protocol) = wanted.profile.method_for(chosen).map_err(usage)?;
+    let method = method.clone();
+    let protocol = Protocol::of(&protocol)
+        .ok_or_else(|| usage(format!("the device profile has an unknown protocol {protocol}")))?;
+    for (name, value) in &method.set {
+        if !wanted.settings.is_chosen(name) {
+            let at = "the device profile";
+            wanted.settings.set_all(&[(name.clone(), value.clone())], at).map_err(usage)?;
+        }
+    }
+    wanted.vars.of_file(file).map_err(|say| Ending::early(Exit::Store, say))?;
+    let rate = script::baud(&method, &wanted.vars).map_err(usage)?;
+    let script = script::script(&wanted.profile, &method, &wanted.vars).map_err(usage)?;
+    let signals = signals()?;
+    let job = job((ui, common), &wanted, protocol, file)?;
+    let mut port = job.open(&signals)?;
+    let home = port.controls().and_then(|controls| controls.spec()).map(|spec| spec.rate_bps());
+    if rate.is_some() && home.is_none() {
+        let say = format!("expected a line whose rate can be set with baud, got {}", wanted.spec);
+        return Err(usage(say));
+    }
+    let pause = Duration::from_millis(wanted.profile.pause_ms);
+    let port = tapped::port(port, wanted.pcap.as_deref())?;
+    let mut live = Live { ui, signals: &signals, port, pause, home, line: Vec::new() };
+    live.pulse(&wanted.profile.reach.pulse)?;
+    let ended = live.converse(Conversation::new(script, Instant::now()), job);
+    // The device may have more to say than anyone reads.
+    let _ = live.port.finish(signals.patience(PATIENCE));
+    ended
+}
+
+fn job<'a>(
+    (ui, common): (&'a Output, &'a Common),
+    wanted: &Device,
+    protocol: Protocol,
+    file: &Path,
+) -> Result<Job<'a>, Ending> {
+    let disk = outbox(ui, sources(ui, file, false)?, SendOptions::default());
+    Ok(Job {
+        ui,
+        common,
+        direction: Direction::Send,
+        speaks: Speaks::One(protocol),
+        all: wanted.settings.clone(),
+        spec: wanted.spec.clone(),
+        file_store: FileStore::Disk(Box::new(disk)),
+        filter: Filter::default(),
+        limits: Limits::default(),
+        unnamed: Vec::new(),
+        explain: wanted.explain,
+        pcap: wanted.pcap.clone(),
+        looks_out: false,
+    })
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Ending {
+    Ending::early(Exit::Line, format!("could not {what}: {}", in_words(error)))
+}
+
+impl Live<'_> {
+    /// Does what the conversation wants, to its end.
+    fn converse(&mut self, mut talk: Conversation, job: Job<'_>) -> Result<Ending, Ending> {
+        let mut job = Some(job);
+        let mut ending: Option<Ending> = None;
+        loop {
+            if let Some(signal) = self.signals.last() {
+                let say = format!("interrupted by signal {signal}");
+                return Err(Ending::early(Exit::Interrupted, say));
+            }
+            match talk.next(Instant::now()) {
+                None => self.listen(&mut talk)?,
+                Some(Act::Type(bytes)) => self.say(&bytes)?,
+                Some(Act::Break(time)) => self.send_break(time),
+                Some(Act::Rate(rate)) => self.rate(rate)?,
+                Some(Act::Tell(text)) => self.ui.say(Level::Note, &text),
+                Some(Act::Transfer(before)) => {
+                    let Some(job) = job.take() else { continue };
+                    let done = job.run_on(&mut *self.port, self.signals, &before);
+                    let (end, leftover) = match done {
+                        Ok(done) => done,
+                        Err(end) => (end, Vec::new()),
+                    };
+                    let ok = end.exit == Exit::Done;
+                    ending = Some(end);
+                    self.show(&leftover);
+                    talk.transferred(ok, &leftover, Instant::now());
+                }
+                Some(Act::End(end)) => {
+                    let transfer =
+                        ending.filter(|end| end.exit != Exit::Done || end.summary.is_some());
+                    return match (end, transfer) {
+                        (Ok(()), Some(ending)) => Ok(ending),
+                        (Ok(()), None) => Ok(Ending::early(Exit::Done, "")),
+                        // What the transfer failed at comes first.
+                        (Err(_), Some(ending)) if ending.exit != Exit::Done => Ok(ending),
+                        (Err(trouble), transfer) => {
+                            let mut ending = Ending::early(trouble.exit, trouble.say);
+                            ending.summary = transfer.and_then(|end| end.summary);
+                            Ok(ending)
+                        }
+                    };
+                }
+            }
+        }
+    }
+
+    /// Waits for what the device says, or until something is due.
+    fn listen(&mut self, talk: &mut Conversation) -> Result<(), Ending> {
+        let now = Instant::now();
+        let due = talk.deadline().map_or(LOOK, |at| at.saturating_duration_since(now));
+        let mut interests =
+            [Interest::read(self.port.read_source()), Interest::read(self.signals.source())];
+        event::wait(&mut interests, Some(due.min(LOOK))).map_err(|e| failed("wait", &e))?;
+        let mut buffer = [0; 4096];
+        match self.port.read(&mut buffer) {
+            Ok(None) => Ok(()),
+            Ok(Some(0)) => Err(Ending::early(Exit::Line, "the connection is closed")),
+            Ok(Some(len)) => {
+                self.show(&buffer[..len]);
+                talk.heard(&buffer[..len], Instant::now());
+                Ok(())
+            }
+            Err(e) => Err(failed("read from the line", &e)),
+        }
+    }
+
+    /// Shows whole lines of the device to a user who wants to see more.
+    fn show(&mut self, bytes: &[u8]) {
+        if !self.ui.hears(Level::Detail) {
+            return;
+        }
+        for byte in bytes {
+            if !matches!(byte, b'\r' | b'\n') {
+                self.line.push(*byte);
+            } else if !self.line.is_empty() {
+                let line = std::mem::take(&mut self.line);
+                self.ui.say(Level::Detail, &format!("  {}", escaped(&line)));
+            }
+        }
+    }
+
+    /// Types bytes.
+    fn say(&mut self, bytes: &[u8]) -> Result<(), Ending> {
+        let step = if self.pause.is_zero() { bytes.len().max(1) } else { 1 };
+        for part in bytes.chunks(step) {
+            self.write(part)?;
+            std::thread::sleep(self.pause);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Ending> {
+        let until = Instant::now() + STALLED;
+        while !bytes.is_empty() || self.port.held() {
+            if self.port.held() {
+                self.port.flush().map_err(|e| failed("write to the line", &e))?;
+            }
+            if !bytes.is_empty() {
+                let written =
+                    self.port.write(bytes).map_err(|e| failed("write to the line", &e))?;
+                bytes = &bytes[written.unwrap_or(0)..];
+            }
+            if bytes.is_empty() && !self.port.held() {
+                break;
+            }
+            if Instant::now() >= until || self.signals.last().is_some() {
+                return Err(Ending::early(Exit::Line, "the line takes nothing that is typed"));
+            }
+            let rest = self.port.rest();
+            if rest.is_zero() {
+                let mut interests = [Interest::write(self.port.write_source())];
+                event::wait(&mut interests, Some(LOOK)).map_err(|e| failed("wait", &e))?;
+            } else {
+                std::thread::sleep(rest.min(LOOK));
+            }
+        }
+        Ok(())
+    }
+
+    fn send_break(&mut self, time: Duration) {
+        // A line without breaks has other ways to the prompt.
+        let Some(controls) = self.port.controls() else { return };
+        if let Err(e) = controls.send_break(time) {
+            self.ui.say(Level::Detail, &format!("no break: {}", in_words(&e)));
+        }
+    }
+
+    fn rate(&mut self, rate: Option<u32>) -> Result<(), Ending> {
+        let home = self.home;
+        let Some(controls) = self.port.controls() else { return Ok(()) };
+        let Some(mut spec) = controls.spec() else { return Ok(()) };
+        spec.baud = rate.or(home);
+        controls.change(&spec).map_err(|e| failed("change the rate", &e))?;
+        let shown = spec.baud.map_or_else(String::new, |baud| format!(" {baud} bit/s"));
+        self.ui.say(Level::Detail, &format!("the rate is{shown}"));
+        Ok(())
+    }
+
+    /// A pulse on the wire that resets the device.
+    fn pulse(&mut self, wire: &str) -> Result<(), Ending> {
+        if wire.is_empty() {
+            return Ok(());
+        }
+        let Some(controls) = self.port.controls() else { return Ok(()) };
+        let mut set = |on: bool| match wire {
+            "dtr" => controls.set_dtr(on),
+            _ => controls.set_rts(on),
+        };
+        set(false).map_err(|e| failed("move a wire", &e))?;
+        std::thread::sleep(PULSE);
+        set(true).map_err(|e| failed("move a wire", &e))
+    }
+}

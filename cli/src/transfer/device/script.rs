@@ -1,0 +1,212 @@
+//! The operations for one file, of a device profile and the variables.
+
+use std::time::Duration;
+
+use regex::bytes::Regex;
+
+use super::vars::Vars;
+use crate::config::device::{Answer, Device, Method, Step};
+
+/// The pause before something is typed at a new rate: U-Boot waits 50 ms before and after its change.
+const AFTER_SWITCH: Duration = Duration::from_millis(200);
+/// Typed again at a new rate, until the device has it.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The longest wait for an answer that needs no work of the device.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// One operation.
+#[derive(Debug)]
+pub(super) enum Op {
+    /// Types a command, or a key.
+    Type(Vec<u8>),
+    /// Waits for what the device says.
+    Await(Box<Await>),
+    /// Changes the rate; `None`: back to what it was.
+    Rate(Option<u32>),
+    /// Waits.
+    Pause(Duration),
+    /// The transfer.
+    Transfer,
+}
+
+/// What is awaited.
+#[derive(Debug)]
+pub(super) struct Await {
+    /// What it is, in words.
+    pub(super) what: String,
+    /// A pattern; `None` is the prompt.
+    pub(super) until: Option<Regex>,
+    /// What must have been received when the prompt is.
+    pub(super) with: Option<Regex>,
+    /// What the user is told then.
+    pub(super) says: Option<String>,
+    /// It compares what arrived with the file.
+    pub(super) verifies: bool,
+    /// What to type at what the device says.
+    pub(super) answers: Vec<(Regex, Vec<u8>)>,
+    /// What is done again and again until then.
+    pub(super) again: Option<Again>,
+    /// What the user is told if it takes a moment.
+    pub(super) hint: String,
+    /// The longest wait.
+    pub(super) limit: Duration,
+}
+
+/// What is done again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Again {
+    pub(super) types: Vec<u8>,
+    pub(super) sends_break: Duration,
+    pub(super) every: Duration,
+}
+
+impl Await {
+    fn new(what: impl Into<String>, until: Option<Regex>, limit: Duration) -> Box<Self> {
+        Box::new(Self {
+            what: what.into(),
+            until,
+            with: None,
+            says: None,
+            verifies: false,
+            answers: Vec::new(),
+            again: None,
+            hint: String::new(),
+            limit,
+        })
+    }
+}
+
+/// An operation, and whether it is also done after a failed transfer.
+pub(super) type Planned = (Op, bool);
+
+/// Everything that a conversation needs.
+#[derive(Debug)]
+pub(super) struct Script {
+    /// The prompt; `None`: the device has none.
+    pub(super) prompt: Option<Regex>,
+    /// Whether it echoes.
+    pub(super) echo: bool,
+    pub(super) ops: Vec<Planned>,
+}
+
+/// The rate during the transfer, if it is another one.
+pub(super) fn baud(method: &Method, vars: &Vars) -> Result<Option<u32>, String> {
+    let text = vars.get("baud");
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if method.fast.is_none() {
+        return Err(format!("expected no baud: {} has one rate", method.protocols[0]));
+    }
+    let rate = text.parse().ok().filter(|rate| *rate > 0);
+    rate.map(Some).ok_or_else(|| format!("expected a rate in bit/s for baud, got {text}"))
+}
+
+/// The operations.
+pub(super) fn script(device: &Device, method: &Method, vars: &Vars) -> Result<Script, String> {
+    let prompt = (!device.prompt.is_empty()).then(|| vars.regex(&device.prompt)).transpose()?;
+    let mut ops = Vec::new();
+    if prompt.is_some() {
+        ops.push((Op::Await(reach(device, vars)?), false));
+    }
+    steps(&device.prepare, vars, false, &mut ops)?;
+    load(method, vars, prompt.is_some(), &mut ops)?;
+    if !method.ends {
+        steps(&device.verify, vars, true, &mut ops)?;
+        steps(&device.leave, vars, false, &mut ops)?;
+    }
+    Ok(Script { prompt, echo: device.echo, ops })
+}
+
+fn answers(all: &[Answer], vars: &Vars) -> Result<Vec<(Regex, Vec<u8>)>, String> {
+    let one =
+        |answer: &Answer| Ok((vars.regex(&answer.sees)?, vars.fill(&answer.types)?.into_bytes()));
+    all.iter().map(one).collect()
+}
+
+fn reach(device: &Device, vars: &Vars) -> Result<Box<Await>, String> {
+    let how = &device.reach;
+    let limit = Duration::from_secs(how.limit_s);
+    let mut wait = Await::new(format!("the prompt of {}", device.title), None, limit);
+    wait.answers = answers(&how.answer, vars)?;
+    wait.hint = vars.fill(&how.hint)?;
+    wait.again = Some(Again {
+        types: vars.fill(&how.types)?.into_bytes(),
+        sends_break: Duration::from_millis(how.break_ms),
+        every: Duration::from_millis(how.every_ms.max(50)),
+    });
+    Ok(wait)
+}
+
+fn steps(all: &[Step], vars: &Vars, verifies: bool, ops: &mut Vec<Planned>) -> Result<(), String> {
+    for step in all {
+        if step.needs.as_ref().is_some_and(|name| vars.get(name).is_empty()) {
+            continue;
+        }
+        let types = vars.fill(&step.types)?;
+        let what = format!("an answer to {}", types.trim_end());
+        ops.push((Op::Type(types.into_bytes()), false));
+        let mut wait = Await::new(what, None, Duration::from_secs(step.limit_s));
+        wait.with = step.sees.as_ref().map(|sees| vars.regex(sees)).transpose()?;
+        wait.says = step.says.as_ref().map(|says| vars.fill(says)).transpose()?;
+        wait.verifies = verifies;
+        // The last command may start what never returns.
+        if step.sees.is_some() || verifies {
+            ops.push((Op::Await(wait), false));
+        }
+    }
+    Ok(())
+}
+
+/// The command, the transfer, and the prompt after it.
+fn load(
+    method: &Method,
+    vars: &Vars,
+    has_prompt: bool,
+    ops: &mut Vec<Planned>,
+) -> Result<(), String> {
+    let rate = baud(method, vars)?;
+    let fast = method.fast.as_ref().filter(|_| rate.is_some());
+    let types = vars.fill(fast.map_or(&method.types, |fast| &fast.types))?;
+    let what = format!("{} to be ready", types.trim_end());
+    if !types.is_empty() {
+        ops.push((Op::Type(types.into_bytes()), false));
+    }
+    let mut again = None;
+    if let Some(fast) = fast {
+        let switch = Some(vars.regex(&fast.switch)?);
+        ops.push((Op::Await(Await::new("the change of its rate", switch, ANSWER)), false));
+        ops.push((Op::Rate(rate), false));
+        ops.push((Op::Pause(AFTER_SWITCH), false));
+        let types = vars.fill(&fast.types_after)?.into_bytes();
+        again = Some(Again { types, sends_break: Duration::ZERO, every: AGAIN });
+    }
+    if !method.ready.is_empty() {
+        let mut wait = Await::new(what, Some(vars.regex(&method.ready)?), ANSWER);
+        wait.again = again;
+        wait.answers = answers(&method.answer, vars)?;
+        ops.push((Op::Await(wait), false));
+    }
+    ops.push((Op::Transfer, false));
+    if let Some(fast) = fast {
+        let back = Some(vars.regex(&fast.back)?);
+        ops.push((Op::Await(Await::new("the change of its rate back", back, ANSWER)), true));
+        ops.push((Op::Rate(None), true));
+        ops.push((Op::Pause(AFTER_SWITCH), true));
+        let types = vars.fill(&fast.types_back)?.into_bytes();
+        ops.push((Op::Type(types), true));
+    }
+    let limit = Duration::from_secs(method.limit_s);
+    let with = method.loaded.as_ref().map(|loaded| vars.regex(loaded)).transpose()?;
+    if method.ends || !has_prompt {
+        if let Some(loaded) = with {
+            let what = "its word that all arrived";
+            ops.push((Op::Await(Await::new(what, Some(loaded), limit)), false));
+        }
+        return Ok(());
+    }
+    let mut wait = Await::new("the prompt after the transfer", None, limit);
+    wait.with = with;
+    ops.push((Op::Await(wait), true));
+    Ok(())
+}
