@@ -177,9 +177,7 @@ use arch::{NUMBERS, call};
 /// Where a process begins: at the top of its stack are the number of its arguments and pointers to them.
 extern "C" fn begin(stack: *const usize) -> ! {
     // SAFETY: Linux has put the number, that many pointers to strings that end with NUL, and a zero there.
-    let letter = unsafe {
-        if *stack > 1 { *(*stack.add(2) as *const u8) } else { 0 }
-    };
+    let letter = unsafe { if *stack > 1 { *(*stack.add(2) as *const u8) } else { 0 } };
     exit(crate::main(letter))
 }
 
@@ -216,9 +214,8 @@ pub fn readable(descriptor: usize, patience: Duration) -> bool {
     let seconds = patience.as_secs().min(600_000) as Long;
     let time = Time { seconds, nanos: patience.subsec_nanos() as Long };
     // SAFETY: one structure that is borrowed for writing, one that is read, no set of signals.
-    let came = unsafe {
-        call(NUMBERS.ppoll, [&raw mut poll as usize, 1, &raw const time as usize, 0, 8])
-    };
+    let came =
+        unsafe { call(NUMBERS.ppoll, [&raw mut poll as usize, 1, &raw const time as usize, 0, 8]) };
     came > 0
 }
 

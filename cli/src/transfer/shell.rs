@@ -53,7 +53,7 @@ impl ByShell<'_> {
         let result = self.talk(port, before, &mut observer, &mut stats);
         observer.finish();
         let ended = Ended {
-            outcome: result.as_ref().map_or_else(|broken| outcome(broken), |_| Outcome::Done),
+            outcome: result.as_ref().map_or_else(outcome, |_| Outcome::Done),
             stats,
             leftover: Vec::new(),
             elapsed: began.elapsed(),

@@ -2,6 +2,17 @@
 
 use md5::Md5;
 use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
+/// Bytes as digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
 
 /// A way to compare a file, the best first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +86,6 @@ impl Digest {
 
     /// As the tool prints it.
     pub fn by(&self, check: Check) -> String {
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         match check {
             Check::Sha256 => hex(&self.sha256.clone().finalize()),
             Check::Md5 => hex(&self.md5.clone().finalize()),

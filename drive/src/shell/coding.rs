@@ -57,34 +57,33 @@ impl Lines {
         std::iter::once(begin).chain(lines).chain(end).collect()
     }
 
-    /// Appends the bytes of a line that a tool has printed.
-    ///
-    /// # Errors
-    ///
-    /// If it is no such line.
-    pub fn read(self, line: &[u8], into: &mut Vec<u8>) -> Result<(), ()> {
+    /// Appends the bytes of a line that a tool has printed; `None` if it is no such line.
+    pub fn read(self, line: &[u8], into: &mut Vec<u8>) -> Option<()> {
         let line: Vec<u8> =
             line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
         if self == Self::Hex {
-            let digit = |byte: u8| (byte as char).to_digit(16).ok_or(());
-            if line.len() % 2 != 0 {
-                return Err(());
+            let digit = |byte: u8| (byte as char).to_digit(16);
+            if !line.len().is_multiple_of(2) {
+                return None;
             }
             for pair in line.chunks(2) {
                 into.push((digit(pair[0])? << 4 | digit(pair[1])?) as u8);
             }
-            return Ok(());
+            return Some(());
         }
         if line.starts_with(b"begin-base64") || line == b"====" {
-            return Ok(());
+            return Some(());
         }
-        STANDARD.decode_vec(&line, into).map_err(drop)
+        STANDARD.decode_vec(&line, into).ok()
     }
 }
 
 /// A line of uuencode, with ` for 0: blanks at the end of lines get lost.
 fn uu(bytes: &[u8]) -> Vec<u8> {
-    let letter = |six: u32| if six & 0x3F == 0 { b'`' } else { (six & 0x3F) as u8 + b' ' };
+    let letter = |bits: u32| match bits & 0x3F {
+        0 => b'`',
+        six => six as u8 + b' ',
+    };
     let mut line = vec![letter(bytes.len() as u32)];
     for three in bytes.chunks(3) {
         let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
@@ -238,9 +237,9 @@ mod tests {
         }
         assert_eq!(back, b"hi\nhi");
         for bad in [&b"6"[..], b"6g"] {
-            assert!(Lines::Hex.read(bad, &mut back).is_err());
+            assert!(Lines::Hex.read(bad, &mut back).is_none());
         }
-        assert!(MIME.read(b"aGk", &mut back).is_err() && MIME.read(b"-", &mut back).is_err());
+        assert!(MIME.read(b"aGk", &mut back).is_none() && MIME.read(b"-", &mut back).is_none());
         assert_eq!(uu(b"hi\n"), b"#:&D*");
         assert_eq!(printf(b"-5%\\ a\0"), b"\\0555%%\\\\\\040a\\000");
     }

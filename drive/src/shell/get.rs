@@ -52,7 +52,7 @@ fn encoder(talk: &mut Talk<'_>) -> Result<Option<&'static Encoder>, Broken> {
         let said = said.strip_prefix(b"begin-base64 644 x").unwrap_or(&said);
         let mut bytes = Vec::new();
         let mut words = said.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-        if words.all(|word| encoder.lines.read(word, &mut bytes).is_ok()) && bytes == b"hi\n" {
+        if words.all(|word| encoder.lines.read(word, &mut bytes).is_some()) && bytes == b"hi\n" {
             return Ok(Some(encoder));
         }
     }
@@ -140,7 +140,7 @@ fn lines(
             Heard::Answer(_) => b"".as_slice(),
         };
         let len = bytes.len();
-        if encoder.lines.read(line, &mut bytes).is_err() {
+        if encoder.lines.read(line, &mut bytes).is_none() {
             bytes.truncate(len);
             talk.say(line);
             return Err(talk.unexpected(&format!("a line of {}", encoder.name)));

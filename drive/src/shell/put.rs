@@ -116,7 +116,7 @@ pub fn put(
             report.event(talk, &event);
             let is_program = wanted.mode.is_some_and(|mode| mode & 0o111 != 0);
             done = put_one(talk, store, &mut report, tools)
-                .and_then(|proved| name_it(talk, is_program, options.overwrites).map(|()| proved))
+                .and_then(|proved| name_it(talk, is_program, options.overwrites).map(|()| proved));
         }
         let verified = done == Ok(true);
         let closed = match store.answer(Request::Close { complete: done.is_ok(), verified }) {
@@ -266,7 +266,10 @@ fn blocks(
                 number += 1;
                 let lines = decoder.lines.write(&block[..len]);
                 let mut bytes = format!("r {} {number}\n", lines.len()).into_bytes();
-                lines.iter().for_each(|line| bytes.extend([&line[..], b"\n"].concat()));
+                for line in &lines {
+                    bytes.extend_from_slice(line);
+                    bytes.push(b'\n');
+                }
                 next = Some((bytes, digest.len()));
             }
         }

@@ -1,5 +1,7 @@
 //! Names in commands.
 
+use std::fmt::Write as _;
+
 /// Bytes of a name in one command: in octal they take four times as many.
 const PART: usize = 40;
 
@@ -22,7 +24,11 @@ pub(super) fn assign(variable: &str, bytes: &[u8]) -> Vec<String> {
             all.push(format!("{variable}=${variable}{}", String::from_utf8_lossy(part)));
             continue;
         }
-        let octal: String = part.iter().map(|byte| format!("\\{byte:03o}")).collect();
+        let mut octal = String::new();
+        for byte in part {
+            // Writing to a string cannot fail.
+            let _ = write!(octal, "\\{byte:03o}");
+        }
         // The dot keeps newlines at the end, which the shell would drop.
         all.push(format!("q=$(printf '{octal}.');{variable}=${variable}${{q%.}}"));
     }

@@ -1,5 +1,6 @@
 //! A conversation with a shell: commands without echo or prompt, and answers behind a marker.
 
+use super::check::hex;
 use super::coding::LONGEST_LINE;
 use super::wire::{Broken, Wire};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ pub fn nonce() -> String {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         bytes = now.map_or([0; 4], |now| now.subsec_nanos().to_be_bytes());
     }
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&bytes)
 }
 
 /// How fast a shell is written to.
@@ -211,7 +212,9 @@ impl<'a> Talk<'a> {
             }
             self.searched = self.received.len();
             if self.searched > MOST_LINE {
-                self.say(&self.received[self.searched - KEPT..].to_vec());
+                let text = std::mem::take(&mut self.received);
+                self.searched = 0;
+                self.say(&text);
                 return Err(self.unexpected(expected));
             }
             let before = self.received.len();

@@ -21,7 +21,7 @@ struct Noting(String);
 impl Watch for Noting {
     fn event(&mut self, event: &Event<'_>, _: &Stats) {
         if let Event::Negotiated(text) = event {
-            self.0 = (*text).to_owned();
+            (*text).clone_into(&mut self.0);
         }
     }
 }
