@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! here                                       the shell, at its prompt
-//!  (w=4f1e09c2;...;while read -r l;do eval "$l";done)   one line; from here on no echo, no prompt
+//!  (w=4f1e09c2;...;while read -r l;do eval ...;done)    one line; from here on no echo, no prompt
 //!                                 <--- @4f1e09c2 up tty
 //! d(){ base64 -d;};...            --->                                what is there?
 //!                                 <--- @4f1e09c2 ok
@@ -17,6 +17,7 @@
 //!                                 <--- @4f1e09c2 bye
 //! ```
 //!
+//! Each command begins with the marker, which the picture leaves out: data that follows a lost line is no command.
 //! Everything else that the line shows is no answer, since the marker is random and no line that is sent
 //! contains it. The data is printable ASCII in lines that any terminal in canonical mode takes. At most
 //! [`Pace::unacknowledged`] bytes are on the way: if the shell stops reading, its terminal holds them.

@@ -122,7 +122,8 @@ mod arch {
     pub(super) const NUMBERS: Numbers =
         Numbers { read: 3, write: 4, ppoll: 336, clock_gettime: 263, exit_group: 248 };
     core::arch::global_asm!(
-        ".globl _start", "_start:", "mov r0, sp", "bic sp, sp, #7", "bl {begin}", "udf #0",
+        ".arm", ".globl _start", ".type _start, %function", "_start:", "mov r0, sp",
+        "bic sp, sp, #7", "bl {begin}", "udf #0",
         begin = sym super::begin
     );
     /// # Safety
@@ -133,14 +134,16 @@ mod arch {
         let result;
         // SAFETY: the instruction changes r0, and memory that the caller answers for.
         unsafe {
-            core::arch::asm!("svc #0", in("r7") number, inlateout("r0") a => result, in("r1") b,
-                in("r2") c, in("r3") d, in("r4") e, options(nostack));
+            // r7 is the compiler's own in Thumb.
+            core::arch::asm!("mov r5, r7", "mov r7, {number}", "svc #0", "mov r7, r5",
+                number = in(reg) number, inlateout("r0") a => result, in("r1") b, in("r2") c,
+                in("r3") d, in("r4") e, out("r5") _, options(nostack));
         }
         result
     }
 }
 
-#[cfg(any(target_arch = "mips", target_arch = "mips32r6"))]
+#[cfg(target_arch = "mips")]
 mod arch {
     use super::Numbers;
     pub(super) const NUMBERS: Numbers =

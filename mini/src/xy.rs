@@ -8,6 +8,7 @@
 
 #![no_std]
 #![no_main]
+#![cfg_attr(target_arch = "mips", feature(asm_experimental_arch))]
 
 mod receive;
 mod sys;

@@ -26,7 +26,7 @@ const SIGINT: i32 = 2;
 /// Time between two reports.
 const REPORT: Duration = Duration::from_millis(100);
 /// Characters of a block's command.
-const COMMAND: usize = 20;
+const COMMAND: usize = 32;
 
 /// Counters, and who wants to know.
 pub(super) struct Report<'a> {
@@ -253,7 +253,9 @@ fn blocks(
     decoder: &Decoder,
 ) -> Result<Digest, Broken> {
     let window = talk.pace().unacknowledged;
-    let mut block = vec![0; decoder.lines.bytes_in((window / 2).saturating_sub(COMMAND))];
+    let most_bytes = (window / 2).saturating_sub(COMMAND);
+    let mut block = vec![0; decoder.lines.bytes_in(most_bytes)];
+    let most_lines = decoder.lines.write(&block).len();
     let (mut digest, mut number, mut ended) = (Digest::default(), 0_u64, false);
     let mut flight: VecDeque<(u64, usize, u64)> = VecDeque::new();
     let mut next: Option<(Vec<u8>, u64)> = None;
@@ -265,7 +267,7 @@ fn blocks(
                 digest.add(&block[..len]);
                 number += 1;
                 let lines = decoder.lines.write(&block[..len]);
-                let mut bytes = format!("r {} {number}\n", lines.len()).into_bytes();
+                let mut bytes = talk.command(&format!("r {} {number}", lines.len()));
                 for line in &lines {
                     bytes.extend_from_slice(line);
                     bytes.push(b'\n');
@@ -277,6 +279,8 @@ fn blocks(
         let fits = |bytes: &[u8]| flight.is_empty() || on_the_way + bytes.len() <= window;
         if let Some((bytes, end)) = next.take_if(|(bytes, _)| fits(bytes)) {
             talk.on_the_way(on_the_way);
+            // Each block that is on the way has at most this number.
+            talk.owes_lines((flight.len() + 1) * most_lines);
             flight.push_back((number, bytes.len(), end));
             talk.send(&bytes)?;
             report.stats.file_bytes += end - report.stats.current_file_bytes;
@@ -285,7 +289,10 @@ fn blocks(
             report.go_on(talk)?;
             continue;
         }
-        let Some((acknowledged, _, end)) = flight.pop_front() else { return Ok(digest) };
+        let Some((acknowledged, _, end)) = flight.pop_front() else {
+            talk.owes_lines(0);
+            return Ok(digest);
+        };
         let expected = format!("acknowledgement {acknowledged}");
         let got = talk.answer(&expected)?;
         if got != acknowledged.to_string().as_bytes() {

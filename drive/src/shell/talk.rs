@@ -77,6 +77,8 @@ pub struct Talk<'a> {
     pub(super) at_terminal: bool,
     /// Bytes sent since the last answer.
     unanswered: usize,
+    /// Lines of data that the shell may wait for.
+    lines: usize,
     /// Bytes sent and received.
     pub(super) sent: u64,
     pub(super) heard: u64,
@@ -99,6 +101,7 @@ impl<'a> Talk<'a> {
             said: Vec::new(),
             at_terminal: false,
             unanswered: 0,
+            lines: 0,
             sent: 0,
             heard: 0,
         };
@@ -106,7 +109,7 @@ impl<'a> Talk<'a> {
         let first = format!(
             " (w={nonce};s=;a(){{ echo \"@$w $*\";}};trap '[ \"$s\" ]&&stty \"$s\";a bye' 0;\
              trap 'exit 1' 1 2 15;s=$(stty -g 2>/dev/null)&&stty -echo icanon isig;a up ${{s:+tty}};\
-             while IFS= read -r l;do eval \"$l\";done)"
+             while IFS= read -r l;do case $l in $w\\ *)eval \"${{l#* }}\";;esac;done)"
         );
         let done = talk.begun(&first);
         if let Err(broken) = done {
@@ -117,7 +120,7 @@ impl<'a> Talk<'a> {
     }
 
     fn begun(&mut self, first: &str) -> Result<(), Broken> {
-        self.tell(first)?;
+        self.send(&[first.as_bytes(), b"\n"].concat())?;
         let up = self.answer("a shell that runs a command")?;
         self.at_terminal = up == b"up tty";
         if !up.starts_with(b"up") {
@@ -133,10 +136,22 @@ impl<'a> Talk<'a> {
         self.pace
     }
 
+    /// A line that the shell takes for a command: data that follows lost lines is none.
+    pub(super) fn command(&self, command: &str) -> Vec<u8> {
+        let line = format!("{} {command}\n", self.marker);
+        debug_assert!(line.len() <= LONGEST_LINE, "{line}");
+        line.into_bytes()
+    }
+
     /// Sends a command.
     pub(super) fn tell(&mut self, command: &str) -> Result<(), Broken> {
-        debug_assert!(command.len() < LONGEST_LINE, "{command}");
-        self.send(&[command.as_bytes(), b"\n"].concat())
+        let line = self.command(command);
+        self.send(&line)
+    }
+
+    /// The shell waits for at most this number of lines of data.
+    pub(super) fn owes_lines(&mut self, lines: usize) {
+        self.lines = lines;
     }
 
     /// Sends lines.
@@ -260,13 +275,17 @@ impl<'a> Talk<'a> {
     /// Ends it after a failure, as far as the shell can be reached. Returns whether it has left.
     pub fn leave(&mut self) -> bool {
         self.wire.clean_up();
-        // A tool that waits for the rest of its lines; the terminal drops what is on the way.
-        if self.at_terminal && self.wire.send(b"\x03").is_ok() && self.has_left() {
+        // No signal: one that comes while a shell starts a program may be lost. What waits for data gets empty
+        // lines, and surplus ones mean nothing, nor does the command to the shell before it.
+        let mut last = b"\n".repeat(self.lines + 1);
+        last.extend(self.command("exit"));
+        if self.wire.send(&last).is_ok() && self.has_left() {
             return true;
         }
-        // No other shell takes this for a command of its own.
-        let last = format!("\n[ \"$w\" = {} ]&&exit\n", self.marker);
-        self.wire.send(last.as_bytes()).is_ok() && self.has_left()
+        // A tool that hangs.
+        self.at_terminal
+            && self.wire.send(b"\x03").is_ok()
+            && (self.has_left() || self.wire.send(&last).is_ok() && self.has_left())
     }
 
     fn has_left(&mut self) -> bool {

@@ -75,11 +75,12 @@ impl Host {
         let mut wire = PortWire::new(&mut *port, Some(&signals), b"");
         let mut talk = Talk::begin(&mut wire, Pace::default(), &nonce())?;
         let done = what(&mut talk);
-        let left = match &done {
-            Ok(_) => talk.end().is_ok(),
-            Err(_) => talk.leave(),
-        };
-        assert!(left, "the shell is as before");
+        match &done {
+            Ok(_) => assert!(talk.end().is_ok(), "{}: the shell is as before", self.shell),
+            Err(broken) => {
+                assert!(talk.leave(), "{}: the shell is as before: {broken}", self.shell);
+            }
+        }
         done
     }
 
