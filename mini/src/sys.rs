@@ -149,9 +149,9 @@ mod arch {
     pub(super) const NUMBERS: Numbers =
         Numbers { read: 4003, write: 4004, ppoll: 4302, clock_gettime: 4263, exit_group: 4246 };
     core::arch::global_asm!(
-        ".set noreorder", ".globl _start", ".globl __start", "__start:", "_start:", "move $a0, $sp",
+        ".set noreorder", ".set noat", ".globl _start", ".globl __start", "__start:", "_start:", "move $a0, $sp",
         "addiu $at, $zero, -8", "and $sp, $sp, $at", "addiu $sp, $sp, -32", "jal {begin}", "nop",
-        ".set reorder",
+        ".set at", ".set reorder",
         begin = sym super::begin
     );
     /// # Safety
