@@ -24,7 +24,7 @@ use commands::kermit::ckermit;
 use commands::personality::Personality;
 use commands::{
     client, completions, connect, demo, explain, install_links, kermit, key, lab, line, man, ncp,
-    ports, receive, send, serve, shell, show, slip, users, version, wrap,
+    ports, probe, receive, send, serve, shell, show, slip, users, version, wrap,
 };
 use ui::ending::Ending;
 use ui::exit::Exit;
@@ -123,6 +123,7 @@ fn go(parsed: &Parsed) -> ExitCode {
             Ok(exit) => Ending::early(exit, ""),
             Err((exit, message)) => Ending::early(exit, message),
         },
+        Verb::Probe(verb) => either(probe::run(&ui, common, verb)),
         Verb::Show { names } => plain(show::run(&ui, names, common.profile.as_deref())),
         Verb::Completions { shell } => plain(Ok(completions::run(*shell))),
         Verb::Man { all: Some(directory), .. } => plain(man::write_all(directory)),

@@ -13,6 +13,7 @@ mod connect;
 mod connect_uboot;
 mod console;
 mod delete;
+mod device_scripted;
 mod device_uboot;
 mod events;
 mod explain_html;
@@ -66,6 +67,8 @@ mod objects;
 #[cfg(not(feature = "objects"))]
 mod objects_absent;
 mod personality_face;
+mod probe;
+
 mod personality_hostile;
 mod personality_protocols;
 mod personality_safety;

@@ -20,35 +20,38 @@ fn send(scene: &Scene, args: &[&str]) -> End {
     wst.wait(LIMIT).expect("wst ends")
 }
 
-/// A line to a board without power: bytes from here are lost until the board says something. An emulated 16550 takes
-/// nothing more once a byte has come before U-Boot has set it up.
+/// A line to a board without power: bytes from here are lost until the board counts down. An emulated 16550 takes
+/// nothing more once a byte has come before U-Boot has set it up, which it does twice.
 fn without_power(board: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its number").port();
     let mut board = TcpStream::connect(("127.0.0.1", board)).expect("the board listens");
     board.set_nodelay(true).expect("no delay");
     board.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
-    let speaks = Arc::new(AtomicBool::new(false));
+    let counts = Arc::new(AtomicBool::new(false));
     thread::spawn(move || {
         for ours in listener.incoming() {
             let mut ours = ours.expect("a connection");
             let mut from = ours.try_clone().expect("a second handle");
             let mut to = board.try_clone().expect("a second handle");
-            let spoken = Arc::clone(&speaks);
+            let counting = Arc::clone(&counts);
             let up = thread::spawn(move || {
                 let mut bytes = [0; 4096];
                 while let Ok(len @ 1..) = from.read(&mut bytes) {
-                    if spoken.load(Ordering::SeqCst) && to.write_all(&bytes[..len]).is_err() {
+                    if counting.load(Ordering::SeqCst) && to.write_all(&bytes[..len]).is_err() {
                         break;
                     }
                 }
             });
-            let mut bytes = [0; 4096];
+            let (mut bytes, mut said) = ([0; 4096], Vec::new());
             while !up.is_finished() {
                 match board.read(&mut bytes) {
                     Ok(0) => return,
                     Ok(len) => {
-                        speaks.store(true, Ordering::SeqCst);
+                        said.extend_from_slice(&bytes[..len]);
+                        if String::from_utf8_lossy(&said).contains("Hit any key") {
+                            counts.store(true, Ordering::SeqCst);
+                        }
                         let _ = ours.write_all(&bytes[..len]);
                     }
                     Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}

@@ -21,6 +21,7 @@ pub(crate) mod lab_measure;
 pub(crate) mod line;
 pub(crate) mod line_arg;
 pub(crate) mod ncp;
+pub(crate) mod probe;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod slip;
@@ -41,6 +42,7 @@ use key::Key;
 use lab::Lab;
 use line::Line;
 use ncp::Ncp;
+use probe::Probe;
 use serve::Serve;
 use slip::Slip;
 use transfer::{Receive, Send};
@@ -175,6 +177,8 @@ pub(crate) enum Verb {
         #[arg(short, long)]
         watch: bool,
     },
+    /// Find what a line does to the bytes that pass it, with a peer that answers
+    Probe(Probe),
     /// Show settings with their values, ranges and defaults
     Show {
         /// Names or prefixes of names [default: all]; profiles: the device profiles; profiles NAME: one of them

@@ -14,6 +14,7 @@ pub(crate) mod man;
 pub(crate) mod ncp;
 pub(crate) mod personality;
 pub(crate) mod ports;
+pub(crate) mod probe;
 pub(crate) mod receive;
 pub(crate) mod send;
 pub(crate) mod serve;

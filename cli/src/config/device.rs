@@ -5,7 +5,7 @@
 //! configuration file add others, and replace those of the same name.
 //!
 //! `%{name}` in texts to type and in patterns is a variable: of `[vars]`, or of the file: `length`, `length-hex`,
-//! `crc32`, `md5`, `sha256`, `name`.
+//! `crc32`, `md5`, `sha256`, `name` (if `[vars]` has it, the user may choose another).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,14 @@ use super::file;
 use crate::ui::format::did_you_mean;
 
 /// The profiles of the program, by name.
-const BUILT_IN: [(&str, &str); 1] = [("uboot", include_str!("../../profiles/uboot.toml"))];
+const BUILT_IN: [(&str, &str); 6] = [
+    ("barebox", include_str!("../../profiles/barebox.toml")),
+    ("busybox", include_str!("../../profiles/busybox.toml")),
+    ("catalyst", include_str!("../../profiles/catalyst.toml")),
+    ("rommon", include_str!("../../profiles/rommon.toml")),
+    ("stm32-iap", include_str!("../../profiles/stm32-iap.toml")),
+    ("uboot", include_str!("../../profiles/uboot.toml")),
+];
 
 /// A device profile.
 #[derive(Clone, Deserialize, Debug)]

@@ -1,5 +1,7 @@
 //! The configuration file and its profiles.
 
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use toml::{Table, Value};
@@ -81,6 +83,54 @@ impl File {
         line.map(str::to_owned).ok_or_else(|| {
             format!("the profile {profile} in {} has no line = \"...\"", self.path.display())
         })
+    }
+}
+
+/// Writing.
+impl File {
+    /// Whether a profile of this name can be added; the reason if not.
+    pub(crate) fn may_add(&self, name: &str) -> Result<(), String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!("expected a name of letters, digits, - and _, got {name}"));
+        }
+        if self.profiles().iter().any(|known| known == name) {
+            let at = self.path.display();
+            return Err(format!("expected a new name, got {name}, which is a profile in {at}"));
+        }
+        if self.path.as_os_str().is_empty() {
+            return Err("expected HOME or XDG_CONFIG_HOME, where profiles are kept".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Adds a profile at the end of the file; what stands there stays as it is.
+    pub(crate) fn add_profile(
+        &self,
+        name: &str,
+        line: &str,
+        settings: &[(&str, String)],
+    ) -> Result<(), String> {
+        self.may_add(name)?;
+        let failed = |e| format!("{}: {}", self.path.display(), in_words(&e));
+        let mut text = String::new();
+        if !self.table.is_empty() {
+            text.push('\n');
+        }
+        let quoted = |text: &str| Value::String(text.to_owned()).to_string();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "[profile.{name}]\nline = {}", quoted(line));
+        if !settings.is_empty() {
+            let _ = writeln!(text, "\n[profile.{name}.set]");
+        }
+        for (setting, value) in settings {
+            let _ = writeln!(text, "{setting} = {}", quoted(value));
+        }
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.path);
+        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
     }
 }
 

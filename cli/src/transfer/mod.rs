@@ -22,6 +22,7 @@ pub(crate) mod observer;
 pub(crate) mod opening;
 pub(crate) mod outgoing;
 pub(crate) mod port_facts;
+pub(crate) mod raw;
 pub(crate) mod setup;
 pub(crate) mod shell;
 pub(crate) mod speaks;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::script::{Await, Op, Script};
+use super::script::{Again, Await, Op, Script};
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 
@@ -156,8 +156,8 @@ impl Conversation {
                 if self.echo.is_none() && self.at_prompt() {
                     at = at.min(self.heard + QUIET);
                 }
-                if wait.again.is_some() {
-                    at = at.min(self.again);
+                if let Some(again) = &wait.again {
+                    at = at.min(self.again_at(again));
                 }
                 if !wait.hint.is_empty() && !self.hinted {
                     at = at.min(self.since + HINT);
@@ -257,6 +257,12 @@ impl Conversation {
         Ok(self.remind(now))
     }
 
+    /// When something is done again.
+    fn again_at(&self, again: &Again) -> Instant {
+        let talked = again.in_silence && !self.all.is_empty();
+        if talked { self.again.max(self.heard + again.every) } else { self.again }
+    }
+
     /// What is done again, and the hint.
     fn remind(&mut self, now: Instant) -> bool {
         let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return false };
@@ -265,7 +271,7 @@ impl Conversation {
             self.due.push_back(Act::Tell(wait.hint.clone()));
         }
         if let Some(again) = &wait.again
-            && now >= self.again
+            && now >= self.again_at(again)
         {
             self.again = now + again.every;
             if !again.sends_break.is_zero() {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wetstring_drive::disk::SendOptions;
-use wetstring_drive::event::{self, Interest};
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
@@ -21,6 +20,7 @@ use crate::transfer::job::Job;
 use crate::transfer::limits::Limits;
 use crate::transfer::opening::signals;
 use crate::transfer::outgoing::{outbox, sources};
+use crate::transfer::raw::{self, Heard};
 use crate::transfer::speaks::Speaks;
 use crate::transfer::store::FileStore;
 use crate::transfer::tapped;
@@ -29,10 +29,8 @@ use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
 use crate::ui::output::{Level, Output};
 
-/// Between looks at signals and a line that is stalled.
+/// Between looks at signals.
 const LOOK: Duration = Duration::from_millis(500);
-/// A device that takes no typed byte for this long is stalled.
-const STALLED: Duration = Duration::from_secs(10);
 /// The length of a pulse on a wire.
 const PULSE: Duration = Duration::from_millis(100);
 
@@ -177,20 +175,17 @@ impl Live<'_> {
     fn listen(&mut self, talk: &mut Conversation) -> Result<(), Ending> {
         let now = Instant::now();
         let due = talk.deadline().map_or(LOOK, |at| at.saturating_duration_since(now));
-        let mut interests =
-            [Interest::read(self.port.read_source()), Interest::read(self.signals.source())];
-        event::wait(&mut interests, Some(due.min(LOOK))).map_err(|e| failed("wait", &e))?;
         let mut buffer = [0; 4096];
-        match self.port.read(&mut buffer) {
-            Ok(None) => Ok(()),
-            Ok(Some(0)) => Err(Ending::early(Exit::Line, "the connection is closed")),
-            Ok(Some(len)) => {
+        let heard = raw::read(&mut *self.port, self.signals, due, &mut buffer);
+        match heard.map_err(|e| failed("read from the line", &e))? {
+            Heard::Nothing => {}
+            Heard::Closed => return Err(Ending::early(Exit::Line, "the connection is closed")),
+            Heard::Bytes(len) => {
                 self.show(&buffer[..len]);
                 talk.heard(&buffer[..len], Instant::now());
-                Ok(())
             }
-            Err(e) => Err(failed("read from the line", &e)),
         }
+        Ok(())
     }
 
     /// Shows whole lines of the device to a user who wants to see more.
@@ -218,32 +213,9 @@ impl Live<'_> {
         Ok(())
     }
 
-    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Ending> {
-        let until = Instant::now() + STALLED;
-        while !bytes.is_empty() || self.port.held() {
-            if self.port.held() {
-                self.port.flush().map_err(|e| failed("write to the line", &e))?;
-            }
-            if !bytes.is_empty() {
-                let written =
-                    self.port.write(bytes).map_err(|e| failed("write to the line", &e))?;
-                bytes = &bytes[written.unwrap_or(0)..];
-            }
-            if bytes.is_empty() && !self.port.held() {
-                break;
-            }
-            if Instant::now() >= until || self.signals.last().is_some() {
-                return Err(Ending::early(Exit::Line, "the line takes nothing that is typed"));
-            }
-            let rest = self.port.rest();
-            if rest.is_zero() {
-                let mut interests = [Interest::write(self.port.write_source())];
-                event::wait(&mut interests, Some(LOOK)).map_err(|e| failed("wait", &e))?;
-            } else {
-                std::thread::sleep(rest.min(LOOK));
-            }
-        }
-        Ok(())
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
+        let written = raw::write(&mut *self.port, self.signals, bytes);
+        written.map_err(|e| failed("write to the line", &e))
     }
 
     fn send_break(&mut self, time: Duration) {

@@ -58,6 +58,8 @@ pub(super) struct Again {
     pub(super) types: Vec<u8>,
     pub(super) sends_break: Duration,
     pub(super) every: Duration,
+    /// Not while the device talks.
+    pub(super) in_silence: bool,
 }
 
 impl Await {
@@ -109,11 +111,11 @@ pub(super) fn script(device: &Device, method: &Method, vars: &Vars) -> Result<Sc
     if prompt.is_some() {
         ops.push((Op::Await(reach(device, vars)?), false));
     }
-    steps(&device.prepare, vars, false, &mut ops)?;
+    steps(&device.prepare, vars, Part::Before, &mut ops)?;
     load(method, vars, prompt.is_some(), &mut ops)?;
     if !method.ends {
-        steps(&device.verify, vars, true, &mut ops)?;
-        steps(&device.leave, vars, false, &mut ops)?;
+        steps(&device.verify, vars, Part::Verify, &mut ops)?;
+        steps(&device.leave, vars, Part::Leave, &mut ops)?;
     }
     Ok(Script { prompt, echo: device.echo, ops })
 }
@@ -134,11 +136,20 @@ fn reach(device: &Device, vars: &Vars) -> Result<Box<Await>, String> {
         types: vars.fill(&how.types)?.into_bytes(),
         sends_break: Duration::from_millis(how.break_ms),
         every: Duration::from_millis(how.every_ms.max(50)),
+        in_silence: true,
     });
     Ok(wait)
 }
 
-fn steps(all: &[Step], vars: &Vars, verifies: bool, ops: &mut Vec<Planned>) -> Result<(), String> {
+/// The part of a profile that a step stands in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Before,
+    Verify,
+    Leave,
+}
+
+fn steps(all: &[Step], vars: &Vars, part: Part, ops: &mut Vec<Planned>) -> Result<(), String> {
     for step in all {
         if step.needs.as_ref().is_some_and(|name| vars.get(name).is_empty()) {
             continue;
@@ -149,9 +160,9 @@ fn steps(all: &[Step], vars: &Vars, verifies: bool, ops: &mut Vec<Planned>) -> R
         let mut wait = Await::new(what, None, Duration::from_secs(step.limit_s));
         wait.with = step.sees.as_ref().map(|sees| vars.regex(sees)).transpose()?;
         wait.says = step.says.as_ref().map(|says| vars.fill(says)).transpose()?;
-        wait.verifies = verifies;
+        wait.verifies = part == Part::Verify;
         // The last command may start what never returns.
-        if step.sees.is_some() || verifies {
+        if step.sees.is_some() || part != Part::Leave {
             ops.push((Op::Await(wait), false));
         }
     }
@@ -179,7 +190,7 @@ fn load(
         ops.push((Op::Rate(rate), false));
         ops.push((Op::Pause(AFTER_SWITCH), false));
         let types = vars.fill(&fast.types_after)?.into_bytes();
-        again = Some(Again { types, sends_break: Duration::ZERO, every: AGAIN });
+        again = Some(Again { types, sends_break: Duration::ZERO, every: AGAIN, in_silence: false });
     }
     if !method.ready.is_empty() {
         let mut wait = Await::new(what, Some(vars.regex(&method.ready)?), ANSWER);
@@ -194,7 +205,9 @@ fn load(
         ops.push((Op::Rate(None), true));
         ops.push((Op::Pause(AFTER_SWITCH), true));
         let types = vars.fill(&fast.types_back)?.into_bytes();
-        ops.push((Op::Type(types), true));
+        if !types.is_empty() {
+            ops.push((Op::Type(types), true));
+        }
     }
     let limit = Duration::from_secs(method.limit_s);
     let with = method.loaded.as_ref().map(|loaded| vars.regex(loaded)).transpose()?;

@@ -78,7 +78,10 @@ impl Vars {
             ("sha256", hex(&sha256.finalize())),
             ("name", name.trim_start_matches('-').to_owned()),
         ] {
-            self.0.entry(key.to_owned()).or_insert(value);
+            let slot = self.0.entry(key.to_owned()).or_default();
+            if slot.is_empty() {
+                *slot = value;
+            }
         }
         Ok(())
     }

@@ -129,6 +129,18 @@ fn a_silent_device_is_asked_again_and_the_user_told() {
 }
 
 #[test]
+fn a_device_that_talks_is_not_interrupted() {
+    let mut desk = Desk::new("uboot", "ymodem", &[]);
+    assert_eq!(desk.does(), [Act::Type(vec![3])]);
+    for _ in 0..5 {
+        assert_eq!(desk.after(Duration::from_millis(300)).says("DRAM: ").does(), []);
+        assert!(desk.talk.deadline() > Some(desk.now));
+    }
+    let acts = desk.after(Duration::from_millis(500)).does();
+    assert!(acts.contains(&Act::Type(vec![3])), "{acts:?}");
+}
+
+#[test]
 fn an_unknown_command_is_told_in_the_words_of_the_device() {
     let mut desk = Desk::new("uboot", "ymodem", &["address=0x41000000"]);
     desk.does();
@@ -153,7 +165,7 @@ fn the_rate_is_switched_up_and_back_even_if_the_transfer_fails() {
         let enter = || Act::Type(b"\r".to_vec());
         assert_eq!(desk.after(Duration::from_millis(200)).does(), [enter()]);
         // It may not have been ready for it.
-        assert_eq!(desk.after(Duration::from_secs(1)).does(), [enter()]);
+        assert_eq!(desk.after(Duration::from_secs(1)).does(), [enter()], "{done}");
         assert_eq!(desk.says(READY).does(), [Act::Transfer(Vec::new())]);
         desk.talk.transferred(done, LOADED.as_bytes(), desk.now);
         let say = "## Switch baudrate to 115200 bps and press ESC ...\r\n";
