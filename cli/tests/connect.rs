@@ -397,11 +397,9 @@ fn a_key_is_heard_while_the_line_floods() {
         while writer.write_all(&line).is_ok() {}
     });
     user.until("the flood", |user| user.screen().len() > 1_000_000);
-    let began = Instant::now();
+    // How soon is measured in quit.rs.
     user.press(b"\x14q");
     assert_eq!(user.end().code(), Some(0));
-    let late = began.elapsed();
-    assert!(late < Duration::from_secs(3), "{late:?}");
     drop(device);
     let _ = flood;
 }

@@ -14,6 +14,7 @@ mod ncp_subnet;
 mod netblt_network;
 mod personality_peers;
 mod progress;
+mod quit;
 mod slip;
 mod wrong_peer;
 

@@ -31,12 +31,12 @@ mod tests {
     fn os_error_numbers_are_omitted() {
         let missing = io::Error::from_raw_os_error(2);
         assert!(missing.to_string().contains("os error"), "{missing}");
-        assert_eq!(in_words(&missing), "No such file or directory");
+        // The words are the system's.
+        let text = missing.to_string();
+        let words = text.strip_suffix(" (os error 2)").unwrap();
+        assert_eq!(in_words(&missing), words);
         let inside = io::Error::other(format!("read a.txt: {missing}; twice: {missing}"));
-        assert_eq!(
-            in_words(&inside),
-            "read a.txt: No such file or directory; twice: No such file or directory"
-        );
+        assert_eq!(in_words(&inside), format!("read a.txt: {words}; twice: {words}"));
         assert_eq!(in_words(&"a (os error in words)"), "a (os error in words)");
         assert_eq!(in_words(&"own words"), "own words");
     }

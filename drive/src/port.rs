@@ -21,7 +21,7 @@ mod tcp;
 mod telnet;
 mod tls;
 
-pub use crate::os::port::wrap;
+pub use crate::os::port::{wrap, wrap_line};
 pub use controls::{Controls, Wires};
 pub use find::{is_symbolic, locate, newest};
 pub use list::{PortInfo, UsbFacts, ports};
@@ -138,6 +138,8 @@ pub struct PortFacts {
     pub xon_xoff: bool,
     /// Telnet: 255 and CR take more than one byte.
     pub telnet: bool,
+    /// The system redraws what passes, as Windows' pseudo-terminal does: for people, and not for transfers.
+    pub redrawn: bool,
 }
 
 impl PortFacts {
@@ -153,6 +155,7 @@ impl PortFacts {
             seven_bit: false,
             xon_xoff: false,
             telnet: false,
+            redrawn: false,
         }
     }
 }

@@ -174,6 +174,7 @@ fn a_user_can_log_in_while_another_hammers() {
 
 /// An unknown name costs as much as the most expensive hash of the file.
 #[test]
+#[cfg_attr(windows, ignore = "under Wine a wait ends when it likes")]
 fn unknown_names_take_as_long_as_known_ones() {
     let costly = "anna:$argon2id$v=19$m=65536,t=4,p=1$c29tZXNhbHRzb21lc2FsdA$\
                   RdescudvJCsgt3ub+b4dWRWJTmaaJObGpVwfLJVnVvY\n";
@@ -342,6 +343,7 @@ fn sessions_of_one_address_do_not_block_another() {
     });
 }
 
+#[cfg(target_os = "linux")]
 fn assert_is_refused(said: &str) {
     assert_eq!(said.get(3..4), Some("E"), "{said:?}");
     assert!(said.contains("Too many sessions from your address"), "{said:?}");

@@ -115,6 +115,7 @@ fn lines_without_a_scheme_parse() {
 
 /// As socat and tty0tty make them.
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn a_symlink_to_a_terminal_is_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

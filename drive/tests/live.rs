@@ -105,12 +105,14 @@ fn assert_pace(from: impl Write + Send + 'static, to: impl Read, running: Runnin
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn pace_through_ptys() {
     let (running, [a, b]) = over_ptys("9600,delay=100ms");
     assert_pace(terminal(&a), terminal(&b), running);
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "under Wine a wait ends when it likes")]
 fn pace_through_tcp() {
     let (running, [a, b]) = over_tcp("9600,delay=100ms");
     let connect = |name: &str| TcpStream::connect(name).expect("it listens");
@@ -137,6 +139,7 @@ fn in_virtual_time(text: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn noise_hits_the_same_characters_as_in_virtual_time() {
     let text = "115200,delay=5ms,burst=8@200ms,ber=1e-5,drop=1e-4,dup=1e-4,seed=21";
     let sent = Content::Random(2).bytes(12_000);
@@ -164,6 +167,7 @@ fn noise_hits_the_same_characters_as_in_virtual_time() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn data_written_before_the_peer_opens_is_kept() {
     let (running, [a, b]) = over_ptys("115200");
     terminal(&a).write_all(b"early\n\x03\x11\x13\xff").expect("it is written");
@@ -229,6 +233,7 @@ fn a_line_ends_at_its_time_limit() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn a_scaled_line_is_faster_by_the_factor() {
     let ((a, name_a), (b, name_b)) = (open("pty:"), open("pty:"));
     let running = Running::start("9600,delay=1s", 10, a, b);
@@ -256,6 +261,7 @@ fn a_line_without_rate_is_fast() {
 
 /// The program at a PTY reads there what the port says its rate is, unless its user knows better.
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn a_pty_says_the_rate_of_its_line() {
     let model: LineModel = "38400,port=19200".parse().expect("a line");
     let mut name = String::new();

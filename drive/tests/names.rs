@@ -35,7 +35,20 @@ fn honest_names_are_unchanged() {
         "a.part",
         "x:y",
     ] {
-        let expected = if name == "x:y" { ("y", Some(NameRule::Absolute)) } else { (name, None) };
+        let foreign = Some(NameRule::Foreign);
+        let windows = [
+            ("12:30", ("12%3A30", foreign)),
+            ("...", ("..%2E", foreign)),
+            ("a..", ("a.%2E", foreign)),
+        ];
+        let known = windows.into_iter().find(|(known, _)| cfg!(windows) && *known == name);
+        let expected = if let Some((_, expected)) = known {
+            expected
+        } else if name == "x:y" {
+            ("y", Some(NameRule::Absolute))
+        } else {
+            (name, None)
+        };
         assert_eq!(last(name.as_bytes()), Ok((expected.0.into(), expected.1)), "{name}");
     }
 }
@@ -156,7 +169,10 @@ proptest! {
                     prop_assert!(paths == PathRule::Relative || safe.directories.is_empty());
                     // A safe name is safe: nothing is done to it a second time.
                     let again = confine(&safe.name, PathRule::LastOnly).unwrap();
-                    prop_assert_eq!((again.name, again.rule), (safe.name, None));
+                    // On Windows a % before two digits is escaped, so that every name can be read back.
+                    if cfg!(unix) || !safe.name.contains(&b'%') {
+                        prop_assert_eq!((again.name, again.rule), (safe.name, None));
+                    }
                 }
                 Err(BadName(rule)) => prop_assert!(rule.refuses()),
             }

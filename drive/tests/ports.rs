@@ -1,4 +1,5 @@
 //! Ports: pairs of real ends on this machine.
+#![cfg(unix)]
 
 mod common;
 mod heed;

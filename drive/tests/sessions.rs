@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -319,7 +318,7 @@ impl Tree for Holed {
         self.local.room()
     }
 
-    fn root(&self) -> Option<BorrowedFd<'_>> {
+    fn root(&self) -> Option<wetstring_drive::os::fd::BorrowedFd<'_>> {
         self.local.root()
     }
 }

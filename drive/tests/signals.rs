@@ -1,4 +1,5 @@
 //! Real signals, sent to our own process: this test program, run again.
+#![cfg(unix)]
 
 mod heed;
 

@@ -2,12 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
-use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use wetstring_drive::event::Source;
+use wetstring_drive::os::stream::{self, Stream};
 use wetstring_drive::slip::{Inside, Outcome, Plan, Stop, run};
 use wetstring_drive::stack::{Stack, StackConfig};
 use wetstring_drive::{Port, PortFacts};
@@ -20,12 +20,12 @@ const REMOTE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 
 /// A socket that says of itself that it marks damage, as a serial port does.
 struct Marking {
-    socket: UnixStream,
+    socket: Stream,
     facts: PortFacts,
 }
 
 impl Marking {
-    fn new(socket: UnixStream) -> Self {
+    fn new(socket: Stream) -> Self {
         socket.set_nonblocking(true).unwrap();
         let facts = PortFacts { reliable: Some(false), clear: true, ..PortFacts::named("marking") };
         Self { socket, facts }
@@ -66,8 +66,8 @@ impl Port for Marking {
 }
 
 /// A stack behind such a port until it closes; and the opposite port.
-fn start() -> (UnixStream, JoinHandle<Outcome>) {
-    let (here, there) = UnixStream::pair().unwrap();
+fn start() -> (Stream, JoinHandle<Outcome>) {
+    let (here, there) = stream::pair().unwrap();
     there.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let running = thread::spawn(move || {
         let config = StackConfig {
@@ -111,7 +111,7 @@ fn marked(packet: &[u8]) -> Vec<u8> {
 }
 
 /// The number of the next ping that is answered.
-fn answered(line: &mut UnixStream) -> u8 {
+fn answered(line: &mut Stream) -> u8 {
     let (mut all, mut byte) = (Vec::new(), [0]);
     loop {
         line.read_exact(&mut byte).unwrap();

@@ -1,11 +1,13 @@
 //! Local time, in a zone that is told by `TZ`: the test runs itself again under one.
 
+#[cfg(unix)]
 use std::process::Command;
 use wetstring_drive::zone::offset_at;
 
 /// 2026-01-15 12:00 and 2026-07-15 12:00 UTC.
 const WINTER_AND_SUMMER: [i64; 2] = [1_768_478_400, 1_784_116_800];
 
+#[cfg(unix)]
 #[test]
 fn the_offset_includes_daylight_saving() {
     for (zone, offsets) in [

@@ -176,8 +176,13 @@ fn compared(name: &str, expected: &str, got: &str) -> Option<String> {
 fn our_output_is_as_expected() {
     let count = sections().len();
     assert!(count >= 150, "expected at least 150 scripts, got {count}");
+    // Commands of a Unix shell.
+    let of_a_shell = ["command-function", "run"];
     let found = differences(|section| {
         let name = &section.name;
+        if cfg!(windows) && of_a_shell.contains(&name.as_str()) {
+            return None;
+        }
         let Some(says) = &section.says else { return Some(format!("{name}: no --- says")) };
         compared(name, says, &ours(&section.script))
     });

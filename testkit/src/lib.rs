@@ -8,6 +8,7 @@ mod bytes;
 mod dice;
 mod edges;
 mod store;
+#[cfg(unix)]
 mod terminal;
 mod wait;
 
@@ -15,5 +16,6 @@ pub use bytes::{counted, digest, noise, pattern, random};
 pub use dice::{Dice, Star};
 pub use edges::{ELSEWHERE, Edges, Elsewhere, Taken, taken};
 pub use store::{File, NoFiles, Sink, Source};
+#[cfg(unix)]
 pub use terminal::{Terminal, terminal};
 pub use wait::{Within, wait_until, within};

@@ -1,10 +1,8 @@
 //! `wst connect`: a terminal on a line.
 
-use std::ffi::OsString;
-
 use regex::bytes::RegexBuilder;
 use std::io::{IsTerminal as _, stdin};
-use wetstring_drive::port::{PATIENCE, is_symbolic, open, wrap};
+use wetstring_drive::port::{PATIENCE, is_symbolic, open, wrap_line};
 use wetstring_drive::terminal::Guard;
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
@@ -117,7 +115,7 @@ fn opened(
     }
     let opened = match spec {
         // A command here has the user's terminal, as in the wrapper.
-        LineSpec::ExecPty(command) => wrap(&["sh", "-c", command].map(OsString::from)),
+        LineSpec::ExecPty(command) => wrap_line(command),
         spec => open(spec, Some(signals), &mut |text| ui.say(Level::Note, text)),
     };
     match opened {

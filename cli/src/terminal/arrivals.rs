@@ -11,7 +11,7 @@ use super::Session;
 use super::autostart::{SOH, Start};
 use super::keys::Action;
 use super::questions::Question;
-use super::transfers::Begun;
+use super::transfers::{Begun, REDRAWN};
 use crate::args::session::Autodownload;
 use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
@@ -122,6 +122,11 @@ impl Session<'_> {
     }
 
     fn receive_started(&mut self, start: &Start) -> Result<(), Ending> {
+        if self.is_redrawn() {
+            self.screen.say(REDRAWN);
+            self.refuse(start);
+            return Ok(());
+        }
         let by = engine(start);
         if !Protocol::named(by).tells_names {
             if self.has_user() {

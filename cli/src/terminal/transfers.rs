@@ -23,6 +23,10 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Level;
 
+/// Why no file passes a port that is for people only.
+pub(super) const REDRAWN: &str = "(no transfer here: the system redraws what passes its pseudo-terminal; \
+     use exec:COMMAND as the line, such as wst send FILE exec:'ssh -T HOST wst receive -')";
+
 /// What the peer has sent already.
 pub(super) enum Begun {
     /// What came while the user was asked.
@@ -32,6 +36,11 @@ pub(super) enum Begun {
 }
 
 impl Session<'_> {
+    /// Whether the port is for people only.
+    pub(super) fn is_redrawn(&self) -> bool {
+        self.port.as_ref().is_some_and(|port| port.facts().redrawn)
+    }
+
     /// Sends files by a protocol; false if they cannot be read.
     pub(super) fn send_files(
         &mut self,
@@ -102,6 +111,10 @@ impl Session<'_> {
         file_store: FileStore,
         unnamed: Vec<u8>,
     ) -> Result<(), Ending> {
+        if self.is_redrawn() {
+            self.screen.say(REDRAWN);
+            return Ok(());
+        }
         let Some(mut port) = self.port.take() else {
             self.screen.say("(the port is not plugged in)");
             return Ok(());

@@ -52,17 +52,54 @@ fn tls_both_ways() {
     }
 }
 
-/// Wine 8 refuses the options by which a socket never fragments (WSAEOPNOTSUPP), so NETBLT's own tests are those of
-/// this system.
+/// An authority in the system's store is trusted, and no other.
 #[test]
-fn udp_without_the_options_it_needs_says_so() {
-    let Some(wine) = wine() else { return };
+fn tls_trusts_the_systems_store() {
+    let (Some(wine), Some(openssl)) = (wine(), peer("openssl", "openssl")) else { return };
     let scene = Scene::new();
-    let file = scene.file("f", b"f").display().to_string();
-    let line = format!("udp://127.0.0.1:{}", free_port());
-    let mut send = wine.wst(["send", "-P", "netblt", &file, &line]);
-    let end = scene.start("send", &mut send).unwrap().wait(LIMIT).unwrap();
-    assert!(end.code == 3 && end.said.contains("10045"), "{end:?}");
+    let file = scene.file("data.bin", &noise(10, 100_000));
+    let at = |name: &str| scene.path(name).display().to_string();
+    let run = |args: &[&str]| {
+        let out = Command::new(&openssl).args(args).output().unwrap();
+        assert!(out.status.success(), "{args:?}: {out:?}");
+        String::from_utf8(out.stdout).unwrap()
+    };
+    scene.file("ext", b"subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n");
+    let [ca, ca_key, der, asked, key, cert, ext] =
+        ["ca", "ca-key", "der", "asked", "key", "cert", "ext"].map(at);
+    let new = ["-newkey", "rsa:2048", "-nodes", "-subj"];
+    let authority = ["-x509", "-days", "2", "-keyout", &ca_key, "-out", &ca];
+    run(&[&["req"], &new[..], &["/CN=wst test authority"], &authority].concat());
+    run(&[&["req"], &new[..], &["/CN=wst", "-keyout", &key, "-out", &asked]].concat());
+    let by = ["-CA", &ca, "-CAkey", &ca_key, "-CAcreateserial", "-days", "2", "-extfile", &ext];
+    run(&[&["x509", "-req", "-in", &asked, "-out", &cert], &by[..]].concat());
+    run(&["x509", "-in", &ca, "-outform", "DER", "-out", &der]);
+    let listens = format!("?cert={cert}&key={key}");
+    let line = ("tls", [&listens[..], ""]);
+    let refused = between_at(wine, &scene, Windows::Sends, line, &[], &file).unwrap_err();
+    assert!(refused.contains("no authority that is trusted here"), "{refused}");
+    let sha1 = run(&["x509", "-in", &ca, "-noout", "-fingerprint", "-sha1"]);
+    let sha1 = sha1.trim().split('=').nth(1).unwrap().replace(':', "");
+    wine.trust(&sha1, &std::fs::read(der).unwrap()).unwrap();
+    between_at(wine, &scene, Windows::Sends, line, &[], &file).unwrap();
+    same(&file, &scene.path("in/data.bin")).unwrap();
+}
+
+/// Wine 8 refuses the options by which a socket never fragments (WSAEOPNOTSUPP): datagrams go by plain calls, stay
+/// short, and that is said.
+#[test]
+fn netblt_by_udp_both_ways() {
+    let Some(wine) = wine() else { return };
+    for who in Windows::BOTH {
+        let scene = Scene::new();
+        let file = scene.file("data.bin", &noise(9, 3_000_000));
+        let got = between(wine, &scene, who, "udp", &["--plain"], &file).unwrap();
+        same(&file, &scene.path("in/data.bin")).unwrap();
+        assert!(got.said.contains("\"verified\":true"), "{who:?}: {got:?}");
+        if who == Windows::Receives {
+            assert!(got.said.contains("none is longer than 1200 bytes"), "{got:?}");
+        }
+    }
 }
 
 #[test]
@@ -203,7 +240,7 @@ fn what_is_for_unix_only_names_the_other_way() {
     let scene = Scene::new();
     let file = scene.file("f", b"f").display().to_string();
     for (line, other) in [
-        ("exec-pty:rz", "use exec: instead"),
+        ("exec-pty:rz", "use exec: instead"), // For a transfer.
         ("pty:", "use tcp-listen: instead"),
         ("fd:3", "use stdio instead"),
         ("ip://127.0.0.1", "use udp: instead"),
@@ -214,6 +251,23 @@ fn what_is_for_unix_only_names_the_other_way() {
         assert!(end.code != 0 && end.said.contains(other), "{line}: {end:?}");
         assert_eq!(end.said.trim().lines().count(), 1, "{line}: {end:?}");
     }
+}
+
+/// Wine runs a command in its ConPTY, and draws nothing of it: what a person would see was not tried here.
+#[test]
+fn a_command_in_a_pseudo_terminal_has_its_exit_code() {
+    let Some(wine) = wine() else { return };
+    let scene = Scene::new();
+    let into = scene.path("made").display().to_string();
+    let command = format!("echo made> {} & exit 5", format!("Z:{into}").replace('/', r"\"));
+    let mut wrapped = wine.wst(["--", "cmd.exe", "/C", &command]);
+    let end = scene.start("wst --", &mut wrapped).unwrap().wait(LIMIT).unwrap();
+    assert_eq!(end.code, 5, "{end:?}");
+    assert_eq!(std::fs::read_to_string(into).unwrap().trim(), "made");
+    let line = format!("exec-pty:{command}");
+    let mut end = scene.start("connect", &mut wine.wst(["connect", &line])).unwrap();
+    let end = end.wait(LIMIT).unwrap();
+    assert_eq!(end.code, 0, "{end:?}");
 }
 
 #[test]

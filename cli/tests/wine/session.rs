@@ -66,6 +66,27 @@ impl Wine {
         Ok(made)
     }
 
+    /// Puts the certificate of an authority, of this SHA-1, into the system's store.
+    pub(crate) fn trust(&self, sha1: &str, certificate: &[u8]) -> Result<(), String> {
+        // Properties in the registry: number, 1, length, bytes. 32 is the certificate itself.
+        let words = [32, 1, certificate.len() as u32].map(u32::to_le_bytes);
+        let blob = [words.as_flattened(), certificate].concat();
+        let digits: Vec<String> = blob.iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = format!(r"HKLM\Software\Microsoft\SystemCertificates\Root\Certificates\{sha1}");
+        let mut add = self.command("reg");
+        done(add.args([
+            "add",
+            &key,
+            "/f",
+            "/v",
+            "Blob",
+            "/t",
+            "REG_BINARY",
+            "/d",
+            &digits.concat(),
+        ]))
+    }
+
     /// The path that a COM port stands for.
     pub(crate) fn device(&self, port: &str) -> PathBuf {
         self.prefix.with_file_name(port.to_lowercase())
@@ -74,6 +95,8 @@ impl Wine {
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut wine = Command::new("wine");
         wine.arg(program).env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
+        // The authorities of this system are not those of Windows.
+        wine.env_remove("SSL_CERT_FILE").env_remove("SSL_CERT_DIR");
         wine.env("DISPLAY", "").stdin(std::process::Stdio::null());
         wine
     }

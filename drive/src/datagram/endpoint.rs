@@ -4,6 +4,8 @@
 //! is too long for the interface is an error here and one that is too long for the path is lost.
 //! [`Endpoint::sizes`] are the lengths that a handshake
 //! tries.
+//!
+//! Where the system refuses the options, as Wine does, UDP goes by plain calls ([`Endpoint::lost`]).
 
 use crate::clock::Clock;
 use crate::event::Source;
@@ -12,7 +14,7 @@ use crate::os::net;
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, SystemTime};
 use wetstring_proto::time::Instant;
 
@@ -93,13 +95,25 @@ impl IcmpError {
     }
 }
 
+/// How datagrams go through the socket.
+#[derive(Debug)]
+enum Calls {
+    /// Several in one call, with the time of their arrival where the system has it.
+    Batches(UdpSocketState),
+    /// One by one, as any system has it: the same socket.
+    Single(UdpSocket),
+}
+
 /// A socket for datagrams. It never blocks.
 #[derive(Debug)]
 pub struct Endpoint {
     socket: Socket,
-    state: UdpSocketState,
+    calls: Calls,
     below: Below,
     v4: bool,
+    dialled: bool,
+    /// The system fragments nothing.
+    whole: bool,
 }
 
 /// Buffers that datagrams are read into, in batches.
@@ -141,7 +155,7 @@ impl Endpoint {
     pub fn dial(below: Below, to: SocketAddr) -> io::Result<Self> {
         let made = Self::open(below, any(to.is_ipv4()))?;
         made.socket.connect(&to.into())?;
-        Ok(made)
+        Ok(Self { dialled: true, ..made })
     }
 
     fn open(below: Below, at: SocketAddr) -> io::Result<Self> {
@@ -161,14 +175,39 @@ impl Endpoint {
         // As much as the system allows.
         let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
         let _ = socket.set_send_buffer_size(SEND_BUFFER);
-        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        // Raw IPv6 sockets reject options for mapped addresses, which they do not have.
-        let raw_v6 = below == Below::Ip && at.is_ipv6();
-        if state.may_fragment() && !(raw_v6 && net::stays_whole(&socket)) {
-            let say = "this system cannot disable fragmentation of datagrams";
+        let (calls, whole) = match UdpSocketState::new(UdpSockRef::from(&socket)) {
+            Ok(state) => {
+                // Raw IPv6 sockets reject options for mapped addresses, which they do not have.
+                let raw_v6 = below == Below::Ip && at.is_ipv6();
+                let whole = !state.may_fragment() || (raw_v6 && net::stays_whole(&socket));
+                (Calls::Batches(state), whole)
+            }
+            Err(error)
+                if below == Below::Udp
+                    && error.raw_os_error().is_some_and(|code| net::NO_OPTION.contains(&code)) =>
+            {
+                socket.set_nonblocking(true)?;
+                (Calls::Single(socket.try_clone()?.into()), false)
+            }
+            Err(error) => return Err(error),
+        };
+        if !whole && below == Below::Ip {
+            let say = "this system cannot disable fragmentation of datagrams; use udp: instead";
             return Err(io::Error::new(ErrorKind::Unsupported, say));
         }
-        Ok(Self { socket, state, below, v4: at.is_ipv4() })
+        Ok(Self { socket, calls, below, v4: at.is_ipv4(), dialled: false, whole })
+    }
+
+    /// What this system's sockets cannot do, in words for the user; `None` if they can do all.
+    pub fn lost(&self) -> Option<String> {
+        let whole = format!(
+            "this system may fragment datagrams, so none is longer than {PLAIN} bytes, which every path takes"
+        );
+        match &self.calls {
+            _ if self.whole => None,
+            Calls::Batches(_) => Some(whole),
+            Calls::Single(_) => Some(format!("{whole}; each needs a system call of its own")),
+        }
     }
 
     /// What carries the datagrams.
@@ -194,9 +233,9 @@ impl Endpoint {
 
     /// Maximum datagrams of one length per system call.
     pub fn segments(&self) -> usize {
-        match self.below {
-            Below::Udp => self.state.max_gso_segments().max(1),
-            Below::Ip => 1,
+        match &self.calls {
+            Calls::Batches(state) if self.below == Below::Udp => state.max_gso_segments().max(1),
+            _ => 1,
         }
     }
 
@@ -210,6 +249,8 @@ impl Endpoint {
     fn top(&self, to: SocketAddr) -> usize {
         // Where the MTU is not available, the first error tells.
         let top = net::route_mtu(to).map_or(LONGEST, |mtu| mtu.saturating_sub(self.overhead(to)));
+        // A fragment lost is a datagram lost, and a probe in fragments proves nothing.
+        let top = if self.whole { top } else { top.min(PLAIN) };
         (top.min(LONGEST) / 4 * 4).max(FIRST[FIRST.len() - 1])
     }
 
@@ -242,7 +283,13 @@ impl Endpoint {
         };
         let transmit =
             Transmit { destination, ecn: None, contents: bytes, segment_size, src_ip: None };
-        match self.state.try_send(UdpSockRef::from(&self.socket), &transmit) {
+        let sent = match &self.calls {
+            Calls::Batches(state) => state.try_send(UdpSockRef::from(&self.socket), &transmit),
+            Calls::Single(_) if segment_size.is_some() => Err(ErrorKind::Unsupported.into()),
+            Calls::Single(socket) if self.dialled => socket.send(bytes).map(drop),
+            Calls::Single(socket) => socket.send_to(bytes, to).map(drop),
+        };
+        match sent {
             Ok(()) => Ok(Sent::Gone),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Sent::Full),
             Err(error) if error.raw_os_error() == Some(net::NO_BUFFERS) => Ok(Sent::Full),
@@ -256,6 +303,18 @@ impl Endpoint {
                 Ok(Sent::Gone)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// What follows from an error of a read: whether there may be more.
+    fn nothing(&self, error: io::Error) -> io::Result<bool> {
+        match error.kind() {
+            ErrorKind::WouldBlock => Ok(false),
+            ErrorKind::Interrupted => Ok(true),
+            // Windows says so of what was sent before: nothing listens there. It does not name the peer.
+            ErrorKind::ConnectionReset if self.dialled => Err(ErrorKind::ConnectionRefused.into()),
+            ErrorKind::ConnectionReset => Ok(true),
+            _ => Err(error),
         }
     }
 
@@ -286,15 +345,16 @@ impl Inbox {
         clock: &Clock,
         take: &mut dyn FnMut(SocketAddr, Instant, &[u8]),
     ) -> io::Result<bool> {
+        let state = match &endpoint.calls {
+            Calls::Batches(state) => state,
+            Calls::Single(socket) => return self.receive_one(endpoint, socket, clock, take),
+        };
         let mut slices: Vec<IoSliceMut<'_>> =
             self.buffers.chunks_exact_mut(BUFFER).map(IoSliceMut::new).collect();
-        let count =
-            match endpoint.state.recv((&endpoint.socket).into(), &mut slices, &mut self.metas) {
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
-                Err(error) => return Err(error),
-            };
+        let count = match state.recv((&endpoint.socket).into(), &mut slices, &mut self.metas) {
+            Ok(count) => count,
+            Err(error) => return endpoint.nothing(error),
+        };
         drop(slices);
         let (now, wall) = both(clock);
         let strip = endpoint.below == Below::Ip && endpoint.v4;
@@ -309,6 +369,23 @@ impl Inbox {
             }
         }
         Ok(count == BUFFERS)
+    }
+
+    /// The same by a plain call, which tells no time of arrival.
+    fn receive_one(
+        &mut self,
+        endpoint: &Endpoint,
+        socket: &UdpSocket,
+        clock: &Clock,
+        take: &mut dyn FnMut(SocketAddr, Instant, &[u8]),
+    ) -> io::Result<bool> {
+        match socket.recv_from(&mut self.buffers[..BUFFER]) {
+            Ok((len, from)) => {
+                take(from, clock.now(), &self.buffers[..len]);
+                Ok(true)
+            }
+            Err(error) => endpoint.nothing(error),
+        }
     }
 }
 
@@ -360,6 +437,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(not(target_os = "linux"), ignore = "the time of arrival is Linux's")]
     fn arrival_time_is_the_kernels() {
         let (clock, to) = (Clock::start(), "127.0.0.1:0".parse().unwrap());
         let listener = Endpoint::listen(Below::Udp, to).unwrap();

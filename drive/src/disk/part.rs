@@ -210,6 +210,8 @@ pub(super) fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<
         Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
             return Ok(None);
         }
+        // Windows opens a file for one writer: somebody is writing it, perhaps we.
+        Err(Errno::WOULDBLOCK) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let stat = fstat(&file)?;

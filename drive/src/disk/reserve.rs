@@ -76,9 +76,12 @@ impl Reservation {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
+    #[cfg(unix)]
     use std::os::unix::fs::MetadataExt;
 
+    #[cfg(unix)] // Windows reserves nothing.
     #[test]
     fn blocks_are_reserved_a_little_ahead() {
         let file = tempfile::tempfile().unwrap();

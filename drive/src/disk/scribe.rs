@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use crate::os::fs::{Mode, OFlags};
     use std::path::Path;
-    use wetstring_proto::file::{DigestKind, StoreError};
+    use wetstring_proto::file::DigestKind;
 
     fn notes(path: &Path) -> Notes {
         let flags = OFlags::RDWR | OFlags::CREATE;
@@ -258,6 +258,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_failure_is_reported_once_and_stops_writing() {
         let mut notes = notes(&tempfile::tempdir().unwrap().path().join("x"));
@@ -267,6 +268,6 @@ mod tests {
         let told = (0..100_u64).position(|at| !scribe.write(at * BLOCK as u64, &block));
         assert!(told.is_some());
         let (at, failed) = scribe.stop().failed.expect("it failed");
-        assert_eq!((at, failed.kind), (0, StoreError::NoSpace));
+        assert_eq!((at, failed.kind), (0, wetstring_proto::StoreError::NoSpace));
     }
 }

@@ -176,11 +176,12 @@ fn put_back(directory: impl AsFd, private: &[u8], name: &[u8]) -> Result<(), Not
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::fs::{Mode, OFlags};
     use std::fs;
     use std::path::PathBuf;
 
     fn opened(path: &Path) -> Opened {
-        let file = fs::File::open(path).unwrap();
+        let file = crate::os::fs::open(path, OFlags::RDONLY, Mode::empty()).unwrap();
         Opened::by(path, &crate::os::fs::fstat(&file).unwrap())
     }
 
@@ -208,6 +209,7 @@ mod tests {
         assert!(names(directory.path()).is_empty());
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_symlink_is_deleted_and_not_its_target() {
         let directory = tempfile::tempdir().unwrap();
@@ -225,7 +227,8 @@ mod tests {
     fn a_file_renamed_by_mistake_is_renamed_back() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        let open = fs::File::open(directory.path()).unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let open = crate::os::fs::open(directory.path(), flags, Mode::empty()).unwrap();
         fs::write(at("f"), "kept").unwrap();
         let private = hide(&open, b"f").unwrap();
         put_back(&open, &private, b"f").unwrap();

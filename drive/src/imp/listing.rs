@@ -93,11 +93,13 @@ impl Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::fs::{Mode, OFlags};
 
     /// The whole text in pieces, and the most memory used at once.
     fn read(directory: &std::path::Path, short: bool) -> (String, usize) {
-        let file = std::fs::File::open(directory).unwrap();
-        let mut list = Listing::new(file.into(), short).unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let file = crate::os::fs::open(directory, flags, Mode::empty()).unwrap();
+        let mut list = Listing::new(file, short).unwrap();
         let (mut text, mut most, mut piece) = (Vec::new(), 0, [0; 1000]);
         loop {
             let len = list.read(text.len() as u64, &mut piece).unwrap();
@@ -117,9 +119,11 @@ mod tests {
             std::fs::write(dir.path().join(name(index)), "12").unwrap();
         }
         std::fs::create_dir(dir.path().join("d")).unwrap();
-        for hidden in [".hidden", "not\nsaid"] {
-            std::fs::write(dir.path().join(hidden), "").unwrap();
-        }
+        std::fs::write(dir.path().join(".hidden"), "").unwrap();
+        // A name, and a link, that Windows has not.
+        #[cfg(unix)]
+        std::fs::write(dir.path().join("not\nsaid"), "").unwrap();
+        #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
         let (text, most) = read(dir.path(), true);
         let wanted: Vec<String> =

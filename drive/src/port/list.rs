@@ -101,9 +101,12 @@ fn usb_facts(device: &Path) -> Option<UsbFacts> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
+    #[cfg(unix)]
     use std::fs;
 
+    #[cfg(unix)] // The links of sysfs.
     #[test]
     fn usb_information_is_found_above_the_terminal() {
         let root = tempfile::tempdir().unwrap();

@@ -122,14 +122,16 @@ impl Judge {
     fn new(spec: &TlsSpec) -> Result<Self, OpenError> {
         let provider = Arc::new(ring::default_provider());
         let from_env = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
-        let system = || files::AUTHORITIES.iter().map(PathBuf::from).find(|path| path.exists());
         let mut roots = RootCertStore::empty();
         let mut named = Vec::new();
         if let (None, Some(path)) = (&spec.fingerprint, &spec.ca) {
             named = certificates(path)?;
             roots.add_parsable_certificates(named.clone());
-        } else if let (None, Some(path)) = (&spec.fingerprint, from_env.or_else(system)) {
+        } else if let (None, Some(path)) = (&spec.fingerprint, from_env) {
             roots.add_parsable_certificates(certificates(&path)?);
+        } else if spec.fingerprint.is_none() {
+            let failed = |error| OpenError::io("read the certificates of the system", error);
+            roots.add_parsable_certificates(files::authorities().map_err(failed)?);
         }
         let authorities = (!roots.is_empty())
             .then(|| {

@@ -251,8 +251,10 @@ impl<'a> Session<'a> {
         options: &HostOptions<'_>,
     ) -> Result<Dialled, DialError> {
         let socket = Endpoint::dial(below, address)?;
+        let lost = socket.lost();
         let mut judge = |key: &PublicKey| trust.judge(key);
         let dialled = dial(socket, address, &self.credentials, &mut judge, options)?;
+        self.tell_lost(lost);
         self.opened(dialled.peer());
         Ok(dialled)
     }
@@ -269,6 +271,7 @@ impl<'a> Session<'a> {
             Below::Udp => local.to_string(),
             Below::Ip => local.ip().to_string(),
         };
+        self.tell_lost(socket.lost());
         self.note(&format!("listening on {place}"));
         if let Credentials::Keys(identity) = &self.credentials {
             let say = format!("this host's key is {}", identity.public.fingerprint());
@@ -279,6 +282,13 @@ impl<'a> Session<'a> {
         match code_phrase::ended(&stats) {
             Some(ending) if self.endings.borrow().is_empty() => Err(ending),
             _ => Ok(()),
+        }
+    }
+
+    /// Says what the system's sockets cannot do.
+    fn tell_lost(&self, lost: Option<String>) {
+        if let Some(say) = lost {
+            self.ours.ui.say(Level::Note, &say);
         }
     }
 

@@ -3,19 +3,31 @@
 use super::event::Source;
 use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 /// Names of the files of this system are those of Windows.
 pub const WINDOWS_NAMES: bool = false;
 
-/// Where systems store the certificates of authorities.
-pub(crate) const AUTHORITIES: [&str; 3] =
+/// Where systems store the certificates of authorities. That of macOS has the authorities it comes with, and not
+/// those of the user's keychain: asking that one needs a library that no other system has.
+const AUTHORITIES: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+
+/// The authorities that the system trusts; none if it has no such file.
+pub(crate) fn authorities() -> io::Result<Vec<CertificateDer<'static>>> {
+    let there = AUTHORITIES.into_iter().find(|path| Path::new(path).exists());
+    let Some(path) = there else { return Ok(Vec::new()) };
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    read.map_err(|bad| io::Error::other(format!("{path} (expected PEM): {bad}")))
+}
 
 /// A name as the system writes it.
 pub fn name(name: &[u8]) -> &OsStr {
@@ -213,13 +225,13 @@ pub fn group(of: &Metadata) -> Option<u32> {
 }
 
 /// A new file for the eyes of its owner only.
-pub fn create_private(path: &std::path::Path) -> io::Result<std::fs::File> {
+pub fn create_private(path: &Path) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Moves stdin to another descriptor and makes the terminal stdin: returns the descriptor, and a path to it.
-pub fn stdin_aside() -> io::Result<(OwnedFd, std::path::PathBuf)> {
+pub fn stdin_aside() -> io::Result<(OwnedFd, PathBuf)> {
     use std::os::fd::AsRawFd;
     let file = stdin()?;
     let terminal = std::fs::File::open("/dev/tty")?;
@@ -229,12 +241,12 @@ pub fn stdin_aside() -> io::Result<(OwnedFd, std::path::PathBuf)> {
 }
 
 /// Makes `path` lead to the program `target`, under a name that is free.
-pub fn link_program(target: &std::path::Path, path: &std::path::Path) -> io::Result<()> {
+pub fn link_program(target: &Path, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
 /// Whether `path` leads to the program `target`.
-pub fn is_program(target: &std::path::Path, path: &std::path::Path) -> bool {
+pub fn is_program(target: &Path, path: &Path) -> bool {
     std::fs::canonicalize(path).is_ok_and(|there| there == target)
 }
 

@@ -14,6 +14,9 @@ pub(crate) const TOO_MANY_FILES: [i32; 2] =
 pub(crate) const NO_BUFFERS: i32 = Errno::NOBUFS.raw_os_error();
 /// Nothing listens on that IP protocol.
 pub(crate) const NO_PROTOCOL: i32 = Errno::NOPROTOOPT.raw_os_error();
+/// The system has no such option of sockets.
+pub(crate) const NO_OPTION: [i32; 2] =
+    [Errno::NOPROTOOPT.raw_os_error(), Errno::OPNOTSUPP.raw_os_error()];
 /// What the system reports as a receive buffer, in parts of which one is for data. Linux reports twice the
 /// requested size; half of it is its own bookkeeping.
 pub(crate) const BUFFER_PARTS: usize = if cfg!(target_os = "linux") { 2 } else { 1 };

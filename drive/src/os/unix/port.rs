@@ -48,6 +48,15 @@ pub fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
     wrap::wrap(command)
 }
 
+/// The same for a line of the system's shell.
+///
+/// # Errors
+///
+/// As of [`wrap`].
+pub fn wrap_line(line: &str) -> Result<Box<dyn Port>, OpenError> {
+    wrap(&["sh", "-c", line].map(OsString::from))
+}
+
 /// A PTY for other programs.
 pub(crate) fn pty(
     link: Option<&Path>,

@@ -3,6 +3,7 @@
 use super::errno::Errno;
 use super::event::Source;
 use super::fs::{AsFd, Mode, OFlags, OwnedFd, below, openat};
+use rustls::pki_types::CertificateDer;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -13,8 +14,14 @@ use std::path::{Path, PathBuf};
 /// Names of the files of this system are those of Windows.
 pub const WINDOWS_NAMES: bool = true;
 
-/// This system has its certificates in a store, and not in a file.
-pub(crate) const AUTHORITIES: [&str; 0] = [];
+/// The authorities that the system trusts: those of its store. What cannot be read is not trusted.
+pub(crate) fn authorities() -> io::Result<Vec<CertificateDer<'static>>> {
+    let found = rustls_native_certs::load_native_certs();
+    match found.errors.into_iter().next() {
+        Some(error) if found.certs.is_empty() => Err(io::Error::other(error)),
+        _ => Ok(found.certs),
+    }
+}
 
 /// A name as the system writes it. Bytes that are no UTF-8 have been replaced before ([`crate::disk::names`]).
 pub fn name(name: &[u8]) -> Cow<'_, OsStr> {

@@ -12,6 +12,8 @@ pub(crate) const TOO_MANY_FILES: [i32; 2] = [10024, 10055];
 pub(crate) const NO_BUFFERS: i32 = 10055;
 /// Nothing listens on that IP protocol: WSAENOPROTOOPT.
 pub(crate) const NO_PROTOCOL: i32 = 10042;
+/// The system has no such option of sockets: WSAENOPROTOOPT, WSAEOPNOTSUPP. Wine says so of some.
+pub(crate) const NO_OPTION: [i32; 2] = [10042, 10045];
 /// What the system reports as a receive buffer, in parts of which one is for data.
 pub(crate) const BUFFER_PARTS: usize = 1;
 

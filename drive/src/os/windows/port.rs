@@ -3,6 +3,7 @@
 mod exec;
 mod serial;
 mod stdio;
+mod wrap;
 
 use crate::line::SerialSpec;
 use crate::port::{OpenError, Port};
@@ -31,17 +32,24 @@ pub(crate) fn exec_pty(command: &str, _: bool) -> Result<Box<dyn Port>, OpenErro
     )
 }
 
-/// The same.
+/// A command in a terminal like the user's, for a person to look at.
 ///
 /// # Errors
 ///
-/// Always.
+/// If there is no such command, or no terminal to be had.
 pub fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
-    let name = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    refused(
-        format!("run {name}"),
-        "Windows redraws what passes through its pseudo-terminal; use wst connect 'exec:COMMAND' instead",
-    )
+    wrap::wrap(command)
+}
+
+/// The same for a line of the system's shell.
+///
+/// # Errors
+///
+/// As of [`wrap`].
+pub fn wrap_line(line: &str) -> Result<Box<dyn Port>, OpenError> {
+    // The shell splits the line itself, and words that are given to it are joined by blanks.
+    let words = ["cmd.exe", "/D", "/C"].into_iter().chain(line.split(' '));
+    wrap(&words.map(OsString::from).collect::<Vec<_>>())
 }
 
 /// There are none.
