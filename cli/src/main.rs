@@ -24,7 +24,7 @@ use commands::kermit::ckermit;
 use commands::personality::Personality;
 use commands::{
     client, completions, connect, demo, explain, install_links, kermit, key, lab, line, man, ncp,
-    ports, probe, receive, send, serve, show, slip, users, version, wrap,
+    ports, probe, receive, send, serve, shell, show, slip, users, version, wrap,
 };
 use ui::ending::Ending;
 use ui::exit::Exit;
@@ -97,6 +97,8 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Connect(verb) => either(connect::run(&ui, common, verb, settings)),
         Verb::Send(verb) => either(send::run(&ui, common, verb, settings)),
         Verb::Receive(verb) => either(receive::run(&ui, common, verb, settings)),
+        Verb::Get(verb) if verb.shell => either(shell::get(&ui, common, verb, settings)),
+        Verb::Put(verb) if verb.shell => either(shell::put(&ui, common, verb, settings)),
         Verb::Get(verb) => either(client::get(&ui, common, verb, settings)),
         Verb::Put(verb) => either(client::put(&ui, common, verb, settings)),
         Verb::Remote(verb) => either(client::remote(&ui, common, verb, settings)),

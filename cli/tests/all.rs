@@ -73,6 +73,7 @@ mod personality_hostile;
 mod personality_protocols;
 mod personality_safety;
 mod promises;
+mod put_shell;
 mod recover;
 mod serve_hostile;
 mod serve_many;

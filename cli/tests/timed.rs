@@ -10,6 +10,7 @@ mod interop_ckermit_ends;
 mod interop_line;
 mod interop_lrzsz_flags;
 mod interop_lrzsz_line;
+mod lab_check;
 mod ncp_subnet;
 mod netblt_network;
 mod personality_peers;

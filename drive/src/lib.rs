@@ -21,6 +21,7 @@
 //! * [`disk`] stores files: names from a peer are confined, nothing is overwritten unless configured;
 //! * [`charset`] translates text between the character sets of files and of the wire;
 //! * [`serve`] is the other side of a Kermit server: its files, its rules, many clients at once;
+//! * [`shell`] moves files through a shell that has no receiver;
 //! * [`sink`] writes to a stream, for `-o -`;
 //! * [`zone`] is local time, which Kermit uses for dates.
 //!
@@ -44,6 +45,7 @@ pub mod port;
 pub mod run;
 mod saved;
 pub mod serve;
+pub mod shell;
 pub mod signals;
 pub mod sink;
 pub mod slip;

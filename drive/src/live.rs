@@ -94,14 +94,21 @@ pub fn run_traced(
     until: Until<'_>,
     trace: &mut dyn Trace,
 ) -> io::Result<Report> {
+    let (mut serial, limits) = serial(model, until.scale);
+    run_element(&mut serial, [a, b], limits, until, trace)
+}
+
+/// The line of this model as an element for [`run_element`], which runs `scale` times as fast as real time, and what it can
+/// carry from each end.
+pub fn serial(model: &LineModel, scale: u32) -> (Serial, [Option<u64>; 2]) {
     let mut model = model.clone();
     let limits = End::BOTH.map(|end| {
         let rate = Some(model.rate_from(end)).filter(|rate| *rate > 0)?;
         Some(rate * 1000 / u64::from(model.bits.max(1)))
     });
-    let ahead = limits.into_iter().flatten().map(|limit| ahead_of(limit, until.scale));
+    let ahead = limits.into_iter().flatten().map(|limit| ahead_of(limit, scale));
     model.buffer_bytes = ahead.map(|bytes| bytes.min(1 << 20)).fold(model.buffer_bytes, usize::max);
-    run_element(&mut Serial::new(&model), [a, b], limits, until, trace)
+    (Serial::new(&model), limits)
 }
 
 /// Characters that a line of this rate, per 1000 s, carries in [`AHEAD`].

@@ -374,6 +374,36 @@ pub struct Repeats {
     pub distribution: Vec<Arrived>,
 }
 
+/// A transfer between real programs by the clock, and in the laboratory.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Checked {
+    /// Its name.
+    pub name: String,
+    /// The protocol.
+    pub protocol: String,
+    /// The line.
+    pub line: String,
+    /// The program that sends.
+    pub sender: String,
+    /// The program that receives.
+    pub receiver: String,
+    /// Seconds of the real programs, if they ended well.
+    pub real_s: Option<f64>,
+    /// Seconds of the laboratory: of seeds the median.
+    pub virtual_s: Option<f64>,
+    /// Of these.
+    pub ratio: Option<f64>,
+    /// The least and the most that the real time may be.
+    pub range_s: Option<[f64; 2]>,
+    /// What of the most is for the time that the programs waited for a processor.
+    pub machine_s: Option<f64>,
+    /// `met`, `missed`, or `not run` where a program is not installed.
+    pub result: &'static str,
+    /// What went wrong, or which fact is missing.
+    pub note: Option<String>,
+}
+
 /// A mean with its interval of confidence.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -18,8 +18,8 @@ mod transfer;
 
 pub use lab::{Account, Advice, Explained, Failure, Part, Step, Trial};
 pub use lab::{
-    Arrived, BenchRow, Cell, Echoes, FailedSeed, Interval, Latency, Ledger, Ledgers, Printed,
-    Repeats, ScenarioResult, Score, Sides, SwarmSum, Within,
+    Arrived, BenchRow, Cell, Checked, Echoes, FailedSeed, Interval, Latency, Ledger, Ledgers,
+    Printed, Repeats, ScenarioResult, Score, Sides, SwarmSum, Within,
 };
 pub use slip::{Class, Compression, Fragments, LinkCounts, Received, Sent, StackCounts};
 pub use summary::{
@@ -376,6 +376,8 @@ pub enum Event {
     Result(Box<ScenarioResult>),
     /// Many runs of a scenario that differ in their seeds (`wst lab repeat`).
     Repeats(Box<Repeats>),
+    /// A transfer in real time and in virtual time (`wst lab check`).
+    Checked(Box<Checked>),
     /// A network measured with packets of one length (`wst lab bench`).
     Bench(Box<BenchRow>),
     /// An available table (`wst lab table --list`).

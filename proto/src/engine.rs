@@ -16,15 +16,23 @@ use crate::file::{Reply, Request};
 pub use crate::outcome::{Blame, Failure, FailureKind, Outcome, Status};
 use crate::stats::Stats;
 use crate::time::Instant;
+#[cfg(not(feature = "untraced"))]
 use crate::trace::Trace;
 use core::fmt;
+
+/// Receives traces. With the feature `untraced` there is none, and what would describe events is not compiled.
+#[cfg(not(feature = "untraced"))]
+pub type AnyTrace<'t> = dyn Trace + 't;
+/// No trace.
+#[cfg(feature = "untraced")]
+pub type AnyTrace<'t> = crate::trace::NoTrace;
 
 /// The context of every call: the time and the trace.
 pub struct Cx<'a> {
     /// The time of this call; monotonic.
     pub now: Instant,
     /// Receives trace events.
-    pub trace: &'a mut dyn Trace,
+    pub trace: &'a mut AnyTrace<'a>,
 }
 
 impl fmt::Debug for Cx<'_> {

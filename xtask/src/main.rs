@@ -24,6 +24,7 @@ mod dist;
 mod explain;
 mod fuzz;
 mod kill;
+mod mini;
 mod peers;
 mod states;
 mod table;
@@ -102,11 +103,12 @@ fn main() -> ExitCode {
         Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
+        Some("mini") => mini::run(&root(), rest),
         Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, peers, explain), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, mini [--run], peers, explain), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -32,6 +32,9 @@ Commands:
   kermit COMMAND        run a command of the server's own language
   finish, bye, exit     end the server; the connection; the program";
 
+/// Flags that a shell has no use for.
+const OF_A_SERVER: [&str; 5] = ["user", "directory", "resume", "recursive", "text"];
+
 /// How to log in to a server.
 #[derive(Args, Debug)]
 pub(crate) struct Access {
@@ -83,6 +86,9 @@ pub(crate) struct Get {
     /// Directory to put them into
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
+    /// The line leads to a shell that has no sender: its own tools encode the files
+    #[arg(long, conflicts_with_all = OF_A_SERVER)]
+    pub(crate) shell: bool,
     /// How the files are transferred.
     #[command(flatten)]
     pub(crate) options: FileOptions,
@@ -98,6 +104,15 @@ pub(crate) struct Put {
     /// Local files, and last the line to the server
     #[arg(required = true, value_name = "FILE... LINE")]
     pub(super) things: Vec<OsString>,
+    /// The line leads to a shell that has no receiver: its own tools decode the files
+    #[arg(long, conflicts_with_all = OF_A_SERVER)]
+    pub(crate) shell: bool,
+    /// Path of the file at the shell, if not its name in the current directory there
+    #[arg(long = "as", value_name = "PATH", requires = "shell")]
+    pub(crate) name: Option<OsString>,
+    /// Replace files that are at the shell already
+    #[arg(long, requires = "shell")]
+    pub(crate) overwrite: bool,
     /// How the files are transferred.
     #[command(flatten)]
     pub(crate) options: FileOptions,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::lab_check::Check;
 use super::lab_measure::{Bench, Repeat};
 use clap::builder::PossibleValuesParser;
 use wetstring_lab::swarm::Kind;
@@ -25,6 +26,8 @@ pub(crate) enum LabVerb {
     Repeat(Repeat),
     /// Measure a network as RFC 2544 does: throughput and latency by length of the packets
     Bench(Bench),
+    /// Compare real time with virtual time: transfers between real programs, by the clock and in the laboratory
+    Check(Check),
     /// Reproduce a published table, and compare cell by cell
     Table(Table),
     /// Run a scenario with every combination of some values of its keys

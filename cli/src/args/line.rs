@@ -1,6 +1,7 @@
 //! The command line of `wst line`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -22,6 +23,9 @@ pub(crate) struct Line {
     /// Second end
     #[arg(short, value_name = "LINE", default_value = "pty:")]
     pub(crate) b: OsString,
+    /// Write what passes both ends to a file that Wireshark reads (pcapng); not of imp:
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
     /// How much faster than real time
     #[arg(long, value_name = "FACTOR", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

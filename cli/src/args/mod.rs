@@ -17,6 +17,7 @@ pub(crate) mod install_links;
 pub(crate) mod kermit;
 pub(crate) mod key;
 pub(crate) mod lab;
+pub(crate) mod lab_check;
 pub(crate) mod lab_measure;
 pub(crate) mod line;
 pub(crate) mod line_arg;

@@ -8,6 +8,7 @@ use wetstring_drive::live::datagrams::{self, DatagramEnd};
 use wetstring_drive::live::{self, Stop, Until};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_events::{Event, LineUsage, Summary};
+use wetstring_lab::capture::Medium;
 use wetstring_lab::element::Unit;
 use wetstring_lab::imp::SubnetModel;
 use wetstring_lab::net::Network;
@@ -16,6 +17,7 @@ use wetstring_lab::{End, LineModel, Usage};
 
 use crate::args::Common;
 use crate::args::line::Line;
+use crate::transfer::captured::Captured;
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::trace::Recorder;
 use crate::ui::ending::Ending;
@@ -31,53 +33,64 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
     if spec_a == LineSpec::Stdio || spec_b == LineSpec::Stdio {
         ui.line_is_stdio();
     }
-    let mut model = match verb.spec.parse::<LineModel>() {
-        Ok(model) => Model::Line(model),
-        Err(_) if verb.spec.starts_with("imp:") => {
-            let model = verb.spec.parse::<SubnetModel>().map_err(|bad| usage(bad.to_string()))?;
-            Model::Subnet(model)
-        }
-        Err(bad) => other(&verb.spec, &bad.to_string()).map_err(usage)?,
-    };
+    let model = model_of(&verb.spec).map_err(usage)?;
     let signals = signals()?;
     let mut recorder = Recorder::new(ui, "line", common.trace.as_deref())
         .map_err(|say| Ending::early(Exit::Store, say))?;
+    let captured = Captured::new(verb.pcap.as_deref())?;
     let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
     let broke = |e| Ending::early(Exit::Line, format!("the line failed: {}", in_words(&e)));
-    let report = match &mut model {
+    let report = match model {
         Model::Line(model) => {
             let a = open(ui, &signals, End::A, &spec_a, model.port_rate(End::A))?;
             let b = open(ui, &signals, End::B, &spec_b, model.port_rate(End::B))?;
-            up(ui, model);
-            live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
+            up(ui, &model);
+            let (serial, limits) = live::serial(&model, verb.faster);
+            let mut element = captured.element(Medium::Serial, Box::new(serial));
+            live::run_element(&mut *element, [a, b], limits, until, &mut recorder).map_err(broke)?
         }
         Model::Elements(stretch) => {
             let [rate_a, rate_b] = stretch.ports.map(|port| port.rate_bps);
             let a = open(ui, &signals, End::A, &spec_a, rate_a)?;
             let b = open(ui, &signals, End::B, &spec_b, rate_b)?;
             up(ui, &verb.spec);
-            let element = &mut *stretch.element;
             let limits = [stretch.limit_millicps; 2];
-            live::run_element(element, [a, b], limits, until, &mut recorder).map_err(broke)?
+            let mut element = captured.element(Medium::Serial, stretch.element);
+            live::run_element(&mut *element, [a, b], limits, until, &mut recorder).map_err(broke)?
         }
         Model::Subnet(model) => {
+            if verb.pcap.is_some() {
+                let say =
+                    "expected a line of bytes or a network of datagrams with --pcap, got imp:";
+                return Err(usage(say.to_owned()));
+            }
             let (specs, ends) = open_subnet(ui, &spec_a, &spec_b)?;
-            up(ui, model);
-            subnet::run(model, specs, ends, until, &mut recorder).map_err(broke)?
+            up(ui, &model);
+            subnet::run(&model, specs, ends, until, &mut recorder).map_err(broke)?
         }
         Model::Network(network) => {
-            let mut element = network.build();
+            let tun = [&spec_a, &spec_b].iter().all(|spec| spec.to_string().starts_with("tun:"));
+            let medium = if tun { Medium::Ip } else { Medium::Bare };
+            let mut element = captured.element(medium, network.build());
             let ends = [open_datagrams(ui, End::A, &spec_a)?, open_datagrams(ui, End::B, &spec_b)?];
-            up(ui, &**network);
+            up(ui, &*network);
             datagrams::run(&mut *element, ends, until, &mut recorder).map_err(broke)?
         }
     };
+    if let Some(why) = captured.finish() {
+        ui.say(Level::Error, &format!("wst: could not write the capture: {why}"));
+    }
     if let (_, Some(why)) = recorder.finish() {
         ui.say(Level::Error, &format!("wst: could not write the trace: {why}"));
     }
     for end in End::BOTH {
         ui.say(Level::Note, &carried(end, &report.usage[end.index()]));
     }
+    Ok(ending(&report))
+}
+
+/// The end of a line, whose interruption is normal.
+fn ending(report: &live::Report) -> Ending {
     let message = match report.stop {
         Stop::Closed(end) => format!("the program at end {end:?} has gone"),
         _ => String::new(),
@@ -87,8 +100,18 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
         a_to_b: used(&report.usage[0]),
         b_to_a: used(&report.usage[1]),
     })));
-    // Interruption is the normal end of this verb.
-    Ok(Ending { summary, ..Ending::early(Exit::Done, message) })
+    Ending { summary, ..Ending::early(Exit::Done, message) }
+}
+
+/// What this describes.
+fn model_of(spec: &str) -> Result<Model, String> {
+    match spec.parse::<LineModel>() {
+        Ok(model) => Ok(Model::Line(model)),
+        Err(_) if spec.starts_with("imp:") => {
+            spec.parse::<SubnetModel>().map(Model::Subnet).map_err(|bad| bad.to_string())
+        }
+        Err(bad) => other(spec, &bad.to_string()),
+    }
 }
 
 /// What is emulated.

@@ -18,6 +18,7 @@ pub(crate) mod probe;
 pub(crate) mod receive;
 pub(crate) mod send;
 pub(crate) mod serve;
+pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod slip;
 pub(crate) mod users;

@@ -6,6 +6,7 @@
 //! ([`verdict`]).
 
 pub(crate) mod account;
+pub(crate) mod captured;
 pub(crate) mod cleartext;
 pub(crate) mod client;
 pub(crate) mod datagrams;
@@ -24,6 +25,7 @@ pub(crate) mod outgoing;
 pub(crate) mod port_facts;
 pub(crate) mod raw;
 pub(crate) mod setup;
+pub(crate) mod shell;
 pub(crate) mod speaks;
 pub(crate) mod store;
 mod tapped;

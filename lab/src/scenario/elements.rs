@@ -147,8 +147,10 @@ pub type Hosts = [Option<HostModel>; 2];
 pub struct Outside {
     /// The contents of files that descriptions name, by their names.
     files: BTreeMap<String, Arc<[u8]>>,
-    /// Where what passes the ends is recorded.
+    /// Where what passes the ends is recorded; of a network the packets inside of it.
     pub capture: Option<Capture>,
+    /// Where what the programs at both ends give and get is recorded.
+    pub programs: Option<Capture>,
 }
 
 impl Outside {
@@ -454,6 +456,10 @@ pub fn stretch(
         && carrier != Carrier::Network
     {
         capture.set_medium(Medium::Serial);
+        element = Box::new(Tap::new(element, capture.clone()));
+    }
+    if let Some(capture) = &outside.programs {
+        capture.set_medium(if unit == Unit::Bytes { Medium::Serial } else { Medium::Bare });
         element = Box::new(Tap::new(element, capture.clone()));
     }
     let hosts = hosts.map(Option::unwrap_or_default);

@@ -70,9 +70,9 @@ use crate::store::{Content, MemoryFile};
 use crate::window::Window;
 use ends::{Ends, MESSAGES, NCP, NETBLT};
 use std::sync::Arc;
-use wetstring_proto::Duration;
 use wetstring_proto::file::FileKind;
 use wetstring_proto::kermit;
+use wetstring_proto::{Duration, LineFacts};
 
 /// Returns the content of a file by the path in a scenario, or an error.
 pub type Load<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
@@ -292,6 +292,13 @@ impl Scenario {
         self
     }
 
+    /// The same with a record of what the programs at both ends give and get, whatever is between them.
+    #[must_use]
+    pub fn with_programs(mut self, capture: &Capture) -> Self {
+        self.outside.programs = Some(capture.clone());
+        self
+    }
+
     /// Sets a setting of an end, by its name without the protocol, or returns an error.
     pub fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
         self.ends.set(end, key, value)
@@ -340,6 +347,11 @@ impl Scenario {
     /// if the line takes no time.
     pub fn limit_millicps(&self) -> Option<u64> {
         self.limit_millicps
+    }
+
+    /// What the ports at both ends of its line know.
+    pub fn ports(&self) -> Option<[LineFacts; 2]> {
+        Some(self.stretch(self.unit()).ok()?.ports)
     }
 
     /// What carries the bytes of the ports.

@@ -186,7 +186,7 @@ impl Scenario {
     }
 
     /// The required kind of element.
-    fn unit(&self) -> Unit {
+    pub(super) fn unit(&self) -> Unit {
         self.other.map_or(Unit::Bytes, Other::unit)
     }
 

@@ -1,5 +1,6 @@
 //! `wst lab`: the laboratory in virtual time.
 
+mod check;
 mod count;
 mod diff;
 mod measure;
@@ -24,6 +25,7 @@ pub(crate) fn run(ui: &Output, common: &Common, lab: &Lab) -> Ending {
         LabVerb::Run(verb) => run::run(ui, common, verb),
         LabVerb::Repeat(verb) => measure::repeat(ui, verb),
         LabVerb::Bench(verb) => measure::bench(ui, verb),
+        LabVerb::Check(verb) => check::run(ui, verb),
         LabVerb::Table(verb) => table::run(ui, verb),
         LabVerb::Sweep(verb) => sweep::run(ui, verb),
         LabVerb::Swarm(verb) => swarm::run(ui, common, verb),

@@ -1,0 +1,126 @@
+//! Files through a shell that has no receiver, on any line.
+
+use std::time::Instant;
+
+use wetstring_drive::shell::{self, Broken, Pace, PortWire, PutOptions, Talk};
+use wetstring_drive::{Ended, Port, Signals};
+use wetstring_proto::{Blame, Failure, FailureKind, Outcome, Stats, StoreError};
+
+use crate::transfer::direction::Direction;
+use crate::transfer::observer::Observer;
+use crate::transfer::store::FileStore;
+use crate::transfer::verdict::Verdict;
+use crate::ui::ending::Ending;
+use crate::ui::exit::{Exit, LineKind};
+use crate::ui::output::Output;
+
+/// Unacknowledged bytes to a program that was started here: its terminal makes this program wait, and drops nothing.
+const TO_A_PROGRAM: usize = 48 * 1024;
+
+/// What is to be done.
+pub(crate) enum What {
+    /// Files of the store go there.
+    Put(PutOptions),
+    /// These files go into the store.
+    Get(Vec<Vec<u8>>),
+}
+
+impl What {
+    const fn direction(&self) -> Direction {
+        match self {
+            Self::Put(_) => Direction::Send,
+            Self::Get(_) => Direction::Receive,
+        }
+    }
+}
+
+/// Files and a shell.
+pub(crate) struct ByShell<'a> {
+    pub(crate) ui: &'a Output,
+    pub(crate) signals: &'a Signals,
+    pub(crate) medium: LineKind,
+    pub(crate) file_store: FileStore,
+    pub(crate) what: What,
+}
+
+impl ByShell<'_> {
+    /// Runs it on a port; returns what came after it, too.
+    pub(crate) fn run_on(&mut self, port: &mut dyn Port, before: &[u8]) -> (Ending, Vec<u8>) {
+        let began = Instant::now();
+        let direction = self.what.direction();
+        let mut observer = Observer::new(self.ui, direction, port.carries_bps());
+        let mut stats = Stats::default();
+        let result = self.talk(port, before, &mut observer, &mut stats);
+        observer.finish();
+        let ended = Ended {
+            outcome: result.as_ref().map_or_else(outcome, |_| Outcome::Done),
+            stats,
+            leftover: Vec::new(),
+            elapsed: began.elapsed(),
+            interrupted: self.signals.last(),
+            error: None,
+        };
+        let verdict = Verdict {
+            ui: self.ui,
+            direction,
+            file_store: &self.file_store,
+            unnamed: &[],
+            medium: self.medium,
+        };
+        verdict.report_records(false);
+        let mut ending = verdict.conclude(&ended, &observer);
+        match result {
+            Ok(leftover) => (ending, leftover),
+            Err(broken) => {
+                let own = matches!(broken, Broken::Store(_)).then(|| self.file_store.last_error());
+                ending.message = own.flatten().map_or_else(|| broken.to_string(), str::to_owned);
+                if matches!(broken, Broken::Refused(_)) {
+                    ending.exit = Exit::Skipped;
+                }
+                (ending, Vec::new())
+            }
+        }
+    }
+
+    fn talk(
+        &mut self,
+        port: &mut dyn Port,
+        before: &[u8],
+        observer: &mut Observer<'_>,
+        stats: &mut Stats,
+    ) -> Result<Vec<u8>, Broken> {
+        let mut pace = Pace { rate_bps: port.carries_bps(), ..Pace::default() };
+        if self.medium == LineKind::Program {
+            pace.unacknowledged = TO_A_PROGRAM;
+        }
+        let mut wire = PortWire::new(port, Some(self.signals), before);
+        wire.until_not_asked(observer)?;
+        let mut talk = Talk::begin(&mut wire, pace, &shell::nonce())?;
+        let store = self.file_store.store();
+        let done = match &self.what {
+            What::Put(options) => shell::put(&mut talk, store, (observer, stats), options),
+            What::Get(names) => shell::get(&mut talk, store, (observer, stats), names),
+        };
+        match done {
+            Ok(()) => talk.end(),
+            Err(broken) => {
+                talk.leave();
+                Err(broken)
+            }
+        }
+    }
+}
+
+fn outcome(broken: &Broken) -> Outcome {
+    let (blame, kind) = match broken {
+        Broken::Line(_) => (Blame::Line, FailureKind::Closed),
+        Broken::Silence { .. } => (Blame::Peer, FailureKind::Silence),
+        Broken::Peer { .. } => (Blame::Peer, FailureKind::Violation),
+        Broken::Missing(_) => (Blame::Peer, FailureKind::Unsupported),
+        Broken::Differs { .. } => (Blame::Line, FailureKind::DigestDiffers),
+        Broken::Refused(_) => (Blame::Peer, FailureKind::Unsupported),
+        Broken::Store(_) => (Blame::Store, FailureKind::Store(StoreError::Io)),
+        Broken::Interrupted(_) => (Blame::Local, FailureKind::Aborted),
+    };
+    Outcome::Failed(Failure { blame, kind })
+}

@@ -1,0 +1,176 @@
+//! Files from a shell.
+
+use super::check::{Digest, Tool};
+use super::coding::{ENCODERS, Encoder};
+use super::put::{Report, check};
+use super::quote::{assign, path};
+use super::talk::{Heard, Talk};
+use super::wire::Broken;
+use crate::run::Watch;
+use wetstring_proto::engine::Event;
+use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+use wetstring_proto::stats::Stats;
+
+/// Bytes that are written at once.
+const WRITE: usize = 16 * 1024;
+/// Characters of a file's lines beyond twice its length, ends of lines and messages included.
+const SURPLUS: u64 = 64 * 1024;
+
+/// Receives files of a shell into a store. The counters are right after a failure, too.
+///
+/// # Errors
+///
+/// The first failure; the store then has that file as incomplete.
+pub fn get(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    (watch, stats): (&mut dyn Watch, &mut Stats),
+    names: &[Vec<u8>],
+) -> Result<(), Broken> {
+    let mut report = Report::new(watch, stats);
+    let Some(encoder) = encoder(talk)? else {
+        let names: Vec<&str> = ENCODERS.iter().map(|tool| tool.name).collect();
+        let say = format!("expected one of {} at the shell, got none that works", names.join(", "));
+        return Err(Broken::Missing(say));
+    };
+    let check = check(talk)?;
+    let say = format!("shell: {}, {}", encoder.name, check.map_or("no digest", |tool| tool.name));
+    report.event(talk, &Event::Negotiated(&say));
+    for name in names {
+        get_one(talk, store, &mut report, (encoder, check), name)?;
+    }
+    Ok(())
+}
+
+fn encoder(talk: &mut Talk<'_>) -> Result<Option<&'static Encoder>, Broken> {
+    for encoder in ENCODERS {
+        for line in encoder.setup {
+            talk.tell(line)?;
+        }
+        let said = talk.ask("a $(printf 'hi\\n'|e 2>/dev/null)", "whether a tool is there")?;
+        // uuencode's lines: the header has three words.
+        let said = said.strip_prefix(b"begin-base64 644 x").unwrap_or(&said);
+        let mut bytes = Vec::new();
+        let mut words = said.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+        if words.all(|word| encoder.lines.read(word, &mut bytes).is_some()) && bytes == b"hi\n" {
+            return Ok(Some(encoder));
+        }
+    }
+    Ok(None)
+}
+
+/// The length of the file; `n` is its path.
+fn length(talk: &mut Talk<'_>, name: &[u8]) -> Result<u64, Broken> {
+    for line in assign("n", &path(name)) {
+        talk.tell(&line)?;
+    }
+    let ask = "if [ -f \"$n\" ]&&[ -r \"$n\" ];then a $(wc -c <\"$n\");else a no;fi";
+    let said = talk.ask(ask, "a length")?;
+    if said == b"no" {
+        let say = format!("{} cannot be read at the shell", name.escape_ascii());
+        return Err(Broken::Refused(say));
+    }
+    let len = std::str::from_utf8(&said).ok().and_then(|said| said.parse().ok());
+    len.ok_or_else(|| {
+        talk.say(&said);
+        talk.unexpected("the length of the file")
+    })
+}
+
+fn get_one(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    report: &mut Report<'_>,
+    (encoder, check): (&Encoder, Option<&Tool>),
+    name: &[u8],
+) -> Result<(), Broken> {
+    let size = length(talk, name)?;
+    let info = FileInfo { name, size: Some(size), ..FileInfo::default() };
+    match store.answer(Request::Offer { info }) {
+        Reply::Accept { .. } => {}
+        Reply::Refuse(why) => {
+            let event = Event::FileRefused { name, why: Some(why), by_peer: false };
+            report.stats.files_skipped += 1;
+            report.event(talk, &event);
+            return Ok(());
+        }
+        Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
+        _ => return Err(Broken::Store("expected a place from the store".to_owned())),
+    }
+    report.stats.current_file_bytes = 0;
+    report.event(talk, &Event::FileStarted { info, offset: 0 });
+    let done = lines(talk, store, report, (encoder, size)).and_then(|digest| {
+        let Some(check) = check else { return Ok(false) };
+        let got = talk.ask("a $(k <\"$n\")", "a digest")?;
+        if digest.is(check.check, &got) {
+            return Ok(true);
+        }
+        let expected = digest.by(check.check);
+        Err(Broken::Differs { check: check.name.to_owned(), expected, got })
+    });
+    // Of one that differs nothing is to be resumed.
+    let verified = matches!(done, Ok(true) | Err(Broken::Differs { .. }));
+    let closed = match store.answer(Request::Close { complete: done.is_ok(), verified }) {
+        Reply::Failed(why) => Err(Broken::Store(why.to_string())),
+        _ => Ok(()),
+    };
+    let verified = done?;
+    closed?;
+    report.stats.files_done += 1;
+    report.event(talk, &Event::FileDone { size, verified });
+    Ok(())
+}
+
+/// The lines of a file, as far as its length.
+fn lines(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    report: &mut Report<'_>,
+    (encoder, size): (&Encoder, u64),
+) -> Result<Digest, Broken> {
+    let (mut digest, mut bytes, mut written) = (Digest::default(), Vec::new(), 0);
+    let most = size.saturating_mul(4).saturating_add(SURPLUS);
+    let began = talk.heard;
+    talk.tell("if e <\"$n\";then a end;else a fail;fi")?;
+    loop {
+        let heard = talk.next("a line of the file")?;
+        talk.on_the_way(0);
+        let line = match &heard {
+            Heard::Line(line) => line,
+            Heard::Answer(_) => b"".as_slice(),
+        };
+        let len = bytes.len();
+        if encoder.lines.read(line, &mut bytes).is_none() {
+            bytes.truncate(len);
+            talk.say(line);
+            return Err(talk.unexpected(&format!("a line of {}", encoder.name)));
+        }
+        digest.add(&bytes[len..]);
+        if digest.len() > size || talk.heard - began > most {
+            let expected = format!("{size} bytes");
+            let got = format!("{} bytes and more", digest.len()).into_bytes();
+            return Err(Broken::Peer { expected, got });
+        }
+        let over = matches!(heard, Heard::Answer(_));
+        if bytes.len() >= WRITE || over && !bytes.is_empty() {
+            match store.answer(Request::Write { offset: written, bytes: &bytes }) {
+                Reply::Done => {}
+                Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
+                _ => return Err(Broken::Store("expected the store to write".to_owned())),
+            }
+            written += bytes.len() as u64;
+            bytes.clear();
+        }
+        report.stats.file_bytes += digest.len() - report.stats.current_file_bytes;
+        report.stats.current_file_bytes = digest.len();
+        report.go_on(talk)?;
+        if let Heard::Answer(answer) = heard {
+            if answer == b"end" && digest.len() == size {
+                return Ok(digest);
+            }
+            let expected = format!("{size} bytes and the end");
+            let got = format!("{} bytes and {}", digest.len(), answer.escape_ascii());
+            return Err(Broken::Peer { expected, got: got.into_bytes() });
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Files to a shell.
+
+use super::check::{Digest, TOOLS, Tool};
+use super::coding::{DECODERS, Decoder};
+use super::quote::{assign, path};
+use super::talk::Talk;
+use super::wire::Broken;
+use crate::run::Watch;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+use wetstring_proto::engine::{Command, Event};
+use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+use wetstring_proto::stats::Stats;
+
+/// How files are written at the shell.
+#[derive(Clone, Debug, Default)]
+pub struct PutOptions {
+    /// Files that are there are replaced.
+    pub overwrites: bool,
+    /// The path of the only file, if it is not its name in the shell's directory.
+    pub name: Option<Vec<u8>>,
+}
+
+/// The number of SIGINT, for a user who aborts by a key.
+const SIGINT: i32 = 2;
+/// Time between two reports.
+const REPORT: Duration = Duration::from_millis(100);
+/// Characters of a block's command.
+const COMMAND: usize = 32;
+
+/// Counters, and who wants to know.
+pub(super) struct Report<'a> {
+    pub(super) watch: &'a mut dyn Watch,
+    pub(super) stats: &'a mut Stats,
+    last: Instant,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(watch: &'a mut dyn Watch, stats: &'a mut Stats) -> Self {
+        Self { watch, stats, last: Instant::now() }
+    }
+
+    pub(super) fn event(&mut self, talk: &Talk<'_>, event: &Event<'_>) {
+        (self.stats.wire_out_bytes, self.stats.wire_in_bytes) = (talk.sent, talk.heard);
+        self.watch.event(event, self.stats);
+    }
+
+    /// Shows how it goes; an error if the user wants no more.
+    pub(super) fn go_on(&mut self, talk: &Talk<'_>) -> Result<(), Broken> {
+        if self.last.elapsed() < REPORT {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        (self.stats.wire_out_bytes, self.stats.wire_in_bytes) = (talk.sent, talk.heard);
+        self.watch.port(0, false);
+        self.watch.progress(self.stats);
+        match self.watch.command() {
+            Some(Command::Abort) => Err(Broken::Interrupted(SIGINT)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is known of a file to send.
+struct Wanted {
+    name: Vec<u8>,
+    size: Option<u64>,
+    modified: Option<i64>,
+    mode: Option<u32>,
+}
+
+impl Wanted {
+    fn info(&self) -> FileInfo<'_> {
+        let Self { size, modified, mode, .. } = *self;
+        FileInfo { name: &self.name, size, modified, mode, ..FileInfo::default() }
+    }
+}
+
+/// What is used at the shell.
+type Tools = (&'static Decoder, Option<&'static Tool>);
+
+/// Sends the files of a store to a shell. The counters are right after a failure, too.
+///
+/// # Errors
+///
+/// The first failure; the shell then has no part of that file.
+pub fn put(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    (watch, stats): (&mut dyn Watch, &mut Stats),
+    options: &PutOptions,
+) -> Result<(), Broken> {
+    let mut report = Report::new(watch, stats);
+    let mut tools = None;
+    loop {
+        let wanted = match store.answer(Request::Next) {
+            Reply::File(info) => Wanted {
+                name: info.name.to_vec(),
+                size: info.size,
+                modified: info.modified,
+                mode: info.mode,
+            },
+            Reply::NoMoreFiles => return Ok(()),
+            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
+            _ => return Err(Broken::Store("expected a file from the store".to_owned())),
+        };
+        let tools = match tools {
+            Some(tools) => tools,
+            None => *tools.insert(look_around(talk, &mut report)?),
+        };
+        let target = path(options.name.as_ref().unwrap_or(&wanted.name));
+        let mut done = target_is_free(talk, &target, options.overwrites);
+        if done.is_ok() {
+            report.stats.current_file_bytes = 0;
+            let event = Event::FileStarted { info: wanted.info(), offset: 0 };
+            report.event(talk, &event);
+            let is_program = wanted.mode.is_some_and(|mode| mode & 0o111 != 0);
+            done = put_one(talk, store, &mut report, tools)
+                .and_then(|proved| name_it(talk, is_program, options.overwrites).map(|()| proved));
+        }
+        let verified = done == Ok(true);
+        let closed = match store.answer(Request::Close { complete: done.is_ok(), verified }) {
+            Reply::Failed(why) => Err(Broken::Store(why.to_string())),
+            _ => Ok(()),
+        };
+        done.and(closed)?;
+        report.stats.files_done += 1;
+        let size = report.stats.current_file_bytes;
+        report.event(talk, &Event::FileDone { size, verified });
+    }
+}
+
+/// The first decoder and check that work there.
+fn look_around(
+    talk: &mut Talk<'_>,
+    report: &mut Report<'_>,
+) -> Result<(&'static Decoder, Option<&'static Tool>), Broken> {
+    reader(talk)?;
+    let Some(decoder) = decoder(talk)? else {
+        let names: Vec<&str> = DECODERS.iter().map(|tool| tool.name).collect();
+        let say = format!("expected one of {} at the shell, got none that works", names.join(", "));
+        return Err(Broken::Missing(say));
+    };
+    let check = check(talk)?;
+    let by = check.map_or("no digest", |check| check.name);
+    let say = format!("shell: {}, {by}", decoder.name);
+    report.event(talk, &Event::Negotiated(&say));
+    Ok((decoder, check))
+}
+
+/// Defines `h N`, which passes N lines and reads nothing after them. In canonical mode a read returns one line.
+fn reader(talk: &mut Talk<'_>) -> Result<(), Broken> {
+    talk.tell(
+        "h(){ i=$1;while [ $i -gt 0 ]&&IFS= read -r l;do printf '%s\\n' \"$l\";i=$((i-1));done;}",
+    )?;
+    if talk.at_terminal {
+        talk.tell("[ \"$(echo hi|head -n 1 2>/dev/null)\" = hi ]&&h(){ head -n $1;}")?;
+    }
+    Ok(())
+}
+
+fn decoder(talk: &mut Talk<'_>) -> Result<Option<&'static Decoder>, Broken> {
+    for decoder in DECODERS {
+        for line in decoder.setup {
+            talk.tell(line)?;
+        }
+        let lines = decoder.lines.write(b"hi");
+        let sample: Vec<String> =
+            lines.iter().map(|line| String::from_utf8_lossy(line).replace('\\', "\\\\")).collect();
+        let sample = sample.join("\\n").replace('%', "%%").replace('\'', "'\\''");
+        let ask = format!("[ \"$(printf '{sample}\\n'|d 2>/dev/null)\" = hi ]&&a yes||a no");
+        if talk.ask(&ask, "whether a tool is there")? == b"yes" {
+            return Ok(Some(decoder));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds a tool for digests and defines `k`.
+pub(super) fn check(talk: &mut Talk<'_>) -> Result<Option<&'static Tool>, Broken> {
+    let hi = Digest::of(b"hi\n");
+    for tool in TOOLS {
+        talk.tell(&format!("k(){{ {};}}", tool.body))?;
+        let said = talk.ask("a $(echo hi|k 2>/dev/null)", "a digest")?;
+        if hi.is(tool.check, &said) {
+            return Ok(Some(tool));
+        }
+    }
+    Ok(None)
+}
+
+/// Sets `n`, the path, and `t`, the temporary file beside it, which is made.
+fn target_is_free(talk: &mut Talk<'_>, target: &[u8], overwrites: bool) -> Result<bool, Broken> {
+    for line in assign("n", target) {
+        talk.tell(&line)?;
+    }
+    let shown = target.escape_ascii();
+    let is = talk.ask(IS_THERE, "whether the file is there")?;
+    match &is[..] {
+        b"free" => {}
+        b"file" if overwrites => {}
+        b"file" => {
+            let say = format!("{shown} is at the shell already; --overwrite replaces it");
+            return Err(Broken::Refused(say));
+        }
+        b"other" => {
+            let say =
+                format!("expected the name of a file, {shown} is something else at the shell");
+            return Err(Broken::Refused(say));
+        }
+        _ => return Err(Broken::Peer { expected: "whether the file is there".into(), got: is }),
+    }
+    let made = talk.ask(
+        "t=${n%/*}/.wst-$w;if (set -C;: >\"$t\");then a ok;else t=;a no;fi",
+        "a temporary file",
+    )?;
+    if made == b"ok" { Ok(false) } else { Err(talk.unexpected("a temporary file at the shell")) }
+}
+
+const IS_THERE: &str =
+    "if [ -f \"$n\" ];then a file;elif [ -e \"$n\" ]||[ -h \"$n\" ];then a other;else a free;fi";
+
+/// Sends the bytes of a file; returns whether a digest has shown that they are the same.
+fn put_one(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    report: &mut Report<'_>,
+    (decoder, check): Tools,
+) -> Result<bool, Broken> {
+    talk.tell("r(){ if h $1|d>>\"$t\";then a $2;else a fail $2;fi;}")?;
+    let digest = blocks(talk, store, report, decoder)?;
+    let Some(check) = check else {
+        let expected = digest.len().to_string();
+        let got = talk.ask("a $(wc -c <\"$t\")", "a length")?;
+        if got == expected.as_bytes() {
+            return Ok(false);
+        }
+        return Err(Broken::Differs { check: "length".to_owned(), expected, got });
+    };
+    let got = talk.ask("a $(k <\"$t\")", "a digest")?;
+    if digest.is(check.check, &got) {
+        return Ok(true);
+    }
+    let expected = digest.by(check.check);
+    Err(Broken::Differs { check: check.name.to_owned(), expected, got })
+}
+
+/// Sends blocks, the next one before the last one is acknowledged, and no more than the terminal holds.
+fn blocks(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    report: &mut Report<'_>,
+    decoder: &Decoder,
+) -> Result<Digest, Broken> {
+    let window = talk.pace().unacknowledged;
+    let most_bytes = (window / 2).saturating_sub(COMMAND);
+    let mut block = vec![0; decoder.lines.bytes_in(most_bytes)];
+    let most_lines = decoder.lines.write(&block).len();
+    let (mut digest, mut number, mut ended) = (Digest::default(), 0_u64, false);
+    let mut flight: VecDeque<(u64, usize, u64)> = VecDeque::new();
+    let mut next: Option<(Vec<u8>, u64)> = None;
+    loop {
+        if next.is_none() && !ended {
+            let len = fill(store, digest.len(), &mut block)?;
+            ended = len == 0;
+            if !ended {
+                digest.add(&block[..len]);
+                number += 1;
+                let lines = decoder.lines.write(&block[..len]);
+                let mut bytes = talk.command(&format!("r {} {number}", lines.len()));
+                for line in &lines {
+                    bytes.extend_from_slice(line);
+                    bytes.push(b'\n');
+                }
+                next = Some((bytes, digest.len()));
+            }
+        }
+        let on_the_way: usize = flight.iter().map(|(_, len, _)| len).sum();
+        let fits = |bytes: &[u8]| flight.is_empty() || on_the_way + bytes.len() <= window;
+        if let Some((bytes, end)) = next.take_if(|(bytes, _)| fits(bytes)) {
+            talk.on_the_way(on_the_way);
+            // Each block that is on the way has at most this number.
+            talk.owes_lines((flight.len() + 1) * most_lines);
+            flight.push_back((number, bytes.len(), end));
+            talk.send(&bytes)?;
+            report.stats.file_bytes += end - report.stats.current_file_bytes;
+            report.stats.current_file_bytes = end;
+            report.stats.packets_out += 1;
+            report.go_on(talk)?;
+            continue;
+        }
+        let Some((acknowledged, _, end)) = flight.pop_front() else {
+            talk.owes_lines(0);
+            return Ok(digest);
+        };
+        let expected = format!("acknowledgement {acknowledged}");
+        let got = talk.answer(&expected)?;
+        if got != acknowledged.to_string().as_bytes() {
+            talk.say(&got);
+            return Err(talk.unexpected(&expected));
+        }
+        report.stats.current_acked_bytes = Some(end);
+        report.stats.packets_in += 1;
+        report.go_on(talk)?;
+    }
+}
+
+/// Reads until the block is full or the file ends.
+fn fill(store: &mut dyn Store, offset: u64, block: &mut [u8]) -> Result<usize, Broken> {
+    let mut filled = 0;
+    while filled < block.len() {
+        let request = Request::Read { offset: offset + filled as u64, into: &mut block[filled..] };
+        match store.answer(request) {
+            Reply::Read(0) => break,
+            Reply::Read(len) => filled += len,
+            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
+            _ => return Err(Broken::Store("expected bytes from the store".to_owned())),
+        }
+    }
+    Ok(filled)
+}
+
+/// Gives the temporary file its name. A file that has come meanwhile is not replaced either.
+fn name_it(talk: &mut Talk<'_>, is_program: bool, overwrites: bool) -> Result<(), Broken> {
+    if is_program {
+        talk.tell("chmod +x \"$t\"")?;
+    }
+    let ask = if overwrites {
+        "if [ ! -d \"$n\" ]&&mv -f \"$t\" \"$n\";then t=;a ok;else a no;fi"
+    } else {
+        "if [ ! -e \"$n\" ]&&[ ! -h \"$n\" ]&&mv -f \"$t\" \"$n\";then t=;a ok;else a no;fi"
+    };
+    match &talk.ask(ask, "the file at its name")?[..] {
+        b"ok" => Ok(()),
+        _ => Err(talk.unexpected("the file at its name")),
+    }
+}

@@ -1,0 +1,303 @@
+//! A conversation with a shell: commands without echo or prompt, and answers behind a marker.
+
+use super::check::hex;
+use super::coding::LONGEST_LINE;
+use super::wire::{Broken, Wire};
+use std::time::{Duration, Instant};
+
+/// The most text before an answer.
+const MOST_TEXT: usize = 64 * 1024;
+/// The longest line of an answer.
+const MOST_LINE: usize = 8 * 1024;
+/// Text that is kept for messages.
+const KEPT: usize = 200;
+/// How long the shell may take to leave.
+const LEAVE: Duration = Duration::from_secs(3);
+
+/// A marker that stands in nothing else.
+pub fn nonce() -> String {
+    let mut bytes = [0; 4];
+    // Without random numbers the time is unlikely enough.
+    if getrandom::fill(&mut bytes).is_err() {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        bytes = now.map_or([0; 4], |now| now.subsec_nanos().to_be_bytes());
+    }
+    hex(&bytes)
+}
+
+/// How fast a shell is written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// The most bytes that are sent and not acknowledged: what the terminal before the shell holds if the shell
+    /// does not read. Linux holds 4,096.
+    pub unacknowledged: usize,
+    /// The rate of the line in bit/s, if known.
+    pub rate_bps: Option<u32>,
+    /// How long an answer may take when all has arrived.
+    pub answer: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { unacknowledged: 4000, rate_bps: None, answer: Duration::from_secs(15) }
+    }
+}
+
+impl Pace {
+    /// How long the answer to this number of bytes may take.
+    fn patience(&self, bytes: usize) -> Duration {
+        let rate = u64::from(self.rate_bps.unwrap_or(1200).max(50));
+        self.answer + Duration::from_millis(bytes as u64 * 10 * 1000 / rate)
+    }
+}
+
+/// What comes of a shell.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Heard {
+    /// A line of text.
+    Line(Vec<u8>),
+    /// An answer.
+    Answer(Vec<u8>),
+}
+
+/// A conversation with a shell.
+pub struct Talk<'a> {
+    wire: &'a mut dyn Wire,
+    pace: Pace,
+    marker: String,
+    /// Received and not looked at.
+    received: Vec<u8>,
+    /// Up to here there is no end of a line.
+    searched: usize,
+    /// An answer behind text in one line.
+    behind: Option<Vec<u8>>,
+    /// Text before the last answer.
+    said: Vec<u8>,
+    /// The shell is at a terminal.
+    pub(super) at_terminal: bool,
+    /// Bytes sent since the last answer.
+    unanswered: usize,
+    /// Lines of data that the shell may wait for.
+    lines: usize,
+    /// Bytes sent and received.
+    pub(super) sent: u64,
+    pub(super) heard: u64,
+}
+
+impl<'a> Talk<'a> {
+    /// Begins at a shell that waits for a command. `nonce` is letters and digits that stand in nothing else.
+    ///
+    /// # Errors
+    ///
+    /// If nothing there runs a command.
+    pub fn begin(wire: &'a mut dyn Wire, pace: Pace, nonce: &str) -> Result<Self, Broken> {
+        let mut talk = Self {
+            wire,
+            pace,
+            marker: nonce.to_owned(),
+            received: Vec::new(),
+            searched: 0,
+            behind: None,
+            said: Vec::new(),
+            at_terminal: false,
+            unanswered: 0,
+            lines: 0,
+            sent: 0,
+            heard: 0,
+        };
+        // The blank keeps it out of some histories. The marker does not stand in its own echo.
+        let first = format!(
+            " (w={nonce};s=;a(){{ echo \"@$w $*\";}};trap '[ \"$s\" ]&&stty \"$s\";a bye' 0;\
+             trap 'exit 1' 1 2 15;s=$(stty -g 2>/dev/null)&&stty -echo icanon isig;a up ${{s:+tty}};\
+             while IFS= read -r l;do case $l in $w\\ *)eval \"${{l#* }}\";;esac;done)"
+        );
+        let done = talk.begun(&first);
+        if let Err(broken) = done {
+            talk.leave();
+            return Err(broken);
+        }
+        Ok(talk)
+    }
+
+    fn begun(&mut self, first: &str) -> Result<(), Broken> {
+        self.send(&[first.as_bytes(), b"\n"].concat())?;
+        let up = self.answer("a shell that runs a command")?;
+        self.at_terminal = up == b"up tty";
+        if !up.starts_with(b"up") {
+            return Err(Broken::Peer { expected: "up from the shell".to_owned(), got: up });
+        }
+        // Nothing of the user's shell is in the way; the temporary file goes whatever happens.
+        self.tell("LC_ALL=C;export LC_ALL;set +C;t=;unset IFS")?;
+        self.tell("trap '[ \"$t\" ]&&rm -f \"$t\";[ \"$s\" ]&&stty \"$s\";a bye' 0")
+    }
+
+    /// How fast the shell is written to.
+    pub(super) fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// A line that the shell takes for a command: data that follows lost lines is none.
+    pub(super) fn command(&self, command: &str) -> Vec<u8> {
+        let line = format!("{} {command}\n", self.marker);
+        debug_assert!(line.len() <= LONGEST_LINE, "{line}");
+        line.into_bytes()
+    }
+
+    /// Sends a command.
+    pub(super) fn tell(&mut self, command: &str) -> Result<(), Broken> {
+        let line = self.command(command);
+        self.send(&line)
+    }
+
+    /// The shell waits for at most this number of lines of data.
+    pub(super) fn owes_lines(&mut self, lines: usize) {
+        self.lines = lines;
+    }
+
+    /// Sends lines.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        self.unanswered += bytes.len();
+        self.sent += bytes.len() as u64;
+        self.wire.send(bytes)
+    }
+
+    /// Sends a command and returns its answer.
+    pub(super) fn ask(&mut self, command: &str, expected: &str) -> Result<Vec<u8>, Broken> {
+        self.tell(command)?;
+        self.answer(expected)
+    }
+
+    /// The next answer.
+    pub(super) fn answer(&mut self, expected: &str) -> Result<Vec<u8>, Broken> {
+        let until = Instant::now() + self.pace.patience(self.unanswered);
+        self.said.clear();
+        let mut len = 0;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.hear(expected, left)? {
+                Heard::Answer(answer) => return Ok(answer),
+                Heard::Line(line) => {
+                    len += line.len() + 1;
+                    self.say(&line);
+                }
+            }
+            if len > MOST_TEXT {
+                return Err(self.unexpected(expected));
+            }
+        }
+    }
+
+    /// All answers so far have come: nothing is on the way but these bytes.
+    pub(super) fn on_the_way(&mut self, bytes: usize) {
+        self.unanswered = bytes;
+    }
+
+    /// The next line of what a command prints, or its answer.
+    pub(super) fn next(&mut self, expected: &str) -> Result<Heard, Broken> {
+        let patience = self.pace.patience(self.unanswered);
+        self.hear(expected, patience)
+    }
+
+    /// That something else came than expected.
+    pub(super) fn unexpected(&self, expected: &str) -> Broken {
+        Broken::Peer { expected: expected.to_owned(), got: self.said.clone() }
+    }
+
+    /// Text of the shell, such as what a tool says on stderr.
+    pub(super) fn say(&mut self, line: &[u8]) {
+        if !self.said.is_empty() {
+            self.said.push(b' ');
+        }
+        self.said.extend_from_slice(line);
+        let surplus = self.said.len().saturating_sub(KEPT);
+        self.said.drain(..surplus);
+    }
+
+    fn hear(&mut self, expected: &str, patience: Duration) -> Result<Heard, Broken> {
+        if let Some(answer) = self.behind.take() {
+            return Ok(Heard::Answer(answer));
+        }
+        let until = Instant::now() + patience;
+        loop {
+            let end = self.received[self.searched..].iter().position(|byte| *byte == b'\n');
+            if let Some(end) = end {
+                let line: Vec<u8> = self.received.drain(..=self.searched + end).collect();
+                self.searched = 0;
+                return Ok(self.divided(line.trim_ascii_end()));
+            }
+            self.searched = self.received.len();
+            if self.searched > MOST_LINE {
+                let text = std::mem::take(&mut self.received);
+                self.searched = 0;
+                self.say(&text);
+                return Err(self.unexpected(expected));
+            }
+            let before = self.received.len();
+            let left = until.saturating_duration_since(Instant::now());
+            self.wire.receive(left, &mut self.received)?;
+            self.heard += (self.received.len() - before) as u64;
+            if self.received.len() == before {
+                self.say(&self.received.clone());
+                let got = self.said.clone();
+                return Err(Broken::Silence { expected: expected.to_owned(), got });
+            }
+        }
+    }
+
+    /// A line, or an answer in it.
+    fn divided(&mut self, line: &[u8]) -> Heard {
+        let mark = format!("@{}", self.marker);
+        let Some(at) = line.windows(mark.len()).position(|part| part == mark.as_bytes()) else {
+            return Heard::Line(line.to_vec());
+        };
+        let answer = line[at + mark.len()..].trim_ascii().to_vec();
+        if at == 0 {
+            return Heard::Answer(answer);
+        }
+        self.behind = Some(answer);
+        Heard::Line(line[..at].to_vec())
+    }
+
+    /// Ends it; the shell is as before. Returns what came after it: the prompt.
+    ///
+    /// # Errors
+    ///
+    /// If the shell does not answer.
+    pub fn end(mut self) -> Result<Vec<u8>, Broken> {
+        self.on_the_way(0);
+        let bye = self.ask("exit", "bye from the shell")?;
+        if bye != b"bye" {
+            return Err(Broken::Peer { expected: "bye from the shell".to_owned(), got: bye });
+        }
+        Ok(self.received)
+    }
+
+    /// Ends it after a failure, as far as the shell can be reached. Returns whether it has left.
+    pub fn leave(&mut self) -> bool {
+        self.wire.clean_up();
+        // No signal: one that comes while a shell starts a program may be lost. What waits for data gets empty
+        // lines, and surplus ones mean nothing, nor does the command to the shell before it.
+        let mut last = b"\n".repeat(self.lines + 1);
+        last.extend(self.command("exit"));
+        if self.wire.send(&last).is_ok() && self.has_left() {
+            return true;
+        }
+        // A tool that hangs.
+        self.at_terminal
+            && self.wire.send(b"\x03").is_ok()
+            && (self.has_left() || self.wire.send(&last).is_ok() && self.has_left())
+    }
+
+    fn has_left(&mut self) -> bool {
+        let way = self.pace.patience(self.unanswered).saturating_sub(self.pace.answer);
+        let until = Instant::now() + LEAVE + way.min(LEAVE);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.hear("bye", left) {
+                Ok(Heard::Answer(answer)) if answer == b"bye" => return true,
+                Ok(_) if !left.is_zero() => {}
+                _ => return false,
+            }
+        }
+    }
+}

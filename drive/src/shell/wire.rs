@@ -1,0 +1,246 @@
+//! What a conversation with a shell goes over, and how it fails.
+
+use crate::event::{self, Interest};
+use crate::port::Port;
+use crate::signals::Signals;
+use crate::{in_words, run::Watch};
+use std::fmt;
+use std::time::{Duration, Instant};
+use wetstring_proto::engine::Command;
+
+/// Why a conversation has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Broken {
+    /// The line failed or closed.
+    Line(String),
+    /// Nothing came in time: expected what, and the last that came instead.
+    Silence {
+        /// What was expected.
+        expected: String,
+        /// The last bytes received.
+        got: Vec<u8>,
+    },
+    /// The shell answered something else than expected.
+    Peer {
+        /// What was expected.
+        expected: String,
+        /// What came.
+        got: Vec<u8>,
+    },
+    /// Something is missing at the shell.
+    Missing(String),
+    /// The bytes at the two ends differ.
+    Differs {
+        /// What is compared, such as `sha256sum`.
+        check: String,
+        /// Ours.
+        expected: String,
+        /// The shell's.
+        got: Vec<u8>,
+    },
+    /// The file is there, or its name cannot be taken.
+    Refused(String),
+    /// The local store failed.
+    Store(String),
+    /// A signal of this process, or the user.
+    Interrupted(i32),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |bytes: &[u8]| match bytes.trim_ascii() {
+            b"" => "nothing".to_owned(),
+            text => format!("'{}'", text.escape_ascii()),
+        };
+        match self {
+            Self::Line(say) | Self::Missing(say) | Self::Refused(say) | Self::Store(say) => {
+                f.write_str(say)
+            }
+            Self::Silence { expected, got } | Self::Peer { expected, got } => {
+                write!(f, "expected {expected}, got {}", shown(got))
+            }
+            Self::Differs { check, expected, got } => {
+                write!(f, "expected {check} {expected}, got {}", shown(got))
+            }
+            Self::Interrupted(signal) => write!(f, "interrupted by signal {signal}"),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Bytes to and from a shell.
+pub trait Wire {
+    /// Sends all of it; what arrives meanwhile is kept for [`Wire::receive`].
+    ///
+    /// # Errors
+    ///
+    /// If the line fails, or takes nothing for long.
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Broken>;
+    /// Appends what has arrived, or arrives within `patience`; nothing if nothing does.
+    ///
+    /// # Errors
+    ///
+    /// If the line fails, or the user wants no more.
+    fn receive(&mut self, patience: Duration, into: &mut Vec<u8>) -> Result<(), Broken>;
+    /// From now on signals are not heeded: the shell is left as it was found.
+    fn clean_up(&mut self) {}
+}
+
+/// How long a line may take nothing.
+const STALL: Duration = Duration::from_secs(60);
+/// The number of SIGINT, for a user who aborts by a key.
+const SIGINT: i32 = 2;
+/// How often the user is asked.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A port as a wire.
+pub struct PortWire<'a> {
+    port: &'a mut dyn Port,
+    signals: Option<&'a Signals>,
+    /// Received while sending.
+    early: Vec<u8>,
+    heeds: bool,
+    closed: bool,
+}
+
+impl<'a> PortWire<'a> {
+    /// A port, and the signals that end the conversation.
+    pub fn new(port: &'a mut dyn Port, signals: Option<&'a Signals>, before: &[u8]) -> Self {
+        Self { port, signals, early: before.to_vec(), heeds: true, closed: false }
+    }
+
+    /// Waits while the other side asks the user for something, such as a password.
+    ///
+    /// # Errors
+    ///
+    /// If the line fails, or the user wants no more.
+    pub fn until_not_asked(&mut self, watch: &mut dyn Watch) -> Result<(), Broken> {
+        while self.port.asks() {
+            watch.port(0, true);
+            if matches!(watch.command(), Some(Command::Abort)) {
+                return Err(Broken::Interrupted(SIGINT));
+            }
+            let mut early = std::mem::take(&mut self.early);
+            let heard = self.receive(LOOK, &mut early);
+            self.early = early;
+            heard?;
+        }
+        Ok(())
+    }
+
+    fn heed(&self) -> Result<(), Broken> {
+        match self.signals.and_then(Signals::last).filter(|_| self.heeds) {
+            Some(signal) => Err(Broken::Interrupted(signal)),
+            None => Ok(()),
+        }
+    }
+
+    fn failed(error: &std::io::Error) -> Broken {
+        Broken::Line(format!("the line failed: {}", in_words(error)))
+    }
+
+    /// Reads what there is.
+    fn take(&mut self, into: &mut Vec<u8>) -> Result<bool, Broken> {
+        let mut buffer = [0; 4096];
+        match self.port.read(&mut buffer) {
+            Ok(None) => Ok(false),
+            Ok(Some(0)) => {
+                self.closed = true;
+                Ok(false)
+            }
+            Ok(Some(len)) => {
+                into.extend_from_slice(&buffer[..len]);
+                Ok(true)
+            }
+            Err(error) => Err(Self::failed(&error)),
+        }
+    }
+
+    /// Waits for the port or a signal.
+    fn wait(&self, writes: bool, timeout: Duration) {
+        let rest = self.port.rest();
+        let polls = writes && rest.is_zero();
+        let timeout = if writes && !rest.is_zero() { timeout.min(rest) } else { timeout };
+        let mut interests = vec![Interest::read(self.port.read_source())];
+        if polls {
+            interests.push(Interest::write(self.port.write_source()));
+        }
+        if let Some(signals) = self.signals.filter(|_| self.heeds) {
+            interests.push(Interest::read(signals.source()));
+        }
+        // An interrupted wait leads to the next turn.
+        let _ = event::wait(&mut interests, Some(timeout));
+    }
+}
+
+impl Wire for PortWire<'_> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let (mut sent, mut moved) = (0, Instant::now());
+        let mut early = std::mem::take(&mut self.early);
+        let done = loop {
+            if sent == bytes.len() && !self.port.held() {
+                break Ok(());
+            }
+            if let Err(broken) = self.heed() {
+                break Err(broken);
+            }
+            if self.port.held()
+                && let Err(error) = self.port.flush()
+            {
+                break Err(Self::failed(&error));
+            }
+            match self.port.write(&bytes[sent..]) {
+                Ok(Some(len)) if len > 0 => {
+                    (sent, moved) = (sent + len, Instant::now());
+                    continue;
+                }
+                Err(error) => break Err(Self::failed(&error)),
+                _ => {}
+            }
+            // What the shell says is read meanwhile, or both ends wait for each other.
+            match self.take(&mut early) {
+                Err(broken) => break Err(broken),
+                Ok(_) if self.closed => break Err(Broken::Line("the line closed".to_owned())),
+                Ok(true) => continue,
+                Ok(false) => {}
+            }
+            if moved.elapsed() > STALL {
+                let say = format!("the line takes nothing for {} s", STALL.as_secs());
+                break Err(Broken::Line(say));
+            }
+            self.wait(true, LOOK);
+        };
+        self.early = early;
+        done
+    }
+
+    fn receive(&mut self, patience: Duration, into: &mut Vec<u8>) -> Result<(), Broken> {
+        let until = Instant::now() + patience;
+        if !self.early.is_empty() {
+            into.append(&mut self.early);
+            return Ok(());
+        }
+        loop {
+            self.heed()?;
+            if self.take(into)? {
+                return Ok(());
+            }
+            if self.closed {
+                return Err(Broken::Line("the line closed".to_owned()));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            self.wait(self.port.held(), left);
+            if self.port.held() {
+                self.port.flush().map_err(|error| Self::failed(&error))?;
+            }
+        }
+    }
+
+    fn clean_up(&mut self) {
+        self.heeds = false;
+    }
+}
