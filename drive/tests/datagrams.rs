@@ -128,7 +128,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "the session ends by silence under Wine, for a reason not found yet")]
+#[cfg_attr(windows, ignore = "under Wine it passes alone, and is too slow beside other tests")]
 fn replayed_damaged_and_forged_packets_are_dropped() {
     let house = House::new(keys(), 400).open();
     let (mut old, mut dice) = (Vec::<Vec<u8>>::new(), Dice(1));

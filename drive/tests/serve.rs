@@ -387,7 +387,7 @@ fn settings_and_variables() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "under Wine a wait ends when it likes")]
+#[cfg_attr(windows, ignore = "under Wine it passes alone, and is too slow beside other tests")]
 fn only_users_log_in_and_guessing_is_slow() {
     let scene = Scene::new();
     let file = format!("# people\nanna:{}\n", hash(b"right").unwrap());
