@@ -172,3 +172,16 @@ fn a_slow_relay_causes_no_retransmissions() {
         assert_eq!(again, (0, 0), "{settings:?}: {sender:?} {receiver:?}");
     }
 }
+
+/// A terminal takes more than a window at once, and passes it on for longer than any answer took before.
+#[test]
+fn a_port_deeper_than_a_window_causes_no_retransmissions() {
+    for (line, stated_bps) in [("2400", 2400), ("2400", 115_200), ("1200", 2400), ("600", 1200)] {
+        let model: LineModel = format!("{line},buffer=8192").parse().unwrap();
+        let run = transfer(&model, &config(stated_bps, &[]), 4000, &[], &mut Recorder::off());
+        assert!(run.report.is_done(), "{line}, {stated_bps} stated");
+        let [sender, receiver] = run.report.sides.each_ref().map(|side| side.stats);
+        let again = (sender.retransmissions, receiver.naks_out);
+        assert_eq!(again, (0, 0), "{line}, {stated_bps} stated: {sender:?} {receiver:?}");
+    }
+}

@@ -5,7 +5,7 @@
 //! rate makes possible.
 
 use crate::session::Rtt;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// The wait for one answer, learnt from the answers.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,9 @@ pub(crate) struct RoundTrip {
     /// The most bytes that were in flight for a measurement.
     longest: u64,
     ceiling: Duration,
+    /// When the oldest packet was last acknowledged, and the smoothed time for each packet between two of those.
+    advanced: Option<Instant>,
+    spacing: Duration,
 }
 
 /// The shortest wait: schedulers and terminal drivers pause for as long as this.
@@ -24,7 +27,14 @@ const FLOOR: Duration = Duration::from_millis(400);
 impl RoundTrip {
     pub(crate) fn new(initial: Duration, ceiling: Duration) -> Self {
         let wait = initial.min(ceiling);
-        Self { rtt: Rtt::default(), wait, longest: 0, ceiling }
+        Self {
+            rtt: Rtt::default(),
+            wait,
+            longest: 0,
+            ceiling,
+            advanced: None,
+            spacing: Duration::ZERO,
+        }
     }
 
     /// A packet sent once was answered after `rtt`; this many bytes were in flight then, itself
@@ -72,6 +82,24 @@ impl RoundTrip {
         let nanos = self.wait.as_nanos() * u128::from(bytes) / u128::from(self.longest);
         let grown = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         grown.min(self.ceiling.max(self.wait))
+    }
+
+    /// The oldest packets, this many, were acknowledged.
+    pub(crate) fn advanced(&mut self, packets: u64, now: Instant) {
+        if let Some(before) = self.advanced {
+            let each = (now - before) / u32::try_from(packets.max(1)).unwrap_or(u32::MAX);
+            self.spacing =
+                if self.spacing.is_zero() { each } else { (self.spacing * 3 + each) / 4 };
+        }
+        self.advanced = Some(now);
+    }
+
+    /// Until when a packet that left at `left` may be behind others, as acknowledgements come now: a port may have
+    /// taken a whole window, and pass it on for longer than any round trip that was measured (RFC 6298 restarts its
+    /// timer at each of them for that).
+    pub(crate) fn behind_others(&self, left: Instant) -> Option<Instant> {
+        let advanced = self.advanced.filter(|advanced| *advanced > left)?;
+        Some(advanced + (self.spacing * 4).min(self.ceiling))
     }
 
     /// A round trip that is certainly not longer than the real one: an answer that comes sooner

@@ -100,10 +100,14 @@ impl Core {
         number: u64,
         data: &[u8],
     ) {
+        let low = self.flight.low;
         let Some(acked) = self.flight.ack(number, cx.now) else {
             self.link.stats.duplicates += 1;
             return;
         };
+        if self.flight.low > low {
+            self.timing.advanced(self.flight.low - low, cx.now);
+        }
         self.echoes = acked.copies.saturating_sub(1);
         let window = self.link.agreed.window;
         if acked.copies == 1 {

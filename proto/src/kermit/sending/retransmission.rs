@@ -117,6 +117,8 @@ impl Core {
         } else {
             Duration::ZERO
         };
-        Some(low.left? + self.timing.wait(low.under_way) + unknown)
+        let left = low.left?;
+        let alone = left + self.timing.wait(low.under_way) + unknown;
+        Some(self.timing.behind_others(left).map_or(alone, |until| until.max(alone)))
     }
 }
