@@ -64,7 +64,9 @@ fn round_trip(talk: &mut Talk<'_>) -> Result<Duration, Ending> {
         }
     }
     best.ok_or_else(|| {
-        let say = "no answer: is wst probe --answer running at the peer, with the same speed?";
+        let came = if talk.echo { "no answer, only an echo" } else { "no answer" };
+        let say =
+            format!("{came}: is wst probe --answer running at the peer, with the same speed?");
         Ending::early(Exit::Timeout, say)
     })
 }

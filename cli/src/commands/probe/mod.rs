@@ -46,6 +46,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Probe) -> Result<Ending, 
         let _ = port.finish(signals.patience(PATIENCE));
         return done.map(|()| Ending::early(Exit::Done, ""));
     }
+    ui.say(Level::Note, "waiting for wst probe --answer at the peer");
     let found = ask::probe(&mut talk);
     let _ = port.finish(signals.patience(PATIENCE));
     let found = found?;
