@@ -89,34 +89,45 @@ fn carry(
     (got, first, last)
 }
 
-/// Asserts 9600 bit/s for 2 s within 5 %, and a delay within 20 ms.
-fn assert_pace(from: impl Write + Send + 'static, to: impl Read, running: Running) {
+/// Whether 2 s at 9600 bit/s are within 5 %, and the delay within 20 ms. Never is anything early.
+fn is_paced(from: impl Write + Send + 'static, to: impl Read, running: Running) -> bool {
     let sent = Content::Random(1).bytes(1920);
     let (got, first, last) = carry(from, to, &sent);
     assert_eq!(got, sent);
-    let late = first.saturating_sub(Duration::from_micros(100_000 + 1042));
-    assert!(first >= Duration::from_millis(100) && late < Duration::from_millis(20), "{first:?}");
     let took = last.saturating_sub(first).as_secs_f64();
     let exact = 1919.0 * 10.0 / 9600.0;
-    assert!((took / exact - 1.0).abs() < 0.05, "took {took} s instead of {exact} s");
+    assert!(first >= Duration::from_millis(100), "the first byte came after {first:?}");
+    assert!(last.as_secs_f64() >= 0.1 + exact, "the last byte came after {last:?}");
     let report = running.stop();
     assert_eq!(report.usage[0].bytes_out, 1920);
     assert_eq!(report.usage[0].busy_ns, 2_000_000_000);
+    let late = first.saturating_sub(Duration::from_micros(100_000 + 1042));
+    println!("late by {late:?}, took {took} s instead of {exact} s");
+    late < Duration::from_millis(20) && (took / exact - 1.0).abs() < 0.05
+}
+
+/// On a busy machine a program is late at times, and not each time.
+fn assert_pace(is_paced: impl Fn() -> bool) {
+    assert!((0..8).any(|_| is_paced()), "never in time");
 }
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn pace_through_ptys() {
-    let (running, [a, b]) = over_ptys("9600,delay=100ms");
-    assert_pace(terminal(&a), terminal(&b), running);
+    assert_pace(|| {
+        let (running, [a, b]) = over_ptys("9600,delay=100ms");
+        is_paced(terminal(&a), terminal(&b), running)
+    });
 }
 
 #[test]
 #[cfg_attr(windows, ignore = "under Wine a wait ends when it likes")]
 fn pace_through_tcp() {
-    let (running, [a, b]) = over_tcp("9600,delay=100ms");
-    let connect = |name: &str| TcpStream::connect(name).expect("it listens");
-    assert_pace(connect(&a), connect(&b), running);
+    assert_pace(|| {
+        let (running, [a, b]) = over_tcp("9600,delay=100ms");
+        let connect = |name: &str| TcpStream::connect(name).expect("it listens");
+        is_paced(connect(&a), connect(&b), running)
+    });
 }
 
 /// What the model makes of these bytes from A in virtual time.
@@ -216,7 +227,7 @@ fn a_line_ends_when_an_end_closes_and_all_has_arrived() {
     assert_eq!(report.stop, Stop::Closed(End::A));
     assert_eq!(report.usage[0].bytes_out, 7);
     assert!(report.elapsed >= Duration::from_micros(57_291), "{:?}", report.elapsed);
-    assert!(report.elapsed < Duration::from_millis(500), "{:?}", report.elapsed);
+    assert!(report.elapsed < LIMIT / 4, "{:?}: the end was not noticed", report.elapsed);
     let mut got = [0; 16];
     assert_eq!(far.read(&mut got).expect("it can be read"), Some(7));
     assert_eq!(&got[..7], b"goodbye");
@@ -235,15 +246,18 @@ fn a_line_ends_at_its_time_limit() {
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no PTYs")]
 fn a_scaled_line_is_faster_by_the_factor() {
-    let ((a, name_a), (b, name_b)) = (open("pty:"), open("pty:"));
-    let running = Running::start("9600,delay=1s", 10, a, b);
-    let sent = Content::Random(4).bytes(4800);
-    let (got, first, last) = carry(terminal(&name_a), terminal(&name_b), &sent);
-    assert_eq!(got, sent);
-    assert!(first >= Duration::from_millis(100) && first < Duration::from_millis(125), "{first:?}");
-    let took = last.saturating_sub(first).as_secs_f64();
-    assert!((took / 0.5 - 1.0).abs() < 0.1, "took {took} s instead of 0.5 s");
-    running.stop();
+    assert_pace(|| {
+        let ((a, name_a), (b, name_b)) = (open("pty:"), open("pty:"));
+        let running = Running::start("9600,delay=1s", 10, a, b);
+        let sent = Content::Random(4).bytes(4800);
+        let (got, first, last) = carry(terminal(&name_a), terminal(&name_b), &sent);
+        assert_eq!(got, sent);
+        assert!(first >= Duration::from_millis(100), "the first byte came after {first:?}");
+        let took = last.saturating_sub(first).as_secs_f64();
+        println!("first after {first:?}, took {took} s instead of 0.5 s");
+        running.stop();
+        first < Duration::from_millis(125) && (took / 0.5 - 1.0).abs() < 0.1
+    });
 }
 
 #[test]

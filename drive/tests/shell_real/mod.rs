@@ -40,6 +40,8 @@ impl Host {
         std::fs::create_dir(&bin).and_then(|()| std::fs::create_dir(&home)).expect("directories");
         let busybox = shell.starts_with("busybox");
         for tool in tools {
+            // Debian's busybox has neither cksum nor sum.
+            let tool = if busybox && matches!(*tool, "cksum" | "sum") { "md5sum" } else { tool };
             let from = if busybox { found("busybox") } else { found(tool) };
             let Some(from) = from.filter(|from| !busybox || has_applet(from, tool)) else {
                 lacking(tool);
@@ -139,10 +141,6 @@ fn files() -> Vec<File> {
 /// Up by one coding.
 fn goes_up(shell: &str, coding: &str) {
     let tools = up_and_down()[coding];
-    // busybox has neither openssl nor python3 nor perl.
-    if shell.starts_with("busybox") && matches!(coding, "openssl" | "python3" | "perl") {
-        return;
-    }
     let Some(host) = Host::new(shell, &[&ALWAYS[..], tools].concat()) else { return };
     let (mut store, mut stats, mut watch) =
         (Source::new(files()), Stats::default(), Noting::default());
@@ -181,12 +179,15 @@ macro_rules! each {
         #[test]
         fn $name() {
             for shell in SHELLS {
+                // busybox has tools of its own, whatever PATH has, and base64 is the first that is looked for.
+                if shell.starts_with("busybox") && $coding != "base64" {
+                    continue;
+                }
                 if $up {
                     goes_up(shell, $coding);
                 }
-                let own = shell.starts_with("busybox") && matches!($coding, "openssl" | "python3" | "perl");
                 let down: Option<&[&str]> = $down;
-                if let Some(tools) = down.filter(|_| !own) {
+                if let Some(tools) = down {
                     comes_down(shell, $coding, tools);
                 }
             }
