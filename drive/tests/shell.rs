@@ -2,6 +2,7 @@
 //!
 //! A program of its own: each of its conversations starts many small programs.
 
+#[cfg(unix)]
 mod shell_real;
 
 use std::time::Duration;
