@@ -249,7 +249,9 @@ fn what_is_for_unix_only_names_the_other_way() {
         let mut send = wine.wst(["send", "-P", protocol, &file, line]);
         let end = scene.start("send", &mut send).unwrap().wait(LIMIT).unwrap();
         assert!(end.code != 0 && end.said.contains(other), "{line}: {end:?}");
-        assert_eq!(end.said.trim().lines().count(), 1, "{line}: {end:?}");
+        // Wine's own server adds a line of its own to stderr at times, as a program ends.
+        let ours = end.said.lines().filter(|said| !said.starts_with("wine client error:"));
+        assert_eq!(ours.count(), 1, "{line}: {end:?}");
     }
 }
 
