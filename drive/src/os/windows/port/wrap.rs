@@ -115,6 +115,13 @@ impl Port for WrapLine {
         }
     }
 
+    fn resize(&mut self, columns: u16, rows: u16) {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        if let Some(screen) = &*self.screen.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = screen.resize(size);
+        }
+    }
+
     fn facts(&self) -> &PortFacts {
         &self.facts
     }
