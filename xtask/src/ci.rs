@@ -62,6 +62,16 @@ const STEPS: &[Step] = &[
             "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all -- objects:: serve_names:: serve_rights::",
         ],
     },
+    // The package for browsers, the page in the program, and both in Chromium.
+    Step {
+        name: "web",
+        env: &[],
+        commands: &[
+            "xtask web build",
+            "build -p wetstring --locked --features web",
+            "xtask web test",
+        ],
+    },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
     // The program of Windows and the tests of what it is made of, under Wine. The laboratory's
     // own test program is left out: it asks nothing of the system, and takes minutes to build.

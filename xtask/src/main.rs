@@ -29,6 +29,7 @@ mod peers;
 mod states;
 mod table;
 mod tidy;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -104,11 +105,12 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
         Some("mini") => mini::run(&root(), rest),
+        Some("web") => web::run(&root(), rest),
         Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, mini [--run], peers, explain), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, mini [--run], peers, explain, web build|test), got {}",
             other.unwrap_or("nothing")
         )),
     };
