@@ -35,7 +35,6 @@ mod quote;
 mod talk;
 mod wire;
 
-pub use check::{Check, Digest};
 pub use coding::{Decoder, Encoder, Lines};
 pub use get::get;
 pub use put::{PutOptions, put};

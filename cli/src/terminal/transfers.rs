@@ -123,10 +123,6 @@ impl Session<'_> {
         let held = self.take_held();
         let before = match begun {
             Begun::Held => held,
-            // A receiver's NAK asks for our first packet, which leaves anyway.
-            Begun::By(_) if direction == Direction::Send && protocol.is::<kermit::Config>() => {
-                Vec::new()
-            }
             Begun::By(first) => [first, held].concat(),
         };
         self.screen.fresh_line();

@@ -99,14 +99,12 @@ fn get_one(
     }
     report.stats.current_file_bytes = 0;
     report.event(talk, &Event::FileStarted { info, offset: 0 });
-    let done = lines(talk, store, report, (encoder, size)).and_then(|digest| {
-        let Some(check) = check else { return Ok(false) };
+    let digest = Digest::new(check.map(|tool| tool.check));
+    let done = lines(talk, store, report, (encoder, size), digest).and_then(|digest| {
+        // As long as it was announced it is in any case.
+        let Some(tool) = check else { return Ok(false) };
         let got = talk.ask("a $(k <\"$n\")", "a digest")?;
-        if digest.is(check.check, &got) {
-            return Ok(true);
-        }
-        let expected = digest.by(check.check);
-        Err(Broken::Differs { check: check.name.to_owned(), expected, got })
+        digest.compare(Some(tool), got).map(|()| true)
     });
     // Of one that differs nothing is to be resumed.
     let verified = matches!(done, Ok(true) | Err(Broken::Differs { .. }));
@@ -127,8 +125,9 @@ fn lines(
     store: &mut dyn Store,
     report: &mut Report<'_>,
     (encoder, size): (&Encoder, u64),
+    mut digest: Digest,
 ) -> Result<Digest, Broken> {
-    let (mut digest, mut bytes, mut written) = (Digest::default(), Vec::new(), 0);
+    let (mut bytes, mut written) = (Vec::new(), 0);
     let most = size.saturating_mul(4).saturating_add(SURPLUS);
     let began = talk.heard;
     talk.tell("if e <\"$n\";then a end;else a fail;fi")?;

@@ -1,10 +1,11 @@
 //! Files to a shell.
 
-use super::check::{Digest, TOOLS, Tool};
+use super::check::{Digest, TOOLS, Tool, is_known};
 use super::coding::{DECODERS, Decoder};
 use super::quote::{assign, path};
 use super::talk::Talk;
 use super::wire::Broken;
+use crate::os::process::INT;
 use crate::run::Watch;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -21,8 +22,6 @@ pub struct PutOptions {
     pub name: Option<Vec<u8>>,
 }
 
-/// The number of SIGINT, for a user who aborts by a key.
-const SIGINT: i32 = 2;
 /// Time between two reports.
 const REPORT: Duration = Duration::from_millis(100);
 /// Characters of a block's command.
@@ -55,7 +54,7 @@ impl<'a> Report<'a> {
         self.watch.port(0, false);
         self.watch.progress(self.stats);
         match self.watch.command() {
-            Some(Command::Abort) => Err(Broken::Interrupted(SIGINT)),
+            Some(Command::Abort) => Err(Broken::Interrupted(INT)),
             _ => Ok(()),
         }
     }
@@ -178,11 +177,10 @@ fn decoder(talk: &mut Talk<'_>) -> Result<Option<&'static Decoder>, Broken> {
 
 /// Finds a tool for digests and defines `k`.
 pub(super) fn check(talk: &mut Talk<'_>) -> Result<Option<&'static Tool>, Broken> {
-    let hi = Digest::of(b"hi\n");
     for tool in TOOLS {
         talk.tell(&format!("k(){{ {};}}", tool.body))?;
         let said = talk.ask("a $(echo hi|k 2>/dev/null)", "a digest")?;
-        if hi.is(tool.check, &said) {
+        if is_known(tool.check, &said) {
             return Ok(Some(tool));
         }
     }
@@ -228,21 +226,14 @@ fn put_one(
     (decoder, check): Tools,
 ) -> Result<bool, Broken> {
     talk.tell("r(){ if h $1|d>>\"$t\";then a $2;else a fail $2;fi;}")?;
-    let digest = blocks(talk, store, report, decoder)?;
-    let Some(check) = check else {
-        let expected = digest.len().to_string();
-        let got = talk.ask("a $(wc -c <\"$t\")", "a length")?;
-        if got == expected.as_bytes() {
-            return Ok(false);
-        }
-        return Err(Broken::Differs { check: "length".to_owned(), expected, got });
+    let digest = Digest::new(check.map(|tool| tool.check));
+    let digest = blocks(talk, store, report, (decoder, digest))?;
+    let got = match check {
+        Some(_) => talk.ask("a $(k <\"$t\")", "a digest")?,
+        None => talk.ask("a $(wc -c <\"$t\")", "a length")?,
     };
-    let got = talk.ask("a $(k <\"$t\")", "a digest")?;
-    if digest.is(check.check, &got) {
-        return Ok(true);
-    }
-    let expected = digest.by(check.check);
-    Err(Broken::Differs { check: check.name.to_owned(), expected, got })
+    digest.compare(check, got)?;
+    Ok(check.is_some())
 }
 
 /// Sends blocks, the next one before the last one is acknowledged, and no more than the terminal holds.
@@ -250,13 +241,13 @@ fn blocks(
     talk: &mut Talk<'_>,
     store: &mut dyn Store,
     report: &mut Report<'_>,
-    decoder: &Decoder,
+    (decoder, mut digest): (&Decoder, Digest),
 ) -> Result<Digest, Broken> {
     let window = talk.pace().unacknowledged;
     let most_bytes = (window / 2).saturating_sub(COMMAND);
     let mut block = vec![0; decoder.lines.bytes_in(most_bytes)];
     let most_lines = decoder.lines.write(&block).len();
-    let (mut digest, mut number, mut ended) = (Digest::default(), 0_u64, false);
+    let (mut number, mut ended) = (0_u64, false);
     let mut flight: VecDeque<(u64, usize, u64)> = VecDeque::new();
     let mut next: Option<(Vec<u8>, u64)> = None;
     loop {

@@ -1,6 +1,7 @@
 //! What a conversation with a shell goes over, and how it fails.
 
 use crate::event::{self, Interest};
+use crate::os::process::INT;
 use crate::port::Port;
 use crate::signals::Signals;
 use crate::{in_words, run::Watch};
@@ -89,8 +90,6 @@ pub trait Wire {
 
 /// How long a line may take nothing.
 const STALL: Duration = Duration::from_secs(60);
-/// The number of SIGINT, for a user who aborts by a key.
-const SIGINT: i32 = 2;
 /// How often the user is asked.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -119,7 +118,7 @@ impl<'a> PortWire<'a> {
         while self.port.asks() {
             watch.port(0, true);
             if matches!(watch.command(), Some(Command::Abort)) {
-                return Err(Broken::Interrupted(SIGINT));
+                return Err(Broken::Interrupted(INT));
             }
             let mut early = std::mem::take(&mut self.early);
             let heard = self.receive(LOOK, &mut early);

@@ -130,10 +130,7 @@ impl Live<'_> {
         let mut job = Some(job);
         let mut ending: Option<Ending> = None;
         loop {
-            if let Some(signal) = self.signals.last() {
-                let say = format!("interrupted by signal {signal}");
-                return Err(Ending::early(Exit::Interrupted, say));
-            }
+            raw::go_on(self.signals)?;
             match talk.next(Instant::now()) {
                 None => self.listen(&mut talk)?,
                 Some(Act::Type(bytes)) => self.say(&bytes)?,
@@ -177,7 +174,7 @@ impl Live<'_> {
         let due = talk.deadline().map_or(LOOK, |at| at.saturating_duration_since(now));
         let mut buffer = [0; 4096];
         let heard = raw::read(&mut *self.port, self.signals, due, &mut buffer);
-        match heard.map_err(|e| failed("read from the line", &e))? {
+        match heard.map_err(|e| raw::failed(self.signals, "read from", &e))? {
             Heard::Nothing => {}
             Heard::Closed => return Err(Ending::early(Exit::Line, "the connection is closed")),
             Heard::Bytes(len) => {
@@ -215,7 +212,7 @@ impl Live<'_> {
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         let written = raw::write(&mut *self.port, self.signals, bytes);
-        written.map_err(|e| failed("write to the line", &e))
+        written.map_err(|e| raw::failed(self.signals, "write to", &e))
     }
 
     fn send_break(&mut self, time: Duration) {
