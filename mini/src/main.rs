@@ -14,6 +14,7 @@
 
 mod receive;
 mod sys;
+mod turn;
 
 use wetstring_proto::kermit::{Config, Receiver};
 use wetstring_proto::time::Span;

@@ -1,13 +1,16 @@
 //! What a conversation with a shell goes over, and how it fails.
 
 use crate::event::{self, Interest};
+use crate::in_words;
 use crate::os::process::INT;
 use crate::port::Port;
+use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
-use crate::{in_words, run::Watch};
 use std::fmt;
 use std::time::{Duration, Instant};
-use wetstring_proto::engine::Command;
+use wetstring_proto::engine::{Command, Engine};
+use wetstring_proto::file::Store;
+use wetstring_proto::trace::NoTrace;
 
 /// Why a conversation has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +87,21 @@ pub trait Wire {
     ///
     /// If the line fails, or the user wants no more.
     fn receive(&mut self, patience: Duration, into: &mut Vec<u8>) -> Result<(), Broken>;
+    /// Runs an engine on it, which first gets what was received before.
+    ///
+    /// # Errors
+    ///
+    /// If this wire cannot.
+    fn run(
+        &mut self,
+        engine: &mut dyn Engine,
+        store: &mut dyn Store,
+        watch: &mut dyn Watch,
+        before: &[u8],
+    ) -> Result<Ended, Broken> {
+        let _ = (engine, store, watch, before);
+        Err(Broken::Missing("expected a line that carries a protocol".to_owned()))
+    }
     /// From now on signals are not heeded: the shell is left as it was found.
     fn clean_up(&mut self) {}
 }
@@ -237,6 +255,20 @@ impl Wire for PortWire<'_> {
                 self.port.flush().map_err(|error| Self::failed(&error))?;
             }
         }
+    }
+
+    fn run(
+        &mut self,
+        engine: &mut dyn Engine,
+        store: &mut dyn Store,
+        watch: &mut dyn Watch,
+        before: &[u8],
+    ) -> Result<Ended, Broken> {
+        let before = [before, &std::mem::take(&mut self.early)].concat();
+        let mut trace = NoTrace;
+        let mut options = RunOptions::new(&mut trace);
+        (options.signals, options.before) = (self.signals, &before);
+        Ok(run(engine, self.port, store, watch, options))
     }
 
     fn clean_up(&mut self) {

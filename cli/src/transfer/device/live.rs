@@ -31,6 +31,8 @@ use crate::ui::output::{Level, Output};
 
 /// Between looks at signals.
 const LOOK: Duration = Duration::from_millis(500);
+/// A signal this soon after another is the same.
+const TWICE: Duration = Duration::from_millis(500);
 /// The length of a pulse on a wire.
 const PULSE: Duration = Duration::from_millis(100);
 
@@ -129,8 +131,20 @@ impl Live<'_> {
     fn converse(&mut self, mut talk: Conversation, job: Job<'_>) -> Result<Ending, Ending> {
         let mut job = Some(job);
         let mut ending: Option<Ending> = None;
+        let (mut interrupted, mut first): (Option<Ending>, _) = (None, None);
         loop {
-            raw::go_on(self.signals)?;
+            if let Err(end) = raw::go_on(self.signals) {
+                self.signals.reset();
+                // A second one does not wait; the same may come twice, to the process and to its group.
+                if first.is_some_and(|first: Instant| first.elapsed() < TWICE) {
+                    continue;
+                }
+                if interrupted.is_some() || !talk.abandon(Instant::now()) {
+                    return Err(end);
+                }
+                (interrupted, first) = (Some(end), Some(Instant::now()));
+                self.ui.say(Level::Note, "bringing the device back to its rate");
+            }
             match talk.next(Instant::now()) {
                 None => self.listen(&mut talk)?,
                 Some(Act::Type(bytes)) => self.say(&bytes)?,
@@ -150,6 +164,9 @@ impl Live<'_> {
                     talk.transferred(ok, &leftover, Instant::now());
                 }
                 Some(Act::End(end)) => {
+                    if let Some(interrupted) = interrupted {
+                        return Err(interrupted);
+                    }
                     let transfer =
                         ending.filter(|end| end.exit != Exit::Done || end.summary.is_some());
                     return match (end, transfer) {
