@@ -34,7 +34,10 @@ const LONGEST: usize = 120;
 /// A command line for any POSIX shell: the receiver that there is. The blank keeps it out of some histories.
 pub const START_RECEIVER: &[u8] =
     b" if command -v rz >/dev/null; then rz; elif command -v wst >/dev/null; then \
-wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; else gkermit -r; fi\r";
+wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; elif command -v gkermit \
+>/dev/null; then gkermit -r; else echo no-receiver'-'here; fi\r";
+/// What the shell says then if there is none. Its echo has other characters in it.
+pub const NO_RECEIVER: &[u8] = b"no-receiver-here";
 
 const SOH: u8 = 1;
 const NAK: u8 = 0x15;
@@ -187,6 +190,11 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
         let end = line.iter().rposition(|byte| b"$#%>".contains(byte));
         self.held.is_empty()
             && end.is_some_and(|at| !line[at + 1..].iter().any(u8::is_ascii_alphanumeric))
+    }
+
+    /// Whether a whole line of the last text is this.
+    pub fn has_line(&self, line: &[u8]) -> bool {
+        self.text.split(|byte| matches!(byte, b'\r' | b'\n')).any(|one| one == line)
     }
 
     /// What is held back, if it is not to be looked at any more.
@@ -489,6 +497,15 @@ mod tests {
             scout.feed(Instant::now(), text.as_bytes(), &mut shown);
             assert_eq!(scout.is_at_prompt(), waits, "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_is_found_and_its_echo_is_not() {
+        let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
+        scout.feed(Instant::now(), b"$ echo no'-'receiver\r\n", &mut shown);
+        assert!(!scout.has_line(b"no-receiver"));
+        scout.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
+        assert!(scout.has_line(b"no-receiver") && scout.is_at_prompt());
     }
 
     /// Logs, binaries and sources that have the bytes of starts in them.

@@ -145,6 +145,8 @@ test("a cancel in the middle ends both sides", async (t) => {
     if (cancel.toString().includes("type")) await page.page.locator(".xterm-helper-textarea").press("Control+c");
     else await cancel();
     assert.match(await page.ended(), /^aborted/);
+    // What the peer had under way is discarded, and with it a prompt that follows at once.
+    await page.run("");
     await page.prompt();
   }
   // And the other way: what the far side has of it is not there under its name, or short.
@@ -156,6 +158,7 @@ test("a cancel in the middle ends both sides", async (t) => {
   await page.page.waitForFunction(() => /[0-9.]+ (kB|MB), /.test(document.querySelector(".wetstring-text").textContent));
   await page.press("Cancel");
   assert.match(await page.ended(), /^aborted/);
+  await page.run("");
   await page.prompt();
   await page.close();
 });

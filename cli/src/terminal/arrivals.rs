@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use wetstring_proto::peer::{self, Part};
-use wetstring_protocols::start::START_RECEIVER;
+use wetstring_protocols::start::{NO_RECEIVER, START_RECEIVER};
 
 use super::Session;
 use super::autostart::Start;
@@ -38,6 +38,13 @@ impl Session<'_> {
     pub(super) fn look_for_start(&mut self) -> Result<(), Ending> {
         if !self.scouts() || self.asking.is_some() {
             return Ok(());
+        }
+        if self.uploading.is_some()
+            && self.scout.has_line(NO_RECEIVER)
+            && self.scout.is_at_prompt()
+            && let Some(files) = self.uploading.take()
+        {
+            return self.send_by_shell(&files);
         }
         let mut shown = Vec::new();
         let start = self.scout.decide(Instant::now(), &mut shown);
