@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 const root = new URL("../..", import.meta.url).pathname;
 export const WST = process.env.WETSTRING_WST ?? `${root}target/debug/wst`;
 const CHROMIUM = process.env.WETSTRING_CHROMIUM ?? "/usr/bin/chromium";
-export const FLAGS = [
+const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
 ];
