@@ -62,6 +62,12 @@ const STEPS: &[Step] = &[
             "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all -- objects:: serve_names:: serve_rights::",
         ],
     },
+    // The package for Python, with the program that the tests have built as a peer.
+    Step {
+        name: "python",
+        env: &[PEERS],
+        commands: &["fmt --manifest-path python/Cargo.toml --check", "xtask python"],
+    },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
     // The program of Windows and the tests of what it is made of, under Wine. The laboratory's
     // own test program is left out: it asks nothing of the system, and takes minutes to build.

@@ -12,6 +12,7 @@
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
+//! | `python [--release]` | builds the package for Python, and tests it ([`python`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ mod fuzz;
 mod kill;
 mod mini;
 mod peers;
+mod python;
 mod states;
 mod table;
 mod tidy;
@@ -106,9 +108,10 @@ fn main() -> ExitCode {
         Some("mini") => mini::run(&root(), rest),
         Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
+        Some("python") => python::run(&root(), rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, mini [--run], peers, explain), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, mini [--run], peers, python, explain), got {}",
             other.unwrap_or("nothing")
         )),
     };
