@@ -62,6 +62,27 @@ const STEPS: &[Step] = &[
             "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all -- objects:: serve_names:: serve_rights::",
         ],
     },
+    // The crate of the protocols for others: each feature alone, its front page, its example; the library for C.
+    Step {
+        name: "library",
+        env: &[],
+        commands: &[
+            "check -p wetstring-proto --locked --no-default-features --target thumbv6m-none-eabi",
+            "check -p wetstring-proto --locked --no-default-features --features kermit --target thumbv6m-none-eabi",
+            "check -p wetstring-proto --locked --no-default-features --features zmodem,std --example xyz",
+            "test -p wetstring-proto --locked --features std --doc",
+        ],
+    },
+    Step {
+        name: "c",
+        env: &[PEERS],
+        commands: &["fmt --manifest-path capi/Cargo.toml --check", "xtask capi"],
+    },
+    Step {
+        name: "boot",
+        env: &[PEERS],
+        commands: &["fmt --manifest-path boot/Cargo.toml --check", "xtask boot"],
+    },
     // The package for Python, with the program that the tests have built as a peer.
     Step {
         name: "python",

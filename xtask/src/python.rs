@@ -26,7 +26,9 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     }
     let pip = |words: &[&str]| {
         let mut command = Command::new(&python);
-        command.args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]).args(words);
+        command
+            .args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"])
+            .args(words);
         command
     };
     ended(pip(&["-r"]).arg(source.join("requirements.txt")))?;
