@@ -1,5 +1,8 @@
 //! The blocking loop: both engines in threads, over a wire that is slow, cuts writes into pieces, and may be damaged.
 
+// Both ends are threads of real time.
+#![allow(clippy::disallowed_methods)]
+
 use std::sync::mpsc::{Receiver as From, RecvTimeoutError, Sender as To, channel};
 use std::time::Duration;
 use wetstring_proto::blocking::{Incoming, Outgoing, Piece, Wire, run, run_watched};
