@@ -228,10 +228,7 @@ fn buffer(options: &WstOptions) -> usize {
 
 /// What the line is, for every protocol.
 fn line(options: &WstOptions) -> wetstring_proto::LineFacts {
-    wetstring_proto::LineFacts {
-        reliable: Some(options.reliable),
-        ..Default::default()
-    }
+    wetstring_proto::LineFacts { reliable: Some(options.reliable), ..Default::default() }
 }
 
 fn xymodem(variant: Variant, options: &WstOptions) -> xymodem::Config {
