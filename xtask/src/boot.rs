@@ -62,11 +62,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
                 told = loads(root, machine, &loader, &image, sender)
                     .map_err(|bad| format!("{target}, {protocol}, {sender}: {bad}"))?;
             }
-            let takes = takes(&elf, &told)?;
-            table += &format!(
-                "| {target} | {protocol} | {} | {} | {} | {} | {} |\n",
-                takes.code, takes.constants, takes.memory, takes.ram, takes.stack
-            );
+            let Takes { code, constants, ram, memory, stack } = takes(&elf, &told)?;
+            let row = [code, constants, memory, ram, stack].map(|len| len.to_string()).join(" | ");
+            table.push_str(&["| ", target, " | ", protocol, " | ", &row, " |\n"].concat());
         }
     }
     println!(
