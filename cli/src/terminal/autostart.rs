@@ -163,6 +163,11 @@ impl Scout {
             && end.is_some_and(|at| !line[at + 1..].iter().any(u8::is_ascii_alphanumeric))
     }
 
+    /// The text so far is not that of what follows.
+    pub(crate) fn forget(&mut self) {
+        self.text.clear();
+    }
+
     /// Whether a whole line of the last text is this.
     pub(crate) fn has_line(&self, line: &[u8]) -> bool {
         self.text.split(|byte| matches!(byte, b'\r' | b'\n')).any(|one| one == line)
@@ -475,6 +480,8 @@ mod tests {
         assert!(!scout.has_line(b"no-receiver"));
         scout.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
         assert!(scout.has_line(b"no-receiver") && scout.is_at_prompt());
+        scout.forget();
+        assert!(!scout.has_line(b"no-receiver"));
     }
 
     /// Logs, binaries and sources that have the bytes of starts in them.

@@ -76,6 +76,7 @@ impl Await {
             answers: Vec::new(),
             again: None,
             hint: String::new(),
+            may_be_missed: false,
             limit,
         })
     }
@@ -215,7 +216,9 @@ fn load(
     }
     if let Some(fast) = fast {
         let back = Some(vars.regex(&fast.back)?);
-        ops.push((Op::Await(Await::new("the change of its rate back", back, ANSWER)), true));
+        let mut wait = Await::new("the change of its rate back", back, ANSWER);
+        wait.may_be_missed = true;
+        ops.push((Op::Await(wait), true));
         ops.push((Op::Rate(None), true));
         ops.push((Op::Pause(AFTER_SWITCH), true));
         let types = vars.fill(&fast.types_back)?.into_bytes();
