@@ -38,7 +38,6 @@ mod quote;
 mod talk;
 mod wire;
 
-pub use check::{Check, Digest};
 pub use coding::{Decoder, Encoder, Lines};
 pub use fast::{Fast, Role, Stages};
 pub use get::get;

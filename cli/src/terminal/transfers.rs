@@ -177,10 +177,6 @@ impl Session<'_> {
         let Some((mut port, held)) = self.lend_port() else { return Ok(()) };
         let before = match begun {
             Begun::Held => held,
-            // A receiver's NAK asks for our first packet, which leaves anyway.
-            Begun::By(_) if direction == Direction::Send && protocol.is::<kermit::Config>() => {
-                Vec::new()
-            }
             Begun::By(first) => [first, held].concat(),
         };
         let all = self.settings_for(direction);

@@ -1,8 +1,8 @@
 //! A conversation with a shell: commands without echo or prompt, and answers behind a marker.
 
-use super::check::hex;
 use super::coding::LONGEST_LINE;
 use super::wire::{Broken, Wire};
+use crate::hex;
 use crate::run::{Ended, Watch};
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::{Engine, Outcome};

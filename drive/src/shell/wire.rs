@@ -2,6 +2,7 @@
 
 use crate::event::{self, Interest};
 use crate::in_words;
+use crate::os::process::INT;
 use crate::port::Port;
 use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
@@ -107,8 +108,6 @@ pub trait Wire {
 
 /// How long a line may take nothing.
 const STALL: Duration = Duration::from_secs(60);
-/// The number of SIGINT, for a user who aborts by a key.
-const SIGINT: i32 = 2;
 /// How often the user is asked.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -137,7 +136,7 @@ impl<'a> PortWire<'a> {
         while self.port.asks() {
             watch.port(0, true);
             if matches!(watch.command(), Some(Command::Abort)) {
-                return Err(Broken::Interrupted(SIGINT));
+                return Err(Broken::Interrupted(INT));
             }
             let mut early = std::mem::take(&mut self.early);
             let heard = self.receive(LOOK, &mut early);

@@ -133,9 +133,7 @@ impl Live<'_> {
         let mut ending: Option<Ending> = None;
         let (mut interrupted, mut first): (Option<Ending>, _) = (None, None);
         loop {
-            if let Some(signal) = self.signals.last() {
-                let say = format!("interrupted by signal {signal}");
-                let end = Ending::early(Exit::Interrupted, say);
+            if let Err(end) = raw::go_on(self.signals) {
                 self.signals.reset();
                 // A second one does not wait; the same may come twice, to the process and to its group.
                 if first.is_some_and(|first: Instant| first.elapsed() < TWICE) {
@@ -193,7 +191,7 @@ impl Live<'_> {
         let due = talk.deadline().map_or(LOOK, |at| at.saturating_duration_since(now));
         let mut buffer = [0; 4096];
         let heard = raw::read(&mut *self.port, self.signals, due, &mut buffer);
-        match heard.map_err(|e| failed("read from the line", &e))? {
+        match heard.map_err(|e| raw::failed(self.signals, "read from", &e))? {
             Heard::Nothing => {}
             Heard::Closed => return Err(Ending::early(Exit::Line, "the connection is closed")),
             Heard::Bytes(len) => {
@@ -231,7 +229,7 @@ impl Live<'_> {
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         let written = raw::write(&mut *self.port, self.signals, bytes);
-        written.map_err(|e| failed("write to the line", &e))
+        written.map_err(|e| raw::failed(self.signals, "write to", &e))
     }
 
     fn send_break(&mut self, time: Duration) {
