@@ -51,6 +51,8 @@ pub(super) struct Await {
     pub(super) again: Option<Again>,
     /// What the user is told if it takes a moment.
     pub(super) hint: String,
+    /// After a failure it is not waited for long: an engine that ends may have heard it.
+    pub(super) may_be_missed: bool,
     /// The longest wait.
     pub(super) limit: Duration,
 }
