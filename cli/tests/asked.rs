@@ -87,6 +87,27 @@ fn questions_of_a_command_are_answered_before_the_protocol_starts() {
     });
 }
 
+/// One that calls another host takes longer than any other command to its first question.
+#[test]
+fn nothing_of_a_protocol_answers_a_slow_ssh() {
+    let desk = Desk::new(5000);
+    let (data, bin) = (desk.path("data.bin"), desk.path("bin"));
+    std::fs::create_dir(&bin).expect("a directory");
+    std::fs::write(format!("{bin}/ssh"), format!("sleep 4\n{ASK}")).expect("the script");
+    std::fs::create_dir_all(desk.path("there")).expect("a directory");
+    let there = desk.path("there");
+    let line = format!("exec-pty:sh {bin}/ssh {there} {WST} receive - -P zmodem");
+    let mut user = Desktop::start(&["send", "-P", "zmodem", &data, &line]);
+    user.until("the question", |user| user.screen().contains("(yes/no)? "));
+    user.press(b"yes\n");
+    user.until("the password", |user| user.screen().contains("password: "));
+    user.press(b"wonderland\n");
+    let status = user.end();
+    assert!(status.success(), "{}", user.screen());
+    assert!(!user.screen().contains("wonderland"), "{}", user.screen());
+    assert!(std::fs::read(desk.path("there/data.bin")).expect("it arrived") == desk.bytes);
+}
+
 #[test]
 fn a_wrong_password_ends_the_transfer_with_the_commands_message() {
     let desk = Desk::new(10);

@@ -51,7 +51,7 @@ fn a_program_goes_to_the_shell_first() {
     let none = desk.path("none");
     let two = ["--shell", "--stages", "two", "--mini"];
     let missing = run(wst(["put"].iter().chain(&two).chain(&[none.as_str(), &file, &line])));
-    missing.expect(3);
+    missing.expect(4);
     let said = format!("no wst-mini for {} in {none}", std::env::consts::ARCH);
     assert!(missing.stderr.contains(&said), "{}", missing.stderr);
     let minis = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mini/share");

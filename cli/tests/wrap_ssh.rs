@@ -18,17 +18,18 @@ struct Server {
     port: u16,
 }
 
-fn key(desk: &Desk, name: &str) -> String {
+fn key(desk: &Desk, name: &str, phrase: &str) -> String {
     let path = desk.path(name);
     let mut command = Command::new("ssh-keygen");
-    command.args(["-q", "-t", "ed25519", "-N", "", "-f", &path]).stdin(Stdio::null());
+    command.args(["-q", "-t", "ed25519", "-N", phrase, "-f", &path]).stdin(Stdio::null());
     assert!(command.status().expect("ssh-keygen runs").success());
     path
 }
 
 impl Server {
-    fn start(desk: &Desk, sshd: PathBuf) -> Self {
-        let (host, own) = (key(desk, "host"), key(desk, "own"));
+    /// The user's key has this pass phrase.
+    fn start(desk: &Desk, sshd: PathBuf, phrase: &str) -> Self {
+        let (host, own) = (key(desk, "host", ""), key(desk, "own", phrase));
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|at| at.local_addr()).expect("a port").port();
         let config = format!(
@@ -70,7 +71,7 @@ fn sshd() -> Option<PathBuf> {
 fn a_session_by_ssh_sends_and_receives() {
     let (Some(sshd), Some(_)) = (sshd(), peers::lrzsz::lrzsz()) else { return };
     let desk = Desk::new(300_000);
-    let server = Server::start(&desk, sshd);
+    let server = Server::start(&desk, sshd, "");
     let port = server.port.to_string();
     let known = format!("UserKnownHostsFile={}", desk.path("known"));
     let own = desk.path("own");
@@ -113,4 +114,43 @@ fn a_session_by_ssh_sends_and_receives() {
     assert!(std::fs::read(format!("{there}/data.bin")).expect("it came") == desk.bytes);
     user.press(b"exit 9\r");
     assert_eq!(user.end().code(), Some(9), "{}", user.screen());
+}
+
+/// What ssh asks before a transfer over `exec-pty:` reaches the user, and the answers reach ssh: an unknown host, and
+/// a pass phrase, which does not show. Nothing that ssh says is missing.
+#[test]
+fn questions_of_ssh_are_answered_before_a_transfer() {
+    let (Some(sshd), Some(_)) = (sshd(), peers::lrzsz::lrzsz()) else { return };
+    let desk = Desk::new(100_000);
+    let server = Server::start(&desk, sshd, "wonderland");
+    let (port, own, there) = (server.port, desk.path("own"), desk.path("there"));
+    std::fs::create_dir(&there).expect("a folder");
+    let data = desk.path("data.bin");
+    for (verb, command) in [
+        (&["send", "-P", "zmodem", &data][..], format!("cd {there}; rz -q")),
+        (&["receive", "-P", "zmodem"], format!("sz -q {data}")),
+    ] {
+        let known = desk.path("known");
+        let _ = std::fs::remove_file(&known);
+        let line = format!(
+            "exec-pty:ssh -F none -p {port} -i {own} -o UserKnownHostsFile={known} 127.0.0.1 '{command}'"
+        );
+        let into = desk.path("in");
+        let args = [verb, &[&line]].concat();
+        let mut user = Desktop::start_with(&args, |command| {
+            command.current_dir(&into);
+        });
+        user.until("the question of ssh", |user| user.screen().contains("(yes/no/[fingerprint])?"));
+        let screen = user.screen();
+        assert!(screen.contains("The authenticity of host"), "its first words: {screen}");
+        user.press(b"yes\r");
+        user.until("the pass phrase", |user| user.screen().contains("Enter passphrase for key"));
+        user.press(b"wonderland\r");
+        let status = user.end();
+        let screen = user.screen();
+        assert!(status.success(), "{verb:?}: {screen}");
+        assert!(!screen.contains("wonderland"), "{verb:?}: {screen}");
+    }
+    desk.arrived();
+    assert!(std::fs::read(format!("{there}/data.bin")).expect("it came") == desk.bytes);
 }

@@ -29,12 +29,14 @@
 //! Not here: text conversion, resuming, and retransmission: a damaged line shows in the digest, and the file is
 //! sent again as a whole.
 
+mod blocks;
 mod check;
 mod coding;
 mod fast;
 mod get;
 mod put;
 mod quote;
+mod report;
 mod talk;
 mod wire;
 

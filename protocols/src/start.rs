@@ -192,6 +192,11 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
             && end.is_some_and(|at| !line[at + 1..].iter().any(u8::is_ascii_alphanumeric))
     }
 
+    /// The text so far is not that of what follows.
+    pub fn forget(&mut self) {
+        self.text.clear();
+    }
+
     /// Whether a whole line of the last text is this.
     pub fn has_line(&self, line: &[u8]) -> bool {
         self.text.split(|byte| matches!(byte, b'\r' | b'\n')).any(|one| one == line)
@@ -506,6 +511,8 @@ mod tests {
         assert!(!scout.has_line(b"no-receiver"));
         scout.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
         assert!(scout.has_line(b"no-receiver") && scout.is_at_prompt());
+        scout.forget();
+        assert!(!scout.has_line(b"no-receiver"));
     }
 
     /// Logs, binaries and sources that have the bytes of starts in them.

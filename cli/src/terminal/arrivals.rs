@@ -80,6 +80,7 @@ impl Session<'_> {
             return self.screen.say(&format!("(no such file: {name})"));
         }
         self.uploading = Some(files);
+        self.scout.forget();
         self.outgoing.extend_from_slice(START_RECEIVER);
     }
 

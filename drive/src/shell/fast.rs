@@ -15,9 +15,10 @@
 //! Whether that is faster is a sum: the program takes its time, too. The rate of the line is known, or
 //! measured with the first bytes of the file.
 
+use super::blocks::blocks;
 use super::check::{Digest, Tool};
 use super::coding::{Decoder, Lines};
-use super::put::{Report, blocks};
+use super::report::Report;
 use super::talk::Talk;
 use super::wire::Broken;
 use crate::os::process::INT;

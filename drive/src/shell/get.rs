@@ -3,8 +3,9 @@
 use super::check::{Digest, Tool};
 use super::coding::{ENCODERS, Encoder};
 use super::fast::{self, Fast, Role};
-use super::put::{Report, check, look_around};
+use super::put::{check, look_around};
 use super::quote::{assign, path};
+use super::report::Report;
 use super::talk::{Heard, Talk};
 use super::wire::Broken;
 use crate::run::Watch;

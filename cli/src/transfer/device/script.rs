@@ -51,6 +51,8 @@ pub(super) struct Await {
     pub(super) again: Option<Again>,
     /// What the user is told if it takes a moment.
     pub(super) hint: String,
+    /// After a failure it is not waited for long: an engine that ends may have heard it.
+    pub(super) may_be_missed: bool,
     /// The longest wait.
     pub(super) limit: Duration,
 }
@@ -76,6 +78,7 @@ impl Await {
             answers: Vec::new(),
             again: None,
             hint: String::new(),
+            may_be_missed: false,
             limit,
         })
     }
@@ -215,7 +218,9 @@ fn load(
     }
     if let Some(fast) = fast {
         let back = Some(vars.regex(&fast.back)?);
-        ops.push((Op::Await(Await::new("the change of its rate back", back, ANSWER)), true));
+        let mut wait = Await::new("the change of its rate back", back, ANSWER);
+        wait.may_be_missed = true;
+        ops.push((Op::Await(wait), true));
         ops.push((Op::Rate(None), true));
         ops.push((Op::Pause(AFTER_SWITCH), true));
         let types = vars.fill(&fast.types_back)?.into_bytes();

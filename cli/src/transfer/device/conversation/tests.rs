@@ -215,8 +215,14 @@ fn one_who_leaves_puts_the_rate_back() {
         let rates = acts.iter().filter(|act| matches!(act, Act::Rate(Some(921_600)))).count();
         assert_eq!(rates, usize::from(steps == 0), "{steps}: {acts:?}");
         assert_eq!(acts.last(), Some(&out()), "{steps}: {acts:?}");
-        let back = "## Switch baudrate to 115200 bps and press ESC ...\r\n";
-        assert_eq!(desk.says(back).does(), [Act::Rate(None)], "{steps}");
+        if steps == 2 {
+            // Its words were heard by the engine.
+            assert_eq!(desk.talk.deadline(), Some(desk.now + MISSED));
+            assert_eq!(desk.after(MISSED).does(), [Act::Rate(None)]);
+        } else {
+            let back = "## Switch baudrate to 115200 bps and press ESC ...\r\n";
+            assert_eq!(desk.says(back).does(), [Act::Rate(None)], "{steps}");
+        }
         assert_eq!(desk.after(Duration::from_millis(200)).does(), [Act::Type(vec![0x1B])]);
         assert!(!desk.talk.abandon(desk.now), "it is back");
         assert_eq!(desk.says("\r\n=> ").does(), [Act::End(Ok(()))]);

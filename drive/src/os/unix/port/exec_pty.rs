@@ -131,7 +131,7 @@ impl ExecPtyLine {
         let masters = Masters::new(terminal.into(), output.into()).map_err(failed)?;
         let facts =
             PortFacts { reliable: Some(true), ..PortFacts::named(format!("exec-pty:{command}")) };
-        let prelude = attended.then(Prelude::new);
+        let prelude = attended.then(|| Prelude::new(command));
         if let Some(keyboard) = prelude.as_ref().and_then(Prelude::keyboard) {
             masters.either.add(keyboard).map_err(failed)?;
         }

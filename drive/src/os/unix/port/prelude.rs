@@ -24,6 +24,10 @@ use crate::terminal::Restore;
 
 /// How long a command may take to its first question before the protocol begins anyway.
 const FIRST_QUESTION: Duration = Duration::from_secs(1);
+/// The same for a program that calls another host, after each line typed: names are looked up and keys exchanged.
+const FIRST_QUESTION_OF_A_CALL: Duration = Duration::from_secs(20);
+/// Programs that call another host.
+const CALLERS: [&str; 7] = ["ssh", "slogin", "sshpass", "plink", "telnet", "mosh", "dbclient"];
 /// Length of the last line that is kept to detect a question.
 const LINE: usize = 256;
 
@@ -33,6 +37,8 @@ pub(super) struct Prelude {
     /// Restores the user's terminal when dropped.
     keys: Option<Restore>,
     began: Instant,
+    /// How long the next question may take to come.
+    patience: Duration,
     /// The last line, as received so far.
     line: Vec<u8>,
     /// Bytes that may be the beginning of the protocol.
@@ -42,6 +48,18 @@ pub(super) struct Prelude {
     over: bool,
 }
 
+/// How long a command may take to its first question.
+fn patience(command: &str) -> Duration {
+    let word = |c: char| c.is_whitespace() || "'\"/;&|()".contains(c);
+    let calls = command.split(word).any(|word| CALLERS.contains(&word));
+    if calls { FIRST_QUESTION_OF_A_CALL } else { FIRST_QUESTION }
+}
+
+/// Whether a shell waits for a command: a call has come through.
+fn is_prompt(line: &[u8]) -> bool {
+    line.last().is_some_and(|last| b"$#%".contains(last))
+}
+
 /// Whether a user can be asked.
 pub(super) fn has_user() -> bool {
     let in_front = || tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp());
@@ -49,11 +67,11 @@ pub(super) fn has_user() -> bool {
 }
 
 impl Prelude {
-    /// Takes over the keyboard.
-    pub(super) fn new() -> Self {
+    /// Takes over the keyboard for this command.
+    pub(super) fn new(command: &str) -> Self {
         let keys = Restore::keys(stdin()).ok();
-        let began = Instant::now();
-        Self { keys, began, line: Vec::new(), tail: Vec::new(), raw: false, over: false }
+        let (began, patience) = (Instant::now(), patience(command));
+        Self { keys, began, patience, line: Vec::new(), tail: Vec::new(), raw: false, over: false }
     }
 
     /// The keyboard, while it is the command's.
@@ -119,7 +137,9 @@ impl Prelude {
                 let modes = settings.local_modes;
                 modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO)
             });
-        question || hidden || self.began.elapsed() < FIRST_QUESTION
+        let early = self.began.elapsed();
+        let waits = early < FIRST_QUESTION || early < self.patience && !is_prompt(line);
+        question || hidden || waits
     }
 
     /// The protocol begins. True if the command's terminal has to become raw.
@@ -136,5 +156,24 @@ impl Prelude {
     /// Whether the protocol has begun.
     pub(super) fn is_over(&self) -> bool {
         self.over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_to_other_hosts_take_their_time() {
+        for command in
+            ["ssh box rz", "cd x; /usr/bin/ssh -p 22 box", "env 'A=b' ssh 'box'", "telnet router"]
+        {
+            assert_eq!(patience(command), FIRST_QUESTION_OF_A_CALL, "{command}");
+        }
+        for command in ["rz", "cat ssh.log", "sh ask.sh", "./sshd-test"] {
+            assert_eq!(patience(command), FIRST_QUESTION, "{command}");
+        }
+        assert!(is_prompt(b"anna@box:~$") && is_prompt(b"#"));
+        assert!(!is_prompt(b"") && !is_prompt(b"Last login: Thu"));
     }
 }
