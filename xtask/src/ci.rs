@@ -101,6 +101,7 @@ const STEPS: &[Step] = &[
         ],
     },
     Step { name: "tables", env: &[], commands: &["xtask audit"] },
+    Step { name: "pictures", env: &[], commands: &["xtask docs --check"] },
 ];
 
 /// What has been done.
