@@ -12,7 +12,7 @@ const BESIDE: [&str; 4] = ["GLOSSARY.md", "README.md", "SUMMARY.md", "stability.
 
 /// How-to pages by task are short; those that are about a whole verb were there before, and are listed.
 const MOST_LINES_OF_A_HOWTO: usize = 45;
-const LONG_HOWTOS: [&str; 10] = [
+const LONG_HOWTOS: [&str; 11] = [
     "arpanet",
     "boards",
     "install",
@@ -20,6 +20,7 @@ const LONG_HOWTOS: [&str; 10] = [
     "laboratory-tools",
     "netblt",
     "packages",
+    "shell",
     "slip",
     "sz-rz",
     "terminal",
