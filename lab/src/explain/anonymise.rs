@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use toml::{Table, Value};
 use wetstring_proto::settings::Range;
 use wetstring_proto::trace::RECORDS;
-use wetstring_protocols::FAMILIES;
+use wetstring_protocols::{FAMILIES, Family};
 
 /// What stands for a text of which nothing stays.
 const REMOVED: &str = "(removed)";
@@ -99,7 +99,7 @@ impl Names {
 /// Whether a setting, `NAME=VALUE`, is one whose values are numbers or words of the program.
 fn is_of_no_text(set: &str) -> bool {
     let name = set.split_once('=').map_or(set, |(name, _)| name);
-    let mut rows = FAMILIES.iter().flat_map(|family| family.table());
+    let mut rows = FAMILIES.iter().flat_map(Family::table);
     rows.any(|row| row.name == name && row.range != Range::Text)
 }
 
@@ -125,7 +125,7 @@ fn names_files(escaped: &str) -> bool {
     let text = unescape(escaped).and_then(|text| String::from_utf8(text).ok());
     let Some(table) = text.and_then(|text| text.parse::<Table>().ok()) else { return true };
     let has_path = table.get("file").is_some_and(|file| file.get("path").is_some());
-    has_path || table.get("line").is_some_and(|line| strings(line).any(|word| names_a_trace(word)))
+    has_path || table.get("line").is_some_and(|line| strings(line).any(names_a_trace))
 }
 
 fn names_a_trace(line: &str) -> bool {
