@@ -85,7 +85,9 @@ fn runs(screen: &vt100::Screen, row: u16, columns: u16) -> Vec<(u16, String, Loo
     runs
 }
 
+/// Blanks are such that are never joined.
 fn escaped(text: &str) -> String {
+    let text = text.replace(' ', "\u{a0}");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -99,7 +101,7 @@ pub(super) fn svg(screen: &vt100::Screen, title: &str) -> String {
     let height = 2.0 * EDGE + (used + 2) as f64 * CELL.1;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"ui-monospace,'DejaVu Sans Mono',Consolas,Menlo,monospace\" font-size=\"14\" xml:space=\"preserve\">\n\
+         font-family=\"ui-monospace,'DejaVu Sans Mono',Consolas,Menlo,monospace\" font-size=\"14\">\n\
          <title>{}</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\"/>\n",
         escaped(title)
@@ -138,7 +140,11 @@ mod tests {
         assert_eq!(screen.contents(), "c<  d\n\n  e");
         let picture = svg(&screen, "$ x & y");
         assert!(picture.contains("fill=\"#e0646d\">c&lt;</text>"), "{picture}");
-        assert!(picture.contains(">  d</text>") && picture.contains("$ x &amp; y"), "{picture}");
+        assert!(
+            picture.contains(">\u{a0}\u{a0}d</text>")
+                && picture.contains("$\u{a0}x\u{a0}&amp;\u{a0}y"),
+            "{picture}"
+        );
         assert!(last(Command::new("false"), (20, 5)).is_err());
     }
 }
