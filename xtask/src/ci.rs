@@ -140,6 +140,7 @@ const STEPS: &[Step] = &[
         ],
     },
     Step { name: "tables", env: &[], commands: &["xtask audit"] },
+    Step { name: "pictures", env: &[], commands: &["xtask docs --check"] },
 ];
 
 /// A name, and how long it took.
