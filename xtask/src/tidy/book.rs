@@ -12,14 +12,16 @@ const BESIDE: [&str; 4] = ["GLOSSARY.md", "README.md", "SUMMARY.md", "stability.
 
 /// How-to pages by task are short; those that are about a whole verb were there before, and are listed.
 const MOST_LINES_OF_A_HOWTO: usize = 45;
-const LONG_HOWTOS: [&str; 11] = [
+const LONG_HOWTOS: [&str; 13] = [
     "arpanet",
     "boards",
+    "browser",
     "install",
     "kermit",
     "laboratory-tools",
     "netblt",
     "packages",
+    "python",
     "shell",
     "slip",
     "sz-rz",
