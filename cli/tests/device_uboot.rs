@@ -153,7 +153,7 @@ fn a_board_has_its_rate_again_whatever_happens() {
         wst.interrupt();
         let end = wst.wait(LIMIT).expect("wst ends");
         assert_eq!(end.code, 130, "{method}: {end:?}");
-        for said in ["the rate is 230400 bit/s", "the rate is 115200 bit/s", "  => "] {
+        for said in ["the rate is 230400 bit/s", "the rate is 115200 bit/s"] {
             let after = end.said.split(method).nth(1).unwrap_or_default();
             assert!(after.contains(said), "{method}: expected {said:?}: {end:?}");
         }

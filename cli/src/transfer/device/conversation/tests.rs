@@ -217,7 +217,6 @@ fn one_who_leaves_puts_the_rate_back() {
         assert_eq!(acts.last(), Some(&out()), "{steps}: {acts:?}");
         if steps == 2 {
             // Its words were heard by the engine.
-            assert_eq!(desk.talk.deadline(), Some(desk.now + MISSED));
             assert_eq!(desk.after(MISSED).does(), [Act::Rate(None)]);
         } else {
             let back = "## Switch baudrate to 115200 bps and press ESC ...\r\n";
