@@ -225,7 +225,7 @@ mod tests {
         binary(&[7; 256], &mut out);
         assert_eq!(out[..4], [0x82, 0x7E, 1, 0]);
         out.clear();
-        binary(&[7; 65536], &mut out);
+        binary(&vec![7; 65536], &mut out);
         assert_eq!(out[..10], [0x82, 0x7F, 0, 0, 0, 0, 0, 1, 0, 0]);
     }
 

@@ -69,9 +69,8 @@ fn parse(bytes: &mut Vec<u8>) -> Result<Option<Request>, httparse::Error> {
 pub(super) fn serve(site: &Site, port: &mut dyn Port) {
     let mut bytes = Vec::new();
     let Some(request) = head(site, port, &mut bytes) else { return };
-    let request = match request {
-        Ok(request) => request,
-        Err(_) => return refuse(port, "400 Bad Request", "this is no request of HTTP/1.1"),
+    let Ok(request) = request else {
+        return refuse(port, "400 Bad Request", "this is no request of HTTP/1.1");
     };
     if !site.is_ours(&request.host) {
         return refuse(

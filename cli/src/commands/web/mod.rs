@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use wetstring_drive::port::{Listener, PATIENCE};
-use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_drive::{LineSpec, Port, Signals, hex, in_words};
 use wetstring_events::Event;
 
 use crate::args::Common;
@@ -112,7 +112,7 @@ fn token() -> Result<String, Ending> {
     getrandom::fill(&mut bytes).map_err(|error| {
         Ending::early(Exit::Store, format!("no random bytes: {}", in_words(&error)))
     })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }
 
 impl Site {
