@@ -41,7 +41,7 @@ mod talk;
 mod wire;
 
 pub use coding::{Decoder, Encoder, Lines};
-pub use fast::{Fast, Role, Stages};
+pub use fast::{Fast, FindProgram, Role, Stages};
 pub use get::get;
 pub use put::{PutOptions, put};
 pub use talk::{Pace, Talk, nonce};

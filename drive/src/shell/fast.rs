@@ -50,12 +50,15 @@ pub enum Stages {
     Two,
 }
 
+/// Finds the program for a processor, or says what is missing.
+pub type FindProgram<'a> = &'a (dyn Fn(Role, &str) -> Result<Vec<u8>, String> + 'a);
+
 /// The program, and the engine that speaks with it.
 pub struct Fast<'a> {
     /// When it is used.
     pub stages: Stages,
     /// The program for a processor, or what is missing.
-    pub program: &'a dyn Fn(Role, &str) -> Result<Vec<u8>, String>,
+    pub program: FindProgram<'a>,
     /// Our end; whether each byte was seen to pass.
     pub engine: &'a dyn Fn(Role, bool) -> Result<Box<dyn Engine>, String>,
     /// What the user should know.
@@ -81,7 +84,7 @@ pub(super) enum There {
 impl<'a> Fast<'a> {
     /// With nothing known of the shell.
     pub fn new(
-        program: &'a dyn Fn(Role, &str) -> Result<Vec<u8>, String>,
+        program: FindProgram<'a>,
         engine: &'a dyn Fn(Role, bool) -> Result<Box<dyn Engine>, String>,
         note: &'a dyn Fn(&str),
     ) -> Self {
