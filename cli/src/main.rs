@@ -24,7 +24,7 @@ use commands::kermit::ckermit;
 use commands::personality::Personality;
 use commands::{
     client, completions, connect, demo, explain, install_links, kermit, key, lab, line, man, ncp,
-    ports, probe, receive, send, serve, shell, show, slip, users, version, wrap,
+    ports, probe, receive, send, serve, shell, show, slip, users, version, web, wrap,
 };
 use ui::ending::Ending;
 use ui::exit::Exit;
@@ -104,6 +104,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Remote(verb) => either(client::remote(&ui, common, verb, settings)),
         Verb::Serve(verb) => either(serve::run(&ui, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&ui, common, verb)),
+        Verb::Web(verb) => either(web::run(&ui, common, verb)),
         Verb::Slip(verb) => either(slip::run(&ui, common, verb)),
         Verb::Ncp(verb) => either(ncp::run(&ui, verb)),
         Verb::Wrap(verb) => match wrap::run(&ui, common, verb, settings) {

@@ -17,6 +17,7 @@ mod device_scripted;
 mod device_uboot;
 mod events;
 mod explain_html;
+mod explain_shared;
 mod face;
 mod first_minutes;
 mod first_use;

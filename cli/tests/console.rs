@@ -4,7 +4,8 @@
 //! directory of its own. A command that ends with ` &` runs beside those that follow; what waits for a peer has to end well
 //! when the block does, what serves indefinitely is interrupted. `=> ` is the prompt of a board, whose part a peer plays. Any other line is
 //! output that must be among what was said. What is behind `   # ` is for the reader. Files, hosts, ports and devices stand in
-//! the tables below. What needs a user or other hardware is marked `console,norun REASON`.
+//! the tables below. A device that one command alone has leads to a peer if it sends or receives, else to a console with a shell.
+//! What needs a user or other hardware is marked `console,norun REASON`.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -34,6 +35,19 @@ const FILES: &[(&str, usize)] = &[
 
 /// Hosts that are this machine here.
 const HOSTS: &[&str] = &["//0.0.0.0:", "//HOST:", "//box:", "//there:", "//far:", " HOST:"];
+
+/// Programs that lead to other hosts, which are directories of this machine here: what they are told to run there runs
+/// here, in the directory of the host, which has the usual files. Flags of these programs do nothing.
+const GATES: &[(&str, &str)] = &[
+    (
+        "ssh",
+        r#"while :; do case "$1" in -[Jlop]) shift 2;; -*) shift;; *) break;; esac; done; at=${1#*@}; shift"#,
+    ),
+    (
+        "docker",
+        r#"shift; while :; do case "$1" in -*) shift;; *) break;; esac; done; at=$1; shift"#,
+    ),
+];
 
 /// A PTY has neither parity nor lines for flow control.
 const NOT_OF_A_PTY: &[&str] = &["&flow=rtscts", "&parity=even"];
@@ -108,6 +122,27 @@ fn prompt(line: &str) -> Option<(&str, &str)> {
     is_name.then_some((if host.is_empty() { "here" } else { host }, command))
 }
 
+/// Whether a command talks to a console, and not to a peer that sends or receives.
+fn is_to_a_console(command: &str) -> bool {
+    ["wst connect ", "wst put --shell ", "wst get --shell "]
+        .iter()
+        .any(|verb| command.contains(verb))
+}
+
+/// Makes a program that leads to another host: `reads` takes the host, `$at`, off its arguments.
+fn gate(path: &Path, reads: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let there = r#"
+root=$(cd "$(dirname "$0")/.." && pwd)
+[ -d "$root/$at" ] || cp -r "$root/here" "$root/$at"
+cd "$root/$at" && export XDG_CONFIG_HOME="$root/$at/config"
+[ $# -gt 0 ] || exec sh -i
+exec sh -c "$*"
+"#;
+    fs::write(path, format!("#!/bin/sh\n{reads}{there}")).expect("a script");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
+}
+
 /// Where a block runs.
 struct Stage {
     dir: tempfile::TempDir,
@@ -132,6 +167,9 @@ impl Stage {
         let bin = dir.path().join("bin");
         fs::create_dir(&bin).expect("a directory");
         std::os::unix::fs::symlink(WST, bin.join("wst")).expect("a link");
+        for (name, reads) in GATES {
+            gate(&bin.join(name), reads);
+        }
         Self { dir, ports, ends: Vec::new(), beside: Vec::new(), said: String::new() }
     }
 
@@ -188,7 +226,11 @@ impl Stage {
             text.to_owned()
         };
         shell.arg("-c").arg(text).env("PATH", format!("{}/bin:{path}", self.dir.path().display()));
-        shell.env("XDG_CONFIG_HOME", home.join("config")).current_dir(home).process_group(0);
+        shell
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("HOME", &home)
+            .current_dir(home)
+            .process_group(0);
         shell
     }
 
@@ -196,12 +238,14 @@ impl Stage {
         let serves = SERVE.iter().any(|verb| text.starts_with(verb));
         let running = Running::start(self.command(host, text));
         let ready = match () {
-            () if text.starts_with("wst line ") => "line ",
-            () if text.contains("-listen:") => "listening on",
-            () if text.starts_with("wst ncp ") => "host up",
-            () => "",
+            () if text.starts_with("wst line ") => Some("line "),
+            () if text.contains("-listen:") => Some("listening on"),
+            () if text.starts_with("wst ncp ") => Some("host up"),
+            // It answers, and says nothing.
+            () if text.starts_with("wst probe --answer ") => None,
+            () => Some(""),
         };
-        running.says(ready);
+        ready.map(|ready| running.says(ready));
         self.beside.push((text.to_owned(), serves, running));
     }
 
@@ -209,9 +253,14 @@ impl Stage {
     fn wire(&mut self, block: &Block) -> Option<String> {
         let with: Vec<_> = block.lines.iter().filter(|line| line.contains(DEVICE)).collect();
         let first = with.first()?;
-        let ends = [0, 1].map(|end| format!("pty:{}", self.tty(end)));
+        let mut ends = [0, 1].map(|end| format!("pty:{}", self.tty(end)));
+        let alone =
+            with.len() == 1 && prompt(first).is_some_and(|(_, command)| is_to_a_console(command));
+        if alone {
+            "exec-pty:sh".clone_into(&mut ends[1]);
+        }
         self.start("wire", &format!("wst line 1000000 -a {} -b {}", ends[0], ends[1]));
-        if with.len() > 1 {
+        if with.len() > 1 || alone {
             return None;
         }
         let (_, command) = prompt(first).expect("a command");
@@ -225,7 +274,9 @@ impl Stage {
         let protocol = protocol.map_or_else(String::new, |name| format!(" -P {name}"));
         match words[1] {
             "send" => {
-                self.start("peer", &format!("wst receive {at} -o inbox{protocol}"));
+                // XMODEM has no name for its file.
+                let name = if protocol.contains("xmodem") { " --as received.bin" } else { "" };
+                self.start("peer", &format!("wst receive {at} -o inbox{protocol}{name}"));
                 None
             }
             "receive" => Some(format!("wst send notes.txt {at}{protocol}")),
@@ -378,6 +429,7 @@ fn commands_in_pages_exist() {
             for flag in words.iter().take_while(|word| !word.starts_with("'exec") && **word != "--")
             {
                 let Some(flag) = flag.strip_prefix("--") else { continue };
+                let flag = flag.split('=').next().unwrap_or_default();
                 assert!(help.stdout.contains(&format!("--{flag}")), "{page}: {line}: --{flag}");
             }
         }

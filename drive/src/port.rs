@@ -103,6 +103,8 @@ pub trait Port: Send {
     }
     /// Tells the program at the other side the size of the user's terminal, where it has one.
     fn follow_size(&mut self) {}
+    /// Tells it this size, where it has a terminal of its own.
+    fn resize(&mut self, _columns: u16, _rows: u16) {}
     /// Ends the use of the port: written data is given time to leave (at most `patience`), line settings are
     /// restored, a child process is reaped. Returns the child's exit status if there was a child and it has
     /// ended. A child that does not end is killed, which takes at most the same time again; one that has sent

@@ -21,6 +21,7 @@ mod arpanet_ncp;
 mod arpanet_transcripts;
 mod arpanet_user;
 mod arpanet_words;
+mod blocking;
 mod edges;
 mod kermit_codec;
 mod kermit_frames;

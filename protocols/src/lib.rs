@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+pub mod start;
 
 pub use config::{Config, Configs};
 

@@ -64,6 +64,43 @@ const STEPS: &[Step] = &[
             "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all -- objects:: serve_names:: serve_rights::",
         ],
     },
+    // The crate of the protocols for others: each feature alone, its front page, its example; the library for C.
+    Step {
+        name: "library",
+        env: &[],
+        commands: &[
+            "check -p wetstring-proto --locked --no-default-features --target thumbv6m-none-eabi",
+            "check -p wetstring-proto --locked --no-default-features --features kermit --target thumbv6m-none-eabi",
+            "check -p wetstring-proto --locked --no-default-features --features zmodem,std --example xyz",
+            "test -p wetstring-proto --locked --features std --doc",
+        ],
+    },
+    Step {
+        name: "c",
+        env: &[PEERS],
+        commands: &["fmt --manifest-path capi/Cargo.toml --check", "xtask capi"],
+    },
+    Step {
+        name: "boot",
+        env: &[PEERS],
+        commands: &["fmt --manifest-path boot/Cargo.toml --check", "xtask boot"],
+    },
+    // The package for Python, with the program that the tests have built as a peer.
+    Step {
+        name: "python",
+        env: &[PEERS],
+        commands: &["fmt --manifest-path python/Cargo.toml --check", "xtask python"],
+    },
+    // The package for browsers, the page in the program, and both in Chromium.
+    Step {
+        name: "web",
+        env: &[],
+        commands: &[
+            "xtask web build",
+            "build -p wetstring --locked --features web",
+            "xtask web test",
+        ],
+    },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
     // The program of Windows and the tests of what it is made of, under Wine. The laboratory's
     // own test program is left out: it asks nothing of the system, and takes minutes to build.
@@ -103,13 +140,17 @@ const STEPS: &[Step] = &[
         ],
     },
     Step { name: "tables", env: &[], commands: &["xtask audit"] },
+    Step { name: "pictures", env: &[], commands: &["xtask docs --check"] },
 ];
+
+/// A name, and how long it took.
+type Timed = (&'static str, Duration);
 
 /// What has been done.
 #[derive(Default)]
 struct Report {
     /// Of each step, and of its commands if it has several.
-    times: Vec<(&'static str, Duration, Vec<(&'static str, Duration)>)>,
+    times: Vec<(Timed, Vec<Timed>)>,
     /// cargo's lines of what it tested, and what came of it.
     tests: Vec<String>,
 }
@@ -130,7 +171,7 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<(), String> {
             commands.push((*command, began.elapsed()));
             done
         });
-        report.times.push((step.name, began.elapsed(), commands));
+        report.times.push(((step.name, began.elapsed()), commands));
         if result.is_err() {
             break;
         }
@@ -214,7 +255,7 @@ impl Report {
             let _ = writeln!(text, "\n== tests\n{}", self.tests.join("\n"));
         }
         let _ = writeln!(text, "\n== {:.0} s", all.as_secs_f64());
-        for (name, time, commands) in &self.times {
+        for ((name, time), commands) in &self.times {
             let _ = writeln!(text, "{:5.0} s  {name}", time.as_secs_f64());
             for (command, time) in commands.iter().filter(|_| commands.len() > 1) {
                 let _ = writeln!(text, "{:11.0} s  cargo {command}", time.as_secs_f64());
@@ -252,8 +293,8 @@ mod tests {
         assert_eq!(passed(&["test result: ok. 0 passed; 0 failed".to_owned()]), 0);
         let [one, minute] = [1, 60].map(Duration::from_secs);
         let times = vec![
-            ("fmt", one, vec![("fmt", one)]),
-            ("test", one + minute, vec![("test a", one), ("test b", minute)]),
+            (("fmt", one), vec![("fmt", one)]),
+            (("test", one + minute), vec![("test a", one), ("test b", minute)]),
         ];
         let text = Report { times, tests: found }.text(Duration::from_secs(62));
         assert!(text.contains("test result: ok. 12 passed; 0 failed"), "{text}");

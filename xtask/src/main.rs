@@ -9,26 +9,37 @@
 //! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `dist [TARGET...]` | makes packages of a release (`xtask/src/dist/mod.rs`) |
+//! | `docs [--check] [--wst PATH]` | makes the pictures of README and book ([`docs`]) |
+//! | `release --dry-run` | walks through what a release needs, and says what is missing ([`release`]) |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
+//! | `boot` | runs the boot loader in QEMU, and prints what it takes ([`boot`]) |
+//! | `capi` | builds the library for C, and tests it with programs in C ([`capi`]) |
+//! | `python [--release]` | builds the package for Python, and tests it ([`python`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
 
 mod audit;
+mod boot;
+mod capi;
 mod ci;
 mod deny;
 #[cfg(feature = "packages")]
 mod dist;
+mod docs;
 mod explain;
 mod fuzz;
 mod kill;
 mod mini;
 mod peers;
+mod python;
+mod release;
 mod states;
 mod table;
 mod tidy;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -100,15 +111,21 @@ fn main() -> ExitCode {
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
         Some("book") => book(&root()),
         Some("dist") => dist(rest),
+        Some("docs") => docs::run(&root(), rest),
+        Some("release") => release::run(&root(), rest),
         Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
         Some("mini") => mini::run(&root(), rest),
+        Some("web") => web::run(&root(), rest),
         Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
+        Some("boot") => boot::run(&root()),
+        Some("capi") => capi::run(&root()),
+        Some("python") => python::run(&root(), rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, ci [STEP...], audit, mini [--run], peers, explain), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check], release --dry-run, ci [STEP...], audit, mini [--run], peers, boot, capi, python, explain, web build|test), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -19,4 +19,8 @@ pub(crate) struct Explain {
     /// Also draw it: packets over time, throughput, where the time went, as a page of HTML in FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Instead write the trace to stdout without names of files, paths, hosts and messages, so that it can be
+    /// shared
+    #[arg(long, conflicts_with_all = ["rate", "no_replay", "html"])]
+    pub(crate) anonymise: bool,
 }

@@ -70,15 +70,18 @@ pub(crate) struct Table {
     /// Every table
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
-    /// Only this row of one table, as the table names it
-    #[arg(long, value_name = "ROW", conflicts_with_all = ["all", "list"])]
-    pub(crate) row: Option<String>,
+    /// Only this row of one table, as the table names it; may be repeated
+    #[arg(long = "row", value_name = "ROW", conflicts_with_all = ["all", "list"])]
+    pub(crate) rows: Vec<String>,
     /// List the tables
     #[arg(long, conflicts_with_all = ["names", "all", "markdown"])]
     pub(crate) list: bool,
     /// Write Markdown, as in the documentation
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// Also draw published beside ours, of one table, as a picture in FILE
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "list"])]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 /// The scenarios that are built in, for the help.

@@ -28,6 +28,7 @@ pub(crate) mod session;
 pub(crate) mod slip;
 pub(crate) mod transfer;
 pub(crate) mod users;
+pub(crate) mod web;
 pub(crate) mod wrap;
 
 pub(crate) use flags::{command, complete};
@@ -48,6 +49,7 @@ use serve::Serve;
 use slip::Slip;
 use transfer::{Receive, Send};
 use users::Users;
+use web::Web;
 use wrap::Wrap;
 
 use crate::ui::exit;
@@ -154,6 +156,8 @@ pub(crate) enum Verb {
     Remote(Remote),
     /// Serve a directory as a Kermit server
     Serve(Serve),
+    /// Serve a page with a terminal and transfers to browsers on this machine, with a line behind it
+    Web(Web),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
     /// IP over a serial line: SLIP with VJ compression; interactive traffic is prioritized

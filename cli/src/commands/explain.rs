@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use wetstring_drive::in_words;
-use wetstring_lab::explain::Account;
+use wetstring_lab::explain::{Account, BadTrace, anonymise};
 
 use crate::args::explain::Explain;
 use crate::transfer::account::{advise, present};
@@ -23,10 +23,19 @@ pub(crate) fn run(ui: &Output, verb: &Explain) -> Result<Ending, Ending> {
         Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&error)))
     })?;
     let text = String::from_utf8_lossy(&text);
+    let wrong =
+        |bad: BadTrace| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes()));
+    if verb.anonymise {
+        if ui.has_json() {
+            let say = "expected no --json with --anonymise, whose output is the trace";
+            return Err(Ending::early(Exit::Usage, say));
+        }
+        crate::ui::output::print(&anonymise(text.lines()).map_err(wrong)?);
+        return Ok(Ending::early(Exit::Done, ""));
+    }
     // A character is ten bits on a line of eight bits, one start and one stop bit.
     let millicps = verb.rate.map(|bps| bps.saturating_mul(100));
-    let account = Account::read(text.lines(), millicps)
-        .map_err(|bad| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes())))?;
+    let account = Account::read(text.lines(), millicps).map_err(wrong)?;
     let advice = (!verb.no_replay).then(|| advise(&account));
     if let Some(path) = &verb.html {
         let page = wetstring_lab::report::account_page(&account, advice.as_ref());

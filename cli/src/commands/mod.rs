@@ -23,4 +23,5 @@ pub(crate) mod show;
 pub(crate) mod slip;
 pub(crate) mod users;
 pub(crate) mod version;
+pub(crate) mod web;
 pub(crate) mod wrap;

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use wetstring_proto::kermit;
-use wetstring_proto::kermit::packet::{LONG_HEADER, finish, kind};
-use wetstring_proto::peer::{self, Part, PeerProtocol};
+use wetstring_proto::peer::{self, Part};
+use wetstring_protocols::start::{NO_RECEIVER, START_RECEIVER};
 
 use super::Session;
-use super::autostart::{SOH, Start};
+use super::autostart::Start;
 use super::keys::Action;
 use super::questions::Question;
 use super::transfers::{Begun, REDRAWN};
@@ -16,26 +15,6 @@ use crate::args::session::Autodownload;
 use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
 use crate::ui::format::escaped;
-
-/// A command line for any POSIX shell: the receiver that there is. The blank keeps it out of some histories.
-const START_RECEIVER: &[u8] =
-    b" if command -v rz >/dev/null; then rz; elif command -v wst >/dev/null; then \
-wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; elif command -v gkermit \
->/dev/null; then gkermit -r; else echo no-receiver'-'here; fi\r";
-/// What the shell says then if there is none. Its echo has other characters in it.
-const NO_RECEIVER: &[u8] = b"no-receiver-here";
-
-/// The protocol of our engine.
-fn engine(start: &Start) -> &'static str {
-    match (start.protocol, start.part) {
-        (PeerProtocol::Kermit, _) => "kermit",
-        (PeerProtocol::Xmodem, Part::Sender) => "xmodem-crc",
-        (PeerProtocol::Xmodem, _) => "xmodem",
-        (PeerProtocol::YmodemG, _) => "ymodem-g",
-        (PeerProtocol::Ymodem | PeerProtocol::Xymodem, _) => "ymodem",
-        _ => "zmodem",
-    }
-}
 
 impl Session<'_> {
     /// Whether starts are looked for.
@@ -138,7 +117,7 @@ impl Session<'_> {
             self.refuse(start);
             return Ok(());
         }
-        let by = engine(start);
+        let by = start.engine();
         if !Protocol::named(by).tells_names {
             if self.has_user() {
                 self.ask(Question::ReceiveAs(by));
@@ -154,7 +133,7 @@ impl Session<'_> {
 
     /// Files for a peer that waits for them.
     pub(super) fn offered(&mut self, start: &Start, files: &[PathBuf]) -> Result<(), Ending> {
-        if self.send_files(Begun::By(start.bytes.clone()), files, engine(start))? {
+        if self.send_files(Begun::By(start.bytes.clone()), files, start.engine())? {
             return Ok(());
         }
         // Once more, with another name.
@@ -176,41 +155,7 @@ impl Session<'_> {
         if peer::recognise(&self.held, 0).is_some() {
             self.held.clear();
         }
-        let words = refusal(start);
+        let words = start.refusal();
         self.outgoing.extend_from_slice(&words);
-    }
-}
-
-/// What ends the peer's program.
-fn refusal(start: &Start) -> Vec<u8> {
-    if start.protocol == PeerProtocol::Kermit {
-        // Boot loaders know Ctrl-C and no Error packet.
-        return if start.bytes.is_empty() { vec![3] } else { error_packet() };
-    }
-    // Five CAN are enough; backspaces rub them out of a command line.
-    [[0x18; 8], [8; 8]].concat()
-}
-
-/// Kermit's Error packet number 0.
-fn error_packet() -> Vec<u8> {
-    let text = b"refused by the user";
-    let mut packet = [0; 64];
-    packet[LONG_HEADER..][..text.len()].copy_from_slice(text);
-    let check = kermit::check::Check::Sum6;
-    let (from, to) = finish(&mut packet, text.len(), 0, kind::ERROR, check, SOH, false);
-    [&packet[from..to], b"\r"].concat()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_is_a_packet_that_kermit_understands() {
-        let packet = error_packet();
-        let body = &packet[1..packet.len() - 1];
-        let parsed =
-            kermit::packet::parse(body, kermit::check::Check::Sum6, false).expect("a packet");
-        assert_eq!((parsed.kind, parsed.data), (b'E', &b"refused by the user"[..]));
     }
 }

@@ -206,7 +206,7 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
 }
 
 /// Reverses [`slice::escape_ascii`].
-fn unescape(text: &str) -> Option<Vec<u8>> {
+pub(super) fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut out = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {

@@ -31,6 +31,7 @@
 //! `slip`, its counters at the end of a run ([`crate::slip::ledger`]). Anything else is skipped.
 
 mod advice;
+mod anonymise;
 mod bottleneck;
 mod budget;
 mod cause;
@@ -53,6 +54,7 @@ mod session;
 mod table;
 
 pub use advice::{Advice, Change, NoAdvice, Trial};
+pub use anonymise::anonymise;
 pub use budget::{Budget, Part};
 pub use cause::{Cause, Cost};
 pub use failure::{Failed, Step, Trouble};

@@ -14,6 +14,7 @@ mod trials;
 
 pub use account::account_page;
 pub use budgets::{BudgetJob, TimeBudget};
+pub use tables::figure_file;
 
 use crate::sweep::{Row, Sweep};
 use crate::table;

@@ -76,9 +76,14 @@ pub(super) fn legend(entries: &[(String, RGBColor)]) -> Markup {
 }
 
 /// What the colours of [`pairs`] mean.
-pub(super) fn pair_legend() -> Markup {
+pub(super) fn pair_colours() -> [(String, RGBColor); 3] {
     let entries = [("published", PUBLISHED), ("ours", OURS), ("ours with our defaults", DEFAULTS)];
-    legend(&entries.map(|(name, colour)| (name.to_owned(), colour)))
+    entries.map(|(name, colour)| (name.to_owned(), colour))
+}
+
+/// The same as a list of the page.
+pub(super) fn pair_legend() -> Markup {
+    legend(&pair_colours())
 }
 
 /// What the colours of [`ratios`] mean.
@@ -102,6 +107,37 @@ fn svg(label: &str, height: u32, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Marku
             (PreEscaped(inner))
         }
     }
+}
+
+/// A plot as a file of its own: on white, with what its colours mean above it.
+pub(super) fn file(plot: &Markup, entries: &[(String, RGBColor)]) -> String {
+    const EDGE: u32 = 20;
+    const HEAD: u32 = 56;
+    const EACH: u32 = 230;
+    let text = plot.0.as_str();
+    let height = text.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| {
+        let mut numbers = rest.split(['"', ' ']);
+        numbers.nth(1)?.parse::<u32>().ok()
+    });
+    let height = height.unwrap_or(0);
+    let (wide, high) = (WIDTH + 2 * EDGE, height + HEAD + EDGE);
+    let inner = text.replacen(
+        "<svg ",
+        &format!("<svg x=\"{EDGE}\" y=\"{HEAD}\" width=\"{WIDTH}\" height=\"{height}\" "),
+        1,
+    );
+    let of = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (wide) " " (high) } width=(wide) height=(high) font-family="sans-serif" {
+            rect width="100%" height="100%" fill="#ffffff" {}
+            @for (index, (name, colour)) in (0..).zip(entries) {
+                @let x = EDGE + EACH * index;
+                rect x=(x) y="18" width="18" height="18" fill=(hex(*colour)) {}
+                text x=(x + 26) y="34" font-size="20" fill=(hex(INK)) { (name) }
+            }
+            (PreEscaped(inner))
+        }
+    };
+    format!("{}\n", of.into_string())
 }
 
 fn letters() -> TextStyle<'static> {

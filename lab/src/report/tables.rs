@@ -251,8 +251,8 @@ fn curves(report: &Report) -> Markup {
     }
 }
 
-/// Published beside ours as bars: of the measures that the source prints, the one that says most.
-fn figure(report: &Report) -> Markup {
+/// The pairs of the measure that says most, of those that the source prints, and what it is.
+fn best_pairs(report: &Report) -> (Vec<plot::PairOfBars>, &'static str) {
     let measures = [
         ("cps", "characters per second"),
         ("eff", "percent of the line"),
@@ -267,7 +267,12 @@ fn figure(report: &Report) -> Markup {
         .iter()
         .map(|(measure, words)| (of(measure), *words))
         .max_by_key(|(pairs, words)| (pairs.len(), *words == "characters per second"));
-    let (pairs, words) = found.unwrap_or_default();
+    found.unwrap_or_default()
+}
+
+/// Published beside ours as bars.
+fn figure(report: &Report) -> Markup {
+    let (pairs, words) = best_pairs(report);
     html! {
         @if (1..=MOST_PAIRS).contains(&pairs.len()) {
             figure.broad {
@@ -277,6 +282,19 @@ fn figure(report: &Report) -> Markup {
             }
         }
     }
+}
+
+/// The same as a file of its own; `None` if there are none, or too many.
+pub fn figure_file(report: &Report) -> Option<String> {
+    let (pairs, words) = best_pairs(report);
+    if !(1..=MOST_PAIRS).contains(&pairs.len()) {
+        return None;
+    }
+    let label = format!("{}: published and ours, {words}", report.table);
+    let has_defaults = pairs.iter().any(|pair| pair.defaults.is_some());
+    let colours = plot::pair_colours();
+    let shown = if has_defaults { &colours[..] } else { &colours[..2] };
+    Some(plot::file(&plot::pairs(&label, &pairs), shown))
 }
 
 fn pair(cell: &Cell, measure: &str) -> Option<plot::PairOfBars> {

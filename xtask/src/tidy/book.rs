@@ -3,6 +3,31 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+/// The folders of the book, each of pages of one kind.
+const FOLDERS: [&str; 7] =
+    ["decisions", "explanation", "howto", "lessons", "moving", "protocols", "reference"];
+
+/// Pages that stand beside the folders.
+const BESIDE: [&str; 4] = ["GLOSSARY.md", "README.md", "SUMMARY.md", "stability.md"];
+
+/// How-to pages by task are short; those that are about a whole verb were there before, and are listed.
+const MOST_LINES_OF_A_HOWTO: usize = 45;
+const LONG_HOWTOS: [&str; 13] = [
+    "arpanet",
+    "boards",
+    "browser",
+    "install",
+    "kermit",
+    "laboratory-tools",
+    "netblt",
+    "packages",
+    "python",
+    "shell",
+    "slip",
+    "sz-rz",
+    "terminal",
+];
+
 /// Decisions are a page.
 const MOST_LINES_OF_A_DECISION: usize = 60;
 
@@ -157,8 +182,25 @@ pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
             found.push((index + 1, say.to_owned()));
         }
     }
-    let of_users = ["docs/lessons/", "docs/howto/", "docs/reference/", "docs/explanation/"];
-    if of_users.iter().any(|folder| path.starts_with(folder)) && is_page(path) {
+    let inside = path.strip_prefix("docs/").filter(|_| is_page(path));
+    if let Some(inside) = inside {
+        let known = match inside.split_once('/') {
+            Some((folder, _)) => FOLDERS.contains(&folder),
+            None => BESIDE.contains(&inside),
+        };
+        if !known {
+            found.push((1, format!("expected a folder of the book: {}", FOLDERS.join(", "))));
+        }
+    }
+    let howto = inside.and_then(|page| page.strip_prefix("howto/")?.strip_suffix(".md"));
+    if howto.is_some_and(|name| !LONG_HOWTOS.contains(&name)) && lines > MOST_LINES_OF_A_HOWTO {
+        let say = format!("expected a task in at most {MOST_LINES_OF_A_HOWTO} lines, got {lines}");
+        found.push((lines, say));
+    }
+    let of_users = inside.is_some_and(|page| {
+        !["decisions/", "protocols/", "GLOSSARY.md"].iter().any(|other| page.starts_with(other))
+    });
+    if of_users {
         for (index, line) in text.lines().enumerate() {
             if cites_a_number(line) {
                 found.push((index + 1, "cite a decision by its title, with a link".to_owned()));
@@ -207,6 +249,20 @@ mod tests {
         std::fs::remove_dir_all(&dir).unwrap();
         let paths: Vec<String> = found.unwrap().into_iter().map(|(path, _)| path).collect();
         assert_eq!(paths, ["docs/howto/b.md"]);
+    }
+
+    #[test]
+    fn pages_stand_in_known_folders_and_tasks_are_short() {
+        for good in ["docs/moving/x.md", "docs/howto/x.md", "docs/stability.md", "docs/x.svg"] {
+            assert!(wrong(good, "a\n").is_empty(), "{good}");
+        }
+        for bad in ["docs/guides/x.md", "docs/x.md"] {
+            assert_eq!(wrong(bad, "a\n").len(), 1, "{bad}");
+        }
+        assert!(wrong("docs/howto/x.md", &"a\n".repeat(45)).is_empty());
+        assert_eq!(wrong("docs/howto/x.md", &"a\n".repeat(46)).len(), 1);
+        assert!(wrong("docs/howto/slip.md", &"a\n".repeat(46)).is_empty());
+        assert_eq!(wrong("docs/moving/x.md", concat!("see docs/decisions/", "053\n")).len(), 1);
     }
 
     #[test]

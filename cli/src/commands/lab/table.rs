@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wetstring_drive::in_words;
 use wetstring_events::{self as events, Event, Printed};
 use wetstring_lab::table::{Cell, Report, Scoreboard, Table, Tally};
 
@@ -19,15 +20,14 @@ pub(super) fn run(ui: &Output, verb: &TableVerb) -> Result<Ending, Ending> {
     let names: Vec<String> =
         if verb.all { Table::names().map(str::to_owned).collect() } else { verb.names.clone() };
     let mut tables = names.iter().map(|name| open(name)).collect::<Result<Vec<Table>, Ending>>()?;
-    if let Some(row) = &verb.row {
+    if !verb.rows.is_empty() {
         let usage = |say: String| Ending::early(Exit::Usage, say);
-        if tables.len() != 1 {
-            return Err(usage(format!("--row: expected one table, got {}", tables.len())));
-        }
-        tables = tables
-            .into_iter()
-            .map(|table| table.only(row).map_err(|say| usage(format!("--row: {say}"))))
-            .collect::<Result<_, _>>()?;
+        let [name] = &names[..] else {
+            return Err(usage(format!("--row: expected one table, got {}", names.len())));
+        };
+        let only =
+            |row: &String| open(name)?.only(row).map_err(|say| usage(format!("--row: {say}")));
+        tables = verb.rows.iter().map(only).collect::<Result<_, _>>()?;
     }
     // Running all tables together keeps all cores busy to the end.
     let jobs: Vec<_> = tables.iter().flat_map(Table::jobs).collect();
@@ -45,13 +45,34 @@ pub(super) fn run(ui: &Output, verb: &TableVerb) -> Result<Ending, Ending> {
         }
         reports.push(report);
     }
-    scores(ui, &Scoreboard::of(&reports), tables.len() > 1 && !verb.markdown);
+    if let Some(path) = &verb.svg {
+        draw(path, &names, &reports)?;
+    }
+    scores(ui, &Scoreboard::of(&reports), names.len() > 1 && !verb.markdown);
     if bad.is_empty() {
         return Ok(Ending::early(Exit::Done, ""));
     }
     // The counts come from the tables.
     let say = format!("{}: some cells differ, and the table gives no reason", bad.join(", "));
     Ok(Ending::early(Exit::Integrity, say))
+}
+
+/// Draws the one table of a command line, or its rows.
+fn draw(path: &Path, names: &[String], reports: &[Report]) -> Result<(), Ending> {
+    let [_] = names else {
+        let say = format!("--svg: expected one table, got {}", names.len());
+        return Err(Ending::early(Exit::Usage, say));
+    };
+    let Some(mut report) = reports.first().cloned() else { return Ok(()) };
+    report.cells.extend(reports.iter().skip(1).flat_map(|more| more.cells.clone()));
+    let Some(picture) = wetstring_lab::report::figure_file(&report) else {
+        let say = format!("--svg: {} has no values to draw, or too many", report.table);
+        return Err(Ending::early(Exit::Usage, say));
+    };
+    std::fs::write(path, picture).map_err(|error| {
+        let (path, why) = (path.display(), in_words(&error));
+        Ending::early(Exit::Store, format!("could not write {path}: {why}"))
+    })
 }
 
 /// A table by its name, or from a file.

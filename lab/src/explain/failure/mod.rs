@@ -291,21 +291,24 @@ fn attempts(side: &Side) -> usize {
     side.sent.iter().filter(|sent| sent.file > 0).count()
 }
 
+/// Words of a message of a full disk.
+pub(super) const FULL: [&str; 5] = ["no space", "disk full", "not enough space", "full", "quota"];
+/// Words of a message of what the line does.
+pub(super) const OF_THE_LINE: [&str; 5] = ["timed out", "timeout", "retr", "too many", "errors"];
+
 /// Whether the peer's message is of a full disk.
 fn says_full(side: &Side) -> bool {
-    let words = ["no space", "disk full", "not enough space", "full", "quota"];
     side.told.iter().filter(|told| told.kind == "message").any(|told| {
         let text = told.text.to_lowercase();
-        words.iter().any(|word| text.contains(word))
+        FULL.iter().any(|word| text.contains(word))
     })
 }
 
 /// Whether the peer's message is of what the line does.
 fn gave_up_on_line(side: &Side) -> bool {
-    let words = ["timed out", "timeout", "retr", "too many", "errors"];
     side.told.iter().filter(|told| told.kind == "message").any(|told| {
         let text = told.text.to_lowercase();
-        words.iter().any(|word| text.contains(word))
+        OF_THE_LINE.iter().any(|word| text.contains(word))
     })
 }
 

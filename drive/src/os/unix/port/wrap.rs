@@ -135,6 +135,13 @@ impl Port for WrapLine {
         }
     }
 
+    fn resize(&mut self, columns: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        if let Some(master) = &self.master {
+            let _ = tcsetwinsize(master, size);
+        }
+    }
+
     fn facts(&self) -> &PortFacts {
         &self.facts
     }

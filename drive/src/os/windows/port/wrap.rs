@@ -97,6 +97,13 @@ impl Port for WrapLine {
         }
     }
 
+    fn resize(&mut self, columns: u16, rows: u16) {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        if let Some(screen) = &*self.screen.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = screen.resize(size);
+        }
+    }
+
     /// Hangs up, and gives the command time to end.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let notice = patience.min(NOTICE);

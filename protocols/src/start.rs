@@ -1,0 +1,554 @@
+//! The first bytes of a transfer among those of a session.
+//!
+//! A peer that starts a transfer sends its first packet and then waits; text that only contains such bytes, a log
+//! or a binary file on the screen, is followed by more of it. So a start is a whole first packet with a good check
+//! and then silence:
+//!
+//! ```text
+//! rz CR **^XB00000000000000 CR LF XON  (silence)     ZMODEM: sz sends
+//! **^XB0100000023be50 CR LF XON  (silence)           ZMODEM: rz receives
+//! ^A, S~/ @-#Y1~  CR  (silence)                      Kermit: sends
+//! (ymodem) download to 0x... CR LF  C  (silence)     known prompts of X- and YMODEM and of Kermit's loadb
+//! ```
+//!
+//! Bytes that may be a start are held back until that is decided, everything else shows at once.
+
+use std::ops::Add;
+use std::time::Duration;
+
+use wetstring_proto::kermit::check::Check;
+use wetstring_proto::kermit::packet::{LONG_HEADER, finish, kind};
+use wetstring_proto::peer::{self, Part, PeerProtocol};
+
+/// Silence after a first packet.
+const QUIET: Duration = Duration::from_millis(100);
+/// Silence after a prompt of X- and YMODEM.
+const QUIET_AFTER_PROMPT: Duration = Duration::from_millis(300);
+/// Time for the rest of what may be a start.
+const REST: Duration = Duration::from_millis(300);
+/// Text that is kept to find a prompt in.
+const PROMPT: usize = 300;
+/// Longer than any first packet.
+const LONGEST: usize = 120;
+
+/// A command line for any POSIX shell: the receiver that there is. The blank keeps it out of some histories.
+pub const START_RECEIVER: &[u8] =
+    b" if command -v rz >/dev/null; then rz; elif command -v wst >/dev/null; then \
+wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; elif command -v gkermit \
+>/dev/null; then gkermit -r; else echo no-receiver'-'here; fi\r";
+/// What the shell says then if there is none. Its echo has other characters in it.
+pub const NO_RECEIVER: &[u8] = b"no-receiver-here";
+
+const SOH: u8 = 1;
+const NAK: u8 = 0x15;
+const ZDLE: u8 = 0x18;
+
+/// A peer that has started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// Its protocol.
+    pub protocol: PeerProtocol,
+    /// What the peer does.
+    pub part: Part,
+    /// Its first bytes, for the engine.
+    pub bytes: Vec<u8>,
+}
+
+impl Start {
+    /// The name of the protocol of our engine.
+    pub fn engine(&self) -> &'static str {
+        match (self.protocol, self.part) {
+            (PeerProtocol::Kermit, _) => "kermit",
+            (PeerProtocol::Xmodem, Part::Sender) => "xmodem-crc",
+            (PeerProtocol::Xmodem, _) => "xmodem",
+            (PeerProtocol::YmodemG, _) => "ymodem-g",
+            (PeerProtocol::Ymodem | PeerProtocol::Xymodem, _) => "ymodem",
+            _ => "zmodem",
+        }
+    }
+
+    /// What ends the peer's program.
+    pub fn refusal(&self) -> Vec<u8> {
+        if self.protocol == PeerProtocol::Kermit {
+            // Boot loaders know Ctrl-C and no Error packet.
+            return if self.bytes.is_empty() { vec![3] } else { error_packet() };
+        }
+        // Five CAN are enough; backspaces rub them out of a command line.
+        [[0x18; 8], [8; 8]].concat()
+    }
+}
+
+/// Kermit's Error packet number 0.
+fn error_packet() -> Vec<u8> {
+    let text = b"refused by the user";
+    let mut packet = [0; 64];
+    packet[LONG_HEADER..][..text.len()].copy_from_slice(text);
+    let (from, to) = finish(&mut packet, text.len(), 0, kind::ERROR, Check::Sum6, SOH, false);
+    [&packet[from..to], b"\r"].concat()
+}
+
+/// What becomes of held bytes.
+#[derive(PartialEq, Eq, Debug)]
+enum Fate {
+    /// They may be the beginning of a start.
+    Open,
+    /// A start, if nothing follows.
+    Start(PeerProtocol, Part),
+    /// None.
+    Text,
+}
+
+/// Finds starts. `T` is the time, of any clock.
+#[derive(Debug)]
+pub struct Scout<T> {
+    held: Vec<u8>,
+    /// Asterisks that were shown already, before a ZDLE.
+    stars: usize,
+    since: Option<T>,
+    /// The last text.
+    text: Vec<u8>,
+    /// A prompt was in the text, and only requests for the first block after it.
+    prompted: Option<(PeerProtocol, Part)>,
+}
+
+/// Whether a byte may begin a first packet, on lines with parity too.
+const fn begins(byte: u8) -> bool {
+    matches!(byte & 0x7F, SOH | ZDLE)
+}
+
+impl<T> Default for Scout<T> {
+    fn default() -> Self {
+        Self { held: Vec::new(), stars: 0, since: None, text: Vec::new(), prompted: None }
+    }
+}
+
+impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
+    /// Whether these received bytes are no part of a start, as most are: nothing of them is held back.
+    pub fn passes(&mut self, now: T, bytes: &[u8]) -> bool {
+        // Without branches: the processor compares many bytes at once.
+        let any = bytes.iter().fold(0, |any, byte| any | u8::from(begins(*byte)));
+        let passes = self.held.is_empty() && any == 0;
+        if passes {
+            self.since = Some(now);
+            self.note(bytes);
+        }
+        passes
+    }
+
+    /// Received bytes; `show` gets those that are no part of a start.
+    pub fn feed(&mut self, now: T, bytes: &[u8], show: &mut Vec<u8>) {
+        if self.passes(now, bytes) {
+            return show.extend_from_slice(bytes);
+        }
+        self.since = Some(now);
+        self.held.extend_from_slice(bytes);
+        self.sift(show);
+    }
+
+    /// Whether bytes are held back.
+    #[cfg(test)]
+    fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// When [`Scout::decide`] is due.
+    pub fn deadline(&self) -> Option<T> {
+        let wait = match (self.held.is_empty(), self.prompted) {
+            (false, _) if matches!(self.fate(), Fate::Start(..)) => QUIET,
+            (false, _) => REST,
+            (true, Some(_)) => QUIET_AFTER_PROMPT,
+            (true, None) => return None,
+        };
+        Some(self.since? + wait)
+    }
+
+    /// After silence: the start, if there is one. Otherwise `show` gets what was held back.
+    pub fn decide(&mut self, now: T, show: &mut Vec<u8>) -> Option<Start> {
+        self.deadline().filter(|at| now >= *at)?;
+        if self.held.is_empty() {
+            let (protocol, part) = self.prompted.take()?;
+            self.text.clear();
+            return Some(Start { protocol, part, bytes: Vec::new() });
+        }
+        let fate = self.fate();
+        let held = std::mem::take(&mut self.held);
+        if let Fate::Start(protocol, part) = fate {
+            let bytes = [&b"**"[..self.stars], &held].concat();
+            self.stars = 0;
+            return Some(Start { protocol, part, bytes });
+        }
+        self.note(&held);
+        show.extend_from_slice(&held);
+        None
+    }
+
+    /// Whether the last line is that of a shell which waits for a command.
+    pub fn is_at_prompt(&self) -> bool {
+        let line = self.text.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next();
+        let line = line.unwrap_or_default().trim_ascii_end();
+        // What a shell sets after its prompt, such as bracketed paste, is no part of it.
+        let end = line.iter().rposition(|byte| b"$#%>".contains(byte));
+        self.held.is_empty()
+            && end.is_some_and(|at| !line[at + 1..].iter().any(u8::is_ascii_alphanumeric))
+    }
+
+    /// The text so far is not that of what follows.
+    pub fn forget(&mut self) {
+        self.text.clear();
+    }
+
+    /// Whether a whole line of the last text is this.
+    pub fn has_line(&self, line: &[u8]) -> bool {
+        self.text.split(|byte| matches!(byte, b'\r' | b'\n')).any(|one| one == line)
+    }
+
+    /// What is held back, if it is not to be looked at any more.
+    pub fn release(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Shows what cannot be a start.
+    fn sift(&mut self, show: &mut Vec<u8>) {
+        loop {
+            let at = self.beginning();
+            if at > 0 {
+                let text: Vec<u8> = self.held.drain(..at).collect();
+                self.note(&text);
+                show.extend_from_slice(&text);
+            }
+            if self.held.is_empty() || self.fate() != Fate::Text {
+                return;
+            }
+            let text: Vec<u8> = self.held.drain(..1).collect();
+            self.note(&text);
+            show.extend_from_slice(&text);
+        }
+    }
+
+    /// Where the held bytes may begin a start: at a mark, or at the asterisks before a ZDLE.
+    fn beginning(&self) -> usize {
+        let Some(mark) = self.held.iter().position(|byte| begins(*byte)) else {
+            return self.held.len();
+        };
+        if self.held[mark] & 0x7F == SOH {
+            return mark;
+        }
+        let stars = self.held[..mark].iter().rev().take(2).take_while(|byte| **byte & 0x7F == b'*');
+        mark - stars.count()
+    }
+
+    fn fate(&self) -> Fate {
+        let whole = [&b"**"[..self.stars], &self.held].concat();
+        let plain: Vec<u8> = whole.iter().map(|byte| byte & 0x7F).collect();
+        if plain.len() > LONGEST {
+            return Fate::Text;
+        }
+        if plain[0] == SOH { kermit(&plain) } else { zmodem(&plain) }
+    }
+
+    /// Text that shows: is a prompt in it?
+    fn note(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        self.stars = if *last & 0x7F == b'*' {
+            bytes.iter().rev().take(2).take_while(|byte| **byte & 0x7F == b'*').count()
+        } else {
+            0
+        };
+        let asks = |byte: &u8| matches!(*byte, b'C' | b'G' | NAK);
+        if self.prompted.is_some() && bytes.iter().all(asks) {
+            return;
+        }
+        let kept = &bytes[bytes.len().saturating_sub(PROMPT)..];
+        self.text.extend_from_slice(kept);
+        let surplus = self.text.len().saturating_sub(PROMPT);
+        self.text.drain(..surplus);
+        self.prompted = prompt(&self.text);
+    }
+}
+
+/// The prompt that a text ends with, apart from requests for the first block.
+fn prompt(text: &[u8]) -> Option<(PeerProtocol, Part)> {
+    let asks = text.iter().rev().take_while(|byte| matches!(**byte, b'C' | b'G' | NAK)).count();
+    let text = &text[..text.len() - asks];
+    let trimmed = text.trim_ascii_end();
+    let line = trimmed.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    let has = |words: &[u8]| line.windows(words.len()).any(|at| at == words);
+    let receives = |protocol| Some((protocol, Part::Receiver));
+    // U-Boot: "## Ready for binary (kermit) download to 0x40000000 at 115200 bps...".
+    let boots = line.starts_with(b"## Ready for binary (") && line.ends_with(b" bps...");
+    if boots && has(b"(kermit) download") {
+        return receives(PeerProtocol::Kermit);
+    }
+    if boots && has(b"(ymodem) download") {
+        return receives(PeerProtocol::Ymodem);
+    }
+    if boots && has(b"(xmodem) download") {
+        return receives(PeerProtocol::Xmodem);
+    }
+    // lrzsz: "rx: ready to receive NAME", "rb waiting to receive.", and of senders what is to be done.
+    if asks > 0 && line.starts_with(b"rb waiting to receive.") {
+        return receives(PeerProtocol::Ymodem);
+    }
+    if asks > 0 && line.starts_with(b"rx: ready to receive ") {
+        return receives(PeerProtocol::Xmodem);
+    }
+    let sends = |words: &[u8]| trimmed.ends_with(words);
+    if sends(b"Give your local XMODEM receive command now.") {
+        return Some((PeerProtocol::Xmodem, Part::Sender));
+    }
+    None
+}
+
+/// A Send-Init, or the NAK of a receiver that waits for one.
+fn kermit(plain: &[u8]) -> Fate {
+    let is_open =
+        |at: usize, fits: &dyn Fn(u8) -> bool| plain.get(at).is_none_or(|byte| fits(*byte));
+    let fits = is_open(1, &|len| (b'#'..=b'~').contains(&len))
+        && is_open(2, &|number| number == b' ')
+        && is_open(3, &|kind| kind == b'S' || kind == b'N');
+    if !fits {
+        return Fate::Text;
+    }
+    let Some(len) = plain.get(1) else { return Fate::Open };
+    // MARK, LEN, and what LEN counts. Nothing in a packet is a control character.
+    let whole = usize::from(len - 32) + 2;
+    if plain[1..plain.len().min(whole)].iter().any(|byte| *byte < b' ') {
+        return Fate::Text;
+    }
+    if plain.len() < whole {
+        return Fate::Open;
+    }
+    let rest_is_end = plain[whole..].iter().all(|byte| matches!(byte, b'\r' | b'\n'));
+    match peer::recognise(&plain[..whole], 0) {
+        Some(found) if found.at == 0 && rest_is_end && found.part != Part::Client => {
+            Fate::Start(PeerProtocol::Kermit, found.part)
+        }
+        _ => Fate::Text,
+    }
+}
+
+/// ZRQINIT or ZRINIT in hexadecimal, as both ends begin.
+fn zmodem(plain: &[u8]) -> Fate {
+    let stars = plain.iter().take_while(|byte| **byte == b'*').count();
+    // One asterisk is enough for some.
+    if stars == 0 || stars > 2 {
+        return Fate::Text;
+    }
+    let (mark, digits) = plain[stars..].split_at(plain[stars..].len().min(2));
+    if !b"\x18B".starts_with(mark) {
+        return Fate::Text;
+    }
+    let header = &digits[..digits.len().min(14)];
+    let hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    let kind = &header[..header.len().min(2)];
+    if !header.iter().all(hex) || !(b"00".starts_with(kind) || b"01".starts_with(kind)) {
+        return Fate::Text;
+    }
+    let end = &digits[header.len()..];
+    // CR, LF (with the parity bit of lrzsz), XON.
+    let ends = end.len() <= 3 && end.iter().all(|byte| matches!(byte, b'\r' | b'\n' | 0x11));
+    if !ends {
+        return Fate::Text;
+    }
+    if header.len() < 14 {
+        return Fate::Open;
+    }
+    match peer::recognise(&[plain, b"\r\n\x11"].concat(), 0) {
+        Some(found) if found.at == 0 && found.tongue == PeerProtocol::Zmodem => {
+            Fate::Start(PeerProtocol::Zmodem, found.part)
+        }
+        _ => Fate::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    const ZRQINIT: &[u8] = b"rz\r**\x18B00000000000000\r\x8a\x11";
+    const ZRINIT: &[u8] = b"rz waiting to receive.**\x18B0100000023be50\r\x8a\x11";
+    const SEND_INIT: &[u8] = b"KERMIT READY TO SEND...\r\n\x01, S~/ @-#Y1~\r";
+
+    /// What shows of these chunks, and the start that follows.
+    fn scouted(chunks: &[&[u8]], gap: Duration) -> (Vec<u8>, Vec<Start>) {
+        let (mut scout, mut shown, mut starts) =
+            (Scout::<Instant>::default(), Vec::new(), Vec::new());
+        let mut now = Instant::now();
+        for chunk in chunks {
+            scout.feed(now, chunk, &mut shown);
+            now += gap;
+            starts.extend(scout.decide(now, &mut shown));
+        }
+        for _ in 0..2 {
+            now += Duration::from_secs(1);
+            starts.extend(scout.decide(now, &mut shown));
+        }
+        assert!(!scout.holds(), "nothing is held for longer than a second");
+        (shown, starts)
+    }
+
+    fn packet_check(packet: &[u8]) -> Vec<u8> {
+        let sum: u32 = packet[1..].iter().map(|byte| u32::from(*byte)).sum();
+        let check = ((sum + ((sum & 0xC0) >> 6)) & 0x3F) as u8 + 32;
+        [packet, &[check, b'\r']].concat()
+    }
+
+    #[test]
+    fn starts_are_found_in_any_chunking() {
+        let send_init = packet_check(b"\x01, S~/ @-#Y1~");
+        let (head, _) = SEND_INIT.split_at(25);
+        let kermit = [head, &send_init].concat();
+        for (bytes, protocol, part) in [
+            (ZRQINIT, PeerProtocol::Zmodem, Part::Sender),
+            (ZRINIT, PeerProtocol::Zmodem, Part::Receiver),
+            (&kermit, PeerProtocol::Kermit, Part::Sender),
+        ] {
+            for len in 1..=bytes.len() {
+                let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
+                let (shown, starts) = scouted(&chunks, Duration::from_millis(5));
+                let [start] = &starts[..] else { panic!("{len}: {starts:?}") };
+                assert_eq!((start.protocol, start.part), (protocol, part), "{len}");
+                // Asterisks may show before it is known what they are.
+                let all = [&shown[..], &start.bytes].concat();
+                let repeated = all.len() - bytes.len();
+                assert!(repeated <= 2 && all.starts_with(&bytes[..shown.len()]), "{len}");
+                assert!(all.ends_with(&start.bytes) && bytes.ends_with(&start.bytes), "{len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_start_that_more_follows_is_text() {
+        for start in [ZRQINIT, ZRINIT] {
+            for after in
+                [&b"\r\nuser@host:~$ "[..], b"x", b"**\x18B00000000000000\r\x8a\x11", b"\x18"]
+            {
+                let bytes = [start, after].concat();
+                for len in [1, 7, bytes.len()] {
+                    let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
+                    let (shown, starts) = scouted(&chunks, Duration::from_millis(5));
+                    if after.len() < 20 {
+                        assert_eq!((shown, starts), (bytes.clone(), vec![]), "{len}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_start_is_text() {
+        let bad = [
+            &b"**\x18B00000000000001\r\x8a\x11"[..],
+            b"**\x18B0000000000000",
+            b"\x18B00000000000000\r\x8a\x11",
+            b"***\x18",
+            b"\x01, S~/ @-#Y1~!\r",
+            b"\x01",
+            b"\x01# S\x02",
+            b"\x18\x18\x18\x18\x18",
+        ];
+        for bytes in bad {
+            let (shown, starts) = scouted(&[bytes], Duration::from_millis(5));
+            assert!(starts.is_empty(), "{}", bytes.escape_ascii());
+            assert_eq!(shown, bytes, "all of it shows");
+        }
+    }
+
+    #[test]
+    fn prompts_of_boot_loaders_and_lrzsz_are_starts() {
+        let uboot = |protocol: &str| {
+            format!(
+                "=> load\r\n## Ready for binary ({protocol}) download to 0x41000000 at 115200 bps...\r\n"
+            )
+        };
+        let (x, y, k) = (uboot("xmodem"), uboot("ymodem"), uboot("kermit"));
+        for (text, protocol, part) in [
+            (format!("{y}CC"), PeerProtocol::Ymodem, Part::Receiver),
+            (format!("{x}C"), PeerProtocol::Xmodem, Part::Receiver),
+            (k.clone(), PeerProtocol::Kermit, Part::Receiver),
+            ("rb waiting to receive.C".to_owned(), PeerProtocol::Ymodem, Part::Receiver),
+            ("rx: ready to receive a.bin\r\nC".to_owned(), PeerProtocol::Xmodem, Part::Receiver),
+            (
+                "Sending a.bin, 7 blocks: Give your local XMODEM receive command now.\r\n"
+                    .to_owned(),
+                PeerProtocol::Xmodem,
+                Part::Sender,
+            ),
+        ] {
+            let (shown, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
+            assert_eq!(shown, text.as_bytes());
+            assert_eq!(starts, [Start { protocol, part, bytes: Vec::new() }], "{text}");
+        }
+        for text in [format!("{y}CC## Total Size = 0\r\n"), format!("{k}=> "), "CCCC".to_owned()] {
+            let (_, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
+            assert!(starts.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shell_waits_at_its_prompt() {
+        for (text, waits) in [
+            ("user@host:~$ ", true),
+            ("boot ok\r\n# ", true),
+            ("ls\r\nfile\r\nready> ", true),
+            ("\r\n\x1b[1;32mbox\x1b[0m % ", true),
+            ("login: ", false),
+            ("make -j4\r\n  CC main.o", false),
+            ("$ vi file", false),
+            ("", false),
+        ] {
+            let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
+            scout.feed(Instant::now(), text.as_bytes(), &mut shown);
+            assert_eq!(scout.is_at_prompt(), waits, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_found_and_its_echo_is_not() {
+        let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
+        scout.feed(Instant::now(), b"$ echo no'-'receiver\r\n", &mut shown);
+        assert!(!scout.has_line(b"no-receiver"));
+        scout.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
+        assert!(scout.has_line(b"no-receiver") && scout.is_at_prompt());
+        scout.forget();
+        assert!(!scout.has_line(b"no-receiver"));
+    }
+
+    /// Logs, binaries and sources that have the bytes of starts in them.
+    #[test]
+    fn nothing_in_a_corpus_of_false_starts_is_one() {
+        let captured = [ZRQINIT, ZRINIT, SEND_INIT].concat();
+        let noise = wetstring_testkit::noise(7, 1_000_000);
+        let program = std::fs::read(std::env::current_exe().expect("this program")).expect("it");
+        let source = include_bytes!("start.rs").repeat(3);
+        let log =
+            "## Ready for binary (ymodem) download to 0x4 at 115200 bps...\r\nCCC## Total\r\n";
+        for (name, bytes) in [
+            ("captured", &[&captured[..], b"$ "].concat()[..]),
+            ("noise", &noise),
+            ("program", &program[..program.len().min(8_000_000)]),
+            ("source", &source),
+            ("log", log.repeat(100).as_bytes()),
+        ] {
+            for len in [17, 4095] {
+                if len == 17 && bytes.len() > 2_000_000 {
+                    continue;
+                }
+                let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
+                let (shown, starts) = scouted(&chunks, Duration::from_micros(100));
+                assert!(starts.is_empty(), "{name}: {starts:?}");
+                assert!(shown == bytes, "{name}: every byte shows once");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_a_packet_that_kermit_understands() {
+        let packet = error_packet();
+        let body = &packet[1..packet.len() - 1];
+        let parsed =
+            wetstring_proto::kermit::packet::parse(body, Check::Sum6, false).expect("a packet");
+        assert_eq!((parsed.kind, parsed.data), (b'E', &b"refused by the user"[..]));
+    }
+}

@@ -1,0 +1,63 @@
+// Who gets to the line of `wst web`, and who does not.
+
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { test } from "node:test";
+import { scratch, SHELL, web } from "./helpers.mjs";
+
+/** A request with these headers; the status, the headers and the body. */
+function ask(url, headers, path = "/line") {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const asked = request({ hostname, port, path, headers });
+    asked.on("upgrade", ({ headers }, socket) => {
+      socket.destroy();
+      resolve({ status: 101, headers });
+    });
+    asked.on("response", (response) => {
+      let body = "";
+      response.on("data", (data) => (body += data));
+      response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, body }));
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
+
+test("only a page of ours with the token gets the line", async (t) => {
+  const url = await web(t, SHELL, { cwd: scratch(t) });
+  const { host, hash } = new URL(url);
+  const good = {
+    Host: host,
+    Origin: `http://${host}`,
+    Connection: "Upgrade",
+    Upgrade: "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Protocol": `wetstring, ${hash.slice(1)}`,
+  };
+  assert.equal(hash.length, 33);
+  const status = async (changes) => (await ask(url, { ...good, ...changes })).status;
+  assert.equal(await status({}), 101);
+  assert.equal(await status({ Origin: "http://evil.example" }), 403);
+  assert.equal(await status({ Origin: "null" }), 403);
+  assert.equal(await status({ "Sec-WebSocket-Protocol": "wetstring" }), 403);
+  assert.equal(await status({ "Sec-WebSocket-Protocol": `wetstring, ${"0".repeat(32)}` }), 403);
+  // A name of somebody else's that leads here.
+  assert.equal(await status({ Host: "evil.example", Origin: "http://evil.example" }), 421);
+  assert.equal(await status({ Upgrade: "" }), 426);
+});
+
+test("the page, and nothing else of its directory", async (t) => {
+  const url = await web(t, undefined);
+  const { host } = new URL(url);
+  for (const [path, status] of [
+    ["/", 200], ["/page.js", 200], ["/wetstring.wasm", 200], ["/../page.js", 404], ["/page.ts", 404], ["/etc/passwd", 404],
+  ]) {
+    assert.equal((await ask(url, { Host: host }, path)).status, status, path);
+  }
+  const { headers } = await ask(url, { Host: host }, "/");
+  const policy = headers["content-security-policy"];
+  assert.match(policy, /script-src 'self' 'wasm-unsafe-eval';/);
+  assert.doesNotMatch(policy, /'unsafe-eval'/);
+});

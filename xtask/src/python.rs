@@ -1,0 +1,70 @@
+//! `cargo xtask python [--release]`: the wheel of `python/`, installed into an environment of its own, and its tests.
+//!
+//! Everything is below `target/python`: the environment (`venv`), the wheels, and a directory that the tests are run in,
+//! so that they find the wheel and not the source. The crates are built in the workspace's `target`, whose profile is the
+//! same: what is there is not built again. Needs `python3` with `venv`, and pip's registry.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
+    let profile = match args {
+        [] => "dev",
+        [one] if one == "--release" => "release",
+        _ => return Err(format!("expected --release or nothing, got {}", args.join(" "))),
+    };
+    let (home, source) = (root.join("target/python"), root.join("python"));
+    let (venv, wheels, scratch) = (home.join("venv"), home.join("wheels"), home.join("empty"));
+    for empty in [&wheels, &scratch] {
+        // What an earlier run left is of another build.
+        let _ = std::fs::remove_dir_all(empty);
+        std::fs::create_dir_all(empty).map_err(|e| format!("{}: {e}", empty.display()))?;
+    }
+    let python = venv.join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
+    if !python.exists() {
+        ended(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+    }
+    let pip = |words: &[&str]| {
+        let mut command = Command::new(&python);
+        command
+            .args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"])
+            .args(words);
+        command
+    };
+    ended(pip(&["-r"]).arg(source.join("requirements.txt")))?;
+    ended(
+        Command::new(&python)
+            .args(["-m", "maturin", "build", "--quiet", "--locked", "--profile", profile, "-i"])
+            .arg(&python)
+            .arg("--out")
+            .arg(&wheels)
+            .current_dir(&source)
+            .env("CARGO_TARGET_DIR", root.join("target")),
+    )?;
+    ended(pip(&["--force-reinstall", "--no-deps"]).arg(wheel(&wheels)?))?;
+    // It reads the source, whose stubs are those of the wheel.
+    ended(Command::new(&python).args(["-m", "mypy", "--no-incremental"]).current_dir(&source))?;
+    let mut tests = Command::new(&python);
+    tests.args(["-m", "pytest", "-q", "--durations=5"]).arg(source.join("tests"));
+    tests.current_dir(&scratch).env("PYTHONDONTWRITEBYTECODE", "1");
+    let wst = root.join("target/debug/wst");
+    if wst.exists() {
+        tests.env("WETSTRING_WST", wst);
+    }
+    ended(&mut tests)
+}
+
+/// The one wheel in a directory.
+fn wheel(wheels: &Path) -> Result<PathBuf, String> {
+    let entries = std::fs::read_dir(wheels).map_err(|e| format!("{}: {e}", wheels.display()))?;
+    let mut found = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    found.next().ok_or_else(|| format!("expected a wheel in {}, there is none", wheels.display()))
+}
+
+fn ended(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(e) => Err(format!("{command:?}: {e}")),
+    }
+}
