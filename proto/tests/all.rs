@@ -22,6 +22,7 @@ mod arpanet_transcripts;
 mod arpanet_user;
 mod arpanet_words;
 mod edges;
+mod kermit_bundle;
 mod kermit_codec;
 mod kermit_frames;
 mod kermit_hostile;
