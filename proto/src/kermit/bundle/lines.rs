@@ -47,5 +47,5 @@ impl Lines {
 
 /// How many bytes a sender makes of these.
 pub(crate) fn len_on_line(bytes: &[u8]) -> usize {
-    bytes.len() + bytes.iter().filter(|byte| **byte == LF).count()
+    bytes.len() + bytes.split(|byte| *byte == LF).count() - 1
 }

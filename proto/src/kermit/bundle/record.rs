@@ -124,7 +124,7 @@ impl Records {
                     return Err(());
                 }
                 self.head = reading.head();
-                self.found(Record::Head { name_len: at })
+                Ok(Some(self.found(Record::Head { name_len: at })))
             }
             State::List { left } => {
                 self.list[self.list_len] = byte;
@@ -133,22 +133,20 @@ impl Records {
                     self.state = State::List { left: left - 1 };
                     return Ok(None);
                 }
-                self.found(Record::Attributes)
+                Ok(Some(self.found(Record::Attributes)))
             }
-            State::Seek { mut number } => match number.take(byte)? {
-                Some(offset) => self.found(Record::Seek(offset)),
-                None => {
-                    self.state = State::Seek { number };
-                    Ok(None)
-                }
-            },
+            State::Seek { mut number } => {
+                let offset = number.take(byte)?;
+                self.state = State::Seek { number };
+                Ok(offset.map(|offset| self.found(Record::Seek(offset))))
+            }
             State::Digest { mut digest, held } => {
                 digest[held] = byte;
                 if held + 1 < digest.len() {
                     self.state = State::Digest { digest, held: held + 1 };
                     return Ok(None);
                 }
-                self.found(Record::End { digest: Some(digest) })
+                Ok(Some(self.found(Record::End { digest: Some(digest) })))
             }
             State::Data { .. } => Err(()),
         }
@@ -188,8 +186,8 @@ impl Records {
         Ok(None)
     }
 
-    fn found(&mut self, record: Record) -> Result<Option<Record>, ()> {
+    fn found(&mut self, record: Record) -> Record {
         self.state = State::Type;
-        Ok(Some(record))
+        record
     }
 }

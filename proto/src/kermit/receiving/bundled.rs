@@ -389,13 +389,13 @@ impl Core {
 
     fn store_raw(&mut self, mem: &mut Mem<'_>, raw: &[u8]) -> usize {
         let lines = &mut self.unpacking.lines;
-        let (used, made) = self.sink.take(mem.file, raw, |from, to| match lines {
-            Some(lines) => lines.take(from, to),
-            None => {
-                let len = from.len().min(to.len());
-                to[..len].copy_from_slice(&from[..len]);
-                (len, len)
+        let (used, made) = self.sink.take(mem.file, raw, |from, to| {
+            if let Some(lines) = lines {
+                return lines.take(from, to);
             }
+            let len = from.len().min(to.len());
+            to[..len].copy_from_slice(&from[..len]);
+            (len, len)
         });
         self.link.stats.file_bytes += made as u64;
         self.link.stats.current_file_bytes += made as u64;
