@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use peers::uboot::{BOARDS, Board, crc32, listens, power_on_as};
 use peers::{End, Scene, material, wst};
+use wetstring_testkit::{Within, wait_until, within};
 
 /// A board is emulated, and slow beside other tests.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -125,4 +126,40 @@ fn a_file_that_the_board_damages_is_told() {
     let end = send(&scene, &["send", "-P", "xmodem-crc", &file, &line.replace("uboot", "mine")]);
     assert_eq!(end.code, 6, "{end:?}");
     assert!(end.said.contains("what arrived differs"), "{end:?}");
+}
+
+/// The rate at a terminal of `wst line`, up for the transfer and back: also if the user has had enough in its midst, and
+/// then the board is at its prompt. (U-Boot 2023.01 for arm hangs when it sets the rate of QEMU's serial port; the one
+/// for riscv64 does as it says.)
+#[test]
+fn a_board_has_its_rate_again_whatever_happens() {
+    let scene = Scene::new();
+    let Some((_board, port, _turn)) = power_on_as(&scene, &BOARDS[2]) else { return };
+    listens(port);
+    let link = scene.path("board").display().to_string();
+    let (near, far) = (format!("pty:{link}"), format!("tcp://127.0.0.1:{}", without_power(port)));
+    let args = ["line", "115200,port=115200", "-a", &near, "-b", &far];
+    let _line = scene.start("line", &mut wst(args)).expect("the line starts");
+    wait_until("the terminal", || std::fs::symlink_metadata(&link).is_ok());
+    let line = format!("@uboot:serial:{link}?baud=115200");
+    let bytes = material::random(60_000, 8);
+    let file = scene.file("kernel.bin", &bytes).display().to_string();
+    let back = "## Switch baudrate to 115200 bps and press ESC ...";
+    for (method, flags) in [("loady", &[][..]), ("loadb", &["-P", "kermit"])] {
+        let all = [&["send", "-v", "--var", "baud=230400"], flags, &[&file, &line]].concat();
+        let mut wst = scene.start("wst", &mut wst(all.iter().copied())).expect("wst starts");
+        let begun = within(LIMIT, || wst.said().contains("kernel.bin: begins"));
+        assert_eq!(begun, Within::Done, "{}", wst.said());
+        wst.interrupt();
+        let end = wst.wait(LIMIT).expect("wst ends");
+        assert_eq!(end.code, 130, "{method}: {end:?}");
+        for said in ["the rate is 230400 bit/s", back, "the rate is 115200 bit/s"] {
+            assert!(end.said.contains(said), "{method}: expected {said:?}: {end:?}");
+        }
+        // It is at its prompt, and a transfer goes both ways through the rates.
+        let end = send(&scene, &all);
+        assert_eq!(end.code, 0, "{method}: {end:?}");
+        assert!(end.said.contains(back) && !end.said.contains("reset the board"), "{end:?}");
+        assert!(end.said.contains(&format!("crc32 {:08x}", crc32(&bytes))), "{method}: {end:?}");
+    }
 }

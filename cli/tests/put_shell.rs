@@ -1,6 +1,7 @@
 //! `wst put --shell` and `wst get --shell` as a user runs them. The conversation itself is tested in `drive`.
 
 use crate::common::{Desk, run, wst};
+use crate::peers;
 
 fn line(desk: &Desk) -> String {
     std::fs::create_dir_all(desk.path("there")).expect("a directory");
@@ -39,4 +40,38 @@ fn what_is_no_shell_is_told() {
     run(wst(["put", "--as", "x", &file, "exec:cat"])).expect(2);
     run(wst(["put", "--shell", "--resume", &file, "exec:cat"])).expect(2);
     run(wst(["put", "--shell", &file, "udp://127.0.0.1:9"])).expect(2);
+}
+
+/// `wst-mini` goes first, up and down; what is missing is named.
+#[test]
+fn a_program_goes_to_the_shell_first() {
+    let desk = Desk::new(400_000);
+    let (line, file) = (line(&desk), desk.path("sent.bin"));
+    std::fs::write(&file, &desk.bytes).expect("a file");
+    let none = desk.path("none");
+    let two = ["--shell", "--stages", "two", "--mini"];
+    let missing = run(wst(["put"].iter().chain(&two).chain(&[none.as_str(), &file, &line])));
+    missing.expect(3);
+    let said = format!("no wst-mini for {} in {none}", std::env::consts::ARCH);
+    assert!(missing.stderr.contains(&said), "{}", missing.stderr);
+    let minis = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mini/share");
+    if !std::path::Path::new(minis).join(std::env::consts::ARCH).is_dir() {
+        peers::missing("wst-mini is not built (cargo xtask mini)");
+        return;
+    }
+    let two: Vec<&str> = two.iter().copied().chain([minis, "-v"]).collect();
+    let put = run(wst(["put"].iter().chain(&two).chain(&[file.as_str(), &line])));
+    put.expect(0);
+    for said in ["wst-mini runs at the shell; Kermit finds", "sent 400.0 kB", "verified"] {
+        assert!(put.stderr.contains(said), "{}", put.stderr);
+    }
+    let there = std::fs::read(desk.path("there/sent.bin")).expect("the file");
+    assert!(there == desk.bytes);
+    let got = desk.path("got");
+    let get = run(wst(["get"].iter().chain(&two).chain(&["sent.bin", &line, "-o", &got])));
+    get.expect(0);
+    assert!(get.stderr.contains("wst-mini runs at the shell"), "{}", get.stderr);
+    assert!(std::fs::read(desk.path("got/sent.bin")).expect("the file") == desk.bytes);
+    let left = std::fs::read_dir(desk.path("there")).expect("the folder").count();
+    assert_eq!(left, 1, "nothing else is there");
 }

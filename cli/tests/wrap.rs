@@ -180,6 +180,32 @@ fn a_file_is_uploaded_to_a_shell() {
     assert_eq!(user.end().code(), Some(0));
 }
 
+/// Ctrl-T u where there is no receiver: the shell's own tools take the file, and the prompt comes back.
+#[test]
+fn a_file_is_uploaded_to_a_shell_that_has_no_receiver() {
+    let desk = Desk::new(100_000);
+    let bin = desk.path("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    for tool in ["base64", "chmod", "head", "mv", "rm", "sha256sum", "stty"] {
+        let from = ["/usr/bin", "/bin"].map(|dir| format!("{dir}/{tool}"));
+        let from = from.iter().find(|path| std::path::Path::new(path).exists());
+        std::os::unix::fs::symlink(from.expect(tool), format!("{bin}/{tool}")).expect("a link");
+    }
+    let mut user = shell(&desk, &["--escape", "ctrl-t"]);
+    typed(&mut user, &format!("PATH={bin}\r"), "ready> ");
+    for round in ["sent 100.0 kB", "is at the shell already"] {
+        typed(&mut user, "\x14u", "Upload files: ");
+        let after = typed(&mut user, &format!("{}\r", desk.path("data.bin")), round);
+        assert!(after.contains("no-receiver-here\r\n"), "{after}");
+        user.until("the prompt", |user| user.screen().ends_with("ready> "));
+        assert!(std::fs::read(desk.path("there/data.bin")).expect("it came") == desk.bytes);
+    }
+    let there = std::fs::read_dir(desk.path("there")).expect("the folder").count();
+    assert_eq!(there, 1, "nothing else is there");
+    typed(&mut user, "exit 0\r", "exit");
+    assert_eq!(user.end().code(), Some(0));
+}
+
 /// Kermit from a shell in the wrapper; a refusal ends the peer, and the terminal goes on.
 #[test]
 fn kermit_in_the_shell_is_received_or_refused() {

@@ -13,6 +13,7 @@
 //! * [`mod@line`] parses the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
 //! * [`mod@port`] opens it: non-blocking reads and writes, and what is known about the line;
 //! * [`datagram`] is the same for protocols of datagrams: sockets, sessions, many peers;
+//! * [`hex()`] writes bytes as digits;
 //! * [`imp`] is the interface of an ARPANET host, in the format of emulated IMPs;
 //! * [`live`] runs the laboratory's line in real time between two ports;
 //! * [`lookout`] detects a peer of another protocol, or one in the same role;
@@ -34,6 +35,7 @@ pub mod clock;
 pub mod datagram;
 pub mod disk;
 pub mod event;
+mod hex;
 pub mod imp;
 pub mod line;
 pub mod live;
@@ -53,6 +55,7 @@ pub mod stack;
 pub mod zone;
 
 pub use disk::DiskStore;
+pub use hex::hex;
 pub use line::LineSpec;
 pub use lookout::{Expected, Finding, Lookout, Probes};
 pub use os::terminal;

@@ -150,6 +150,10 @@ struct Turning<'a, 'o> {
 
 impl Turning<'_, '_> {
     fn until_over(&mut self) -> Outcome {
+        // What came before is heard before anything is sent: a receiver's NAK asks for the packet that leaves first.
+        self.now = self.options.clock.now();
+        self.answer();
+        self.feed();
         loop {
             self.now = self.options.clock.now();
             let mut moved = self.exchange();

@@ -24,19 +24,22 @@
 //!
 //! [`put`] and [`get`] take a [`Wire`] and a store and know nothing of ports, so that a test can be the shell.
 //!
+//! A large file goes by two stages ([`Fast`]): `wst-mini` goes first, and Kermit carries the rest.
+//!
 //! Not here: text conversion, resuming, and retransmission: a damaged line shows in the digest, and the file is
 //! sent again as a whole.
 
 mod check;
 mod coding;
+mod fast;
 mod get;
 mod put;
 mod quote;
 mod talk;
 mod wire;
 
-pub use check::{Check, Digest};
 pub use coding::{Decoder, Encoder, Lines};
+pub use fast::{Fast, Role, Stages};
 pub use get::get;
 pub use put::{PutOptions, put};
 pub use talk::{Pace, Talk, nonce};

@@ -75,12 +75,21 @@ impl Port for Counted {
 }
 
 fn send(port: &mut dyn Port, content: &[u8], signals: Option<&Signals>) -> (Ended, DiskStore) {
+    send_after(b"", port, content, signals)
+}
+
+fn send_after(
+    before: &[u8],
+    port: &mut dyn Port,
+    content: &[u8],
+    signals: Option<&Signals>,
+) -> (Ended, DiskStore) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     std::fs::write(&path, content).unwrap();
     let mut store = DiskStore::sending(vec![Source::path(path)], SendOptions::default());
     let mut trace = NoTrace;
-    let options = RunOptions { signals, ..RunOptions::new(&mut trace) };
+    let options = RunOptions { signals, before, ..RunOptions::new(&mut trace) };
     let ended = run(&mut ToySender::default(), port, &mut store, &mut NoWatch, options);
     (ended, store)
 }
@@ -227,6 +236,13 @@ fn bytes_after_the_end_are_left_over() {
     let mut ack = [0; 1];
     io::Read::read_exact(&mut &far.stream, &mut ack).unwrap();
     assert_eq!(&ack, b"+");
+}
+
+#[test]
+fn what_came_before_is_heard_before_anything_is_sent() {
+    let (mut near, _far) = pair();
+    let (ended, _) = send_after(b"!", &mut near, b"abc", None);
+    assert_eq!((ended.outcome, ended.stats.wire_out_bytes, near.writes), (TOLD, 0, 0));
 }
 
 #[test]

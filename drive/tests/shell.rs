@@ -4,10 +4,12 @@
 
 #[cfg(unix)]
 mod shell_real;
+#[cfg(unix)]
+mod shell_stages;
 
 use std::time::Duration;
 use wetstring_drive::run::NoWatch;
-use wetstring_drive::shell::{Broken, Pace, PutOptions, Talk, Wire, get, put};
+use wetstring_drive::shell::{Broken, Fast, Pace, PutOptions, Role, Stages, Talk, Wire, get, put};
 use wetstring_proto::stats::Stats;
 use wetstring_testkit::{File, Sink, Source};
 
@@ -159,6 +161,43 @@ fn what_a_shell_lacks_is_named() {
     assert_eq!(store.closed, []);
 }
 
+/// What is said of a program that cannot be had, and which way the file goes then.
+fn put_large(
+    program: fn() -> Result<Vec<u8>, String>,
+    stages: Stages,
+) -> (Result<(), Broken>, String) {
+    let said = std::cell::RefCell::new(String::new());
+    let find = |_: Role, _: &str| program();
+    let engine = |_: Role, _: bool| Err("no engine here".to_owned());
+    let note = |text: &str| said.borrow_mut().push_str(text);
+    let mut fast = Fast::new(&find, &engine, &note);
+    fast.stages = stages;
+    let mut shell = Scripted::new(but("a $(uname", says("vax").leak()));
+    // It says what it says of a small file: the digest differs if all goes well.
+    let mut store = Source::new(vec![File::new("a.txt", &vec![b'x'; 600_000])]);
+    let (mut stats, pace) = (Stats::default(), Pace { rate_bps: Some(9600), ..Pace::default() });
+    let options = PutOptions { fast: Some(&fast), ..PutOptions::default() };
+    let mut talk = Talk::begin(&mut shell, pace, NONCE).expect("a shell");
+    let done = put(&mut talk, &mut store, (&mut NoWatch, &mut stats), &options);
+    let said = said.borrow().clone();
+    (done, said)
+}
+
+#[test]
+fn without_a_program_for_its_processor_a_shell_gets_one_stage() {
+    let none = || Err("no wst-mini for vax in DIR".to_owned());
+    let (done, said) = put_large(none, Stages::Auto);
+    assert_eq!(said, "no wst-mini for vax in DIR; the shell's own tools take the file");
+    assert!(matches!(done, Err(Broken::Peer { expected, .. }) if expected == "acknowledgement 2"));
+    let (done, said) = put_large(none, Stages::Two);
+    assert_eq!(
+        (done, said.as_str()),
+        (Err(Broken::Missing("no wst-mini for vax in DIR".into())), "")
+    );
+    let (_, said) = put_large(|| panic!("it is not looked for"), Stages::One);
+    assert_eq!(said, "");
+}
+
 /// More bytes than announced, lines of no coding, an endless answer: nothing of it is stored as a file.
 #[test]
 fn a_hostile_shell_fills_nothing() {
@@ -186,7 +225,7 @@ fn a_hostile_shell_fills_nothing() {
         let (mut store, mut stats) = (Sink::new(), Stats::default());
         let mut talk = Talk::begin(&mut shell, Pace::default(), NONCE).expect("a shell");
         let names = [b"dir/-a b".to_vec()];
-        let result = get(&mut talk, &mut store, (&mut NoWatch, &mut stats), &names);
+        let result = get(&mut talk, &mut store, (&mut NoWatch, &mut stats), &names, None);
         let said = result.map_or_else(|broken| broken.to_string(), |()| String::new());
         assert_eq!(said, say);
         assert_eq!(store.files[0].complete, say.is_empty(), "{say}");

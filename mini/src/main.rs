@@ -1,4 +1,4 @@
-//! `wst-mini`: a Kermit receiver for systems that have none, which `wst put --shell` sends to their shell first.
+//! `wst-mini`: a Kermit receiver for systems that have none, small enough to be typed into their shell first.
 //!
 //! ```text
 //! stty raw -echo; ./wst-mini 3> FILE
@@ -14,6 +14,7 @@
 
 mod receive;
 mod sys;
+mod turn;
 
 use wetstring_proto::kermit::{Config, Receiver};
 use wetstring_proto::time::Span;

@@ -12,6 +12,7 @@
 
 mod receive;
 mod sys;
+mod turn;
 
 use wetstring_proto::xymodem::{Config, Receiver, Variant};
 

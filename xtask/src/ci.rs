@@ -49,6 +49,8 @@ const STEPS: &[Step] = &[
         commands: &["doc --workspace --no-deps --locked --features wetstring/objects"],
     },
     Step { name: "book", env: &[], commands: &["xtask book"] },
+    // Programs for shells of other processors, each run under qemu-user; the tests need that of this machine.
+    Step { name: "mini", env: &[], commands: &["build -p wetstring --locked", "xtask mini --run"] },
     Step {
         name: "test",
         env: &[PEERS, THREADS],
@@ -106,7 +108,8 @@ const STEPS: &[Step] = &[
 /// What has been done.
 #[derive(Default)]
 struct Report {
-    times: Vec<(&'static str, Duration)>,
+    /// Of each step, and of its commands if it has several.
+    times: Vec<(&'static str, Duration, Vec<(&'static str, Duration)>)>,
     /// cargo's lines of what it tested, and what came of it.
     tests: Vec<String>,
 }
@@ -119,11 +122,15 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<(), String> {
     let mut result = Ok(());
     for step in steps {
         let began = Instant::now();
+        let mut commands = Vec::new();
         result = step.commands.iter().try_for_each(|command| {
             println!("\n== {}: cargo {command}", step.name);
-            cargo(root, step, command, &mut report.tests)
+            let began = Instant::now();
+            let done = cargo(root, step, command, &mut report.tests);
+            commands.push((*command, began.elapsed()));
+            done
         });
-        report.times.push((step.name, began.elapsed()));
+        report.times.push((step.name, began.elapsed(), commands));
         if result.is_err() {
             break;
         }
@@ -207,8 +214,11 @@ impl Report {
             let _ = writeln!(text, "\n== tests\n{}", self.tests.join("\n"));
         }
         let _ = writeln!(text, "\n== {:.0} s", all.as_secs_f64());
-        for (name, time) in &self.times {
+        for (name, time, commands) in &self.times {
             let _ = writeln!(text, "{:5.0} s  {name}", time.as_secs_f64());
+            for (command, time) in commands.iter().filter(|_| commands.len() > 1) {
+                let _ = writeln!(text, "{:11.0} s  cargo {command}", time.as_secs_f64());
+            }
         }
         text
     }
@@ -240,9 +250,17 @@ mod tests {
         assert_eq!(found.len(), 4, "{found:?}");
         assert_eq!(passed(&found), 15);
         assert_eq!(passed(&["test result: ok. 0 passed; 0 failed".to_owned()]), 0);
-        let report = Report { times: vec![("test", Duration::from_secs(61))], tests: found };
-        let text = report.text(Duration::from_secs(62));
+        let [one, minute] = [1, 60].map(Duration::from_secs);
+        let times = vec![
+            ("fmt", one, vec![("fmt", one)]),
+            ("test", one + minute, vec![("test a", one), ("test b", minute)]),
+        ];
+        let text = Report { times, tests: found }.text(Duration::from_secs(62));
         assert!(text.contains("test result: ok. 12 passed; 0 failed"), "{text}");
-        assert!(text.ends_with("\n== 62 s\n   61 s  test\n"), "{text}");
+        assert!(text.ends_with(
+                "\n== 62 s\n    1 s  fmt\n   61 s  test\n          1 s  cargo test a\n         60 s  cargo test b\n"
+            ),
+            "{text}"
+        );
     }
 }

@@ -4,9 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::Args;
-use wetstring_proto::FileKind;
+use wetstring_drive::shell::Stages;
+use wetstring_proto::{FileKind, choice};
 
 use super::line_arg::is_line;
+use super::session::word;
 
 /// The commands, with their arguments, for the help.
 pub(crate) const REMOTE_COMMANDS: &str = "\
@@ -76,6 +78,42 @@ impl FileOptions {
     }
 }
 
+/// Whether a receiver or sender of ours goes to a shell first.
+#[derive(Args, Debug)]
+pub(crate) struct StagesOptions {
+    /// Send wst-mini to the shell first, which speaks Kermit: if that is faster, never, or for every file
+    #[arg(long, value_name = "WHEN", default_value = "auto", requires = "shell",
+          value_parser = word::<When>())]
+    pub(crate) stages: When,
+    /// The folder with wst-mini for each processor, as PROCESSOR/wst-mini
+    #[arg(long, value_name = "DIR", requires = "shell")]
+    pub(crate) mini: Option<PathBuf>,
+}
+
+choice! {
+    /// When wst-mini goes first.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(crate) enum When {
+        /// If that is faster.
+        Auto = "auto",
+        /// Never.
+        One = "one",
+        /// For every file.
+        Two = "two",
+    }
+}
+
+impl StagesOptions {
+    /// When it does.
+    pub(crate) fn when(&self) -> Stages {
+        match self.stages {
+            When::Auto => Stages::Auto,
+            When::One => Stages::One,
+            When::Two => Stages::Two,
+        }
+    }
+}
+
 /// `wst get`.
 #[derive(Args, Debug)]
 #[command(override_usage = "wst get [OPTIONS] NAME... LINE")]
@@ -89,6 +127,9 @@ pub(crate) struct Get {
     /// The line leads to a shell that has no sender: its own tools encode the files
     #[arg(long, conflicts_with_all = OF_A_SERVER)]
     pub(crate) shell: bool,
+    /// What goes to a shell first.
+    #[command(flatten)]
+    pub(crate) stages: StagesOptions,
     /// How the files are transferred.
     #[command(flatten)]
     pub(crate) options: FileOptions,
@@ -113,6 +154,9 @@ pub(crate) struct Put {
     /// Replace files that are at the shell already
     #[arg(long, requires = "shell")]
     pub(crate) overwrite: bool,
+    /// What goes to a shell first.
+    #[command(flatten)]
+    pub(crate) stages: StagesOptions,
     /// How the files are transferred.
     #[command(flatten)]
     pub(crate) options: FileOptions,

@@ -5,18 +5,18 @@ use std::path::Path;
 use wetstring_drive::LineSpec;
 use wetstring_drive::disk::SendOptions;
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
-use wetstring_drive::shell::PutOptions;
 use wetstring_events::Event;
 
 use crate::args::Common;
-use crate::args::client::{Get, Put};
+use crate::args::client::{Get, Put, StagesOptions};
 use crate::args::line_arg::There;
+use crate::config::Settings;
 use crate::transfer::cleartext::{self, What as Exposed};
 use crate::transfer::inbox::{self, receive_options};
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::outgoing::{self, outbox};
 use crate::transfer::setup::prepare;
-use crate::transfer::shell::{ByShell, What};
+use crate::transfer::shell::{ByShell, Minis, What};
 use crate::transfer::store::FileStore;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::LineKind;
@@ -30,7 +30,7 @@ pub(crate) fn put(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (things, line) = verb.files_and_line();
-    let (_, spec) = prepare(common, settings, line, There::Talks).map_err(usage)?;
+    let (all, spec) = prepare(common, settings, line, There::Talks).map_err(usage)?;
     if verb.name.is_some() && things.len() != 1 {
         return Err(usage(format!("expected one file with --as, got {}", things.len())));
     }
@@ -44,8 +44,9 @@ pub(crate) fn put(
     }
     let disk = outbox(ui, sources, SendOptions::default());
     let name = verb.name.as_ref().map(|name| name.as_encoded_bytes().to_vec());
-    let what = What::Put(PutOptions { overwrites: verb.overwrite, name });
-    let (file_store, ending) = run(ui, &spec, FileStore::Disk(Box::new(disk)), what)?;
+    let what = What::Put { overwrites: verb.overwrite, name };
+    let store = FileStore::Disk(Box::new(disk));
+    let (file_store, ending) = run(ui, &spec, (store, what), minis(&verb.stages), all)?;
     let mut ending = ending;
     if verb.options.delete {
         ending.kept(outgoing::delete_sent(ui, file_store.files(), "wst"));
@@ -65,15 +66,21 @@ pub(crate) fn get(
     let disk = inbox::receiving(&verb.output, receive_options(&all))?;
     let names = names.iter().map(|name| name.as_encoded_bytes().to_vec()).collect();
     let file_store = FileStore::Disk(Box::new(disk));
-    run(ui, &spec, file_store, What::Get(names)).map(|(_, ending)| ending)
+    let what = (file_store, What::Get(names));
+    run(ui, &spec, what, minis(&verb.stages), all).map(|(_, ending)| ending)
+}
+
+fn minis(options: &StagesOptions) -> Minis {
+    Minis { stages: options.when(), folder: options.mini.clone() }
 }
 
 /// Opens the line, and does it.
 fn run(
     ui: &Output,
     spec: &LineSpec,
-    file_store: FileStore,
-    what: What,
+    (file_store, what): (FileStore, What),
+    minis: Minis,
+    all: Settings,
 ) -> Result<(FileStore, Ending), Ending> {
     if spec.has_datagrams() || *spec == LineSpec::Stdio {
         return Err(usage(format!("expected a line to a shell, got {spec}")));
@@ -88,7 +95,7 @@ fn run(
     let mut port = opened.map_err(|bad| not_opened(spec, &bad))?;
     ui.say(Level::Detail, &format!("line: {}", port.facts().name));
     let medium = LineKind::of(spec);
-    let mut by_shell = ByShell { ui, signals: &signals, medium, file_store, what };
+    let mut by_shell = ByShell { ui, signals: &signals, medium, file_store, what, minis, all };
     let (ending, _) = by_shell.run_on(&mut *port, &[]);
     let _ = port.finish(signals.patience(PATIENCE));
     Ok((by_shell.file_store, ending))

@@ -150,6 +150,9 @@ pub(crate) struct Method {
     /// A regular expression: it is ready.
     #[serde(default)]
     pub(crate) ready: String,
+    /// Typed after a transfer that failed: it brings the device out of its receiver.
+    #[serde(default)]
+    pub(crate) abort: String,
     /// A regular expression that must be received after the transfer.
     pub(crate) loaded: Option<String>,
     /// The longest wait for the prompt after the transfer.

@@ -20,7 +20,10 @@ use crate::ui::format::escaped;
 /// A command line for any POSIX shell: the receiver that there is. The blank keeps it out of some histories.
 const START_RECEIVER: &[u8] =
     b" if command -v rz >/dev/null; then rz; elif command -v wst >/dev/null; then \
-wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; else gkermit -r; fi\r";
+wst receive -q -; elif command -v kermit >/dev/null; then kermit -r; elif command -v gkermit \
+>/dev/null; then gkermit -r; else echo no-receiver'-'here; fi\r";
+/// What the shell says then if there is none. Its echo has other characters in it.
+const NO_RECEIVER: &[u8] = b"no-receiver-here";
 
 /// The protocol of our engine.
 fn engine(start: &Start) -> &'static str {
@@ -56,6 +59,13 @@ impl Session<'_> {
     pub(super) fn look_for_start(&mut self) -> Result<(), Ending> {
         if !self.scouts() || self.asking.is_some() {
             return Ok(());
+        }
+        if self.uploading.is_some()
+            && self.scout.has_line(NO_RECEIVER)
+            && self.scout.is_at_prompt()
+            && let Some(files) = self.uploading.take()
+        {
+            return self.send_by_shell(&files);
         }
         let mut shown = Vec::new();
         let start = self.scout.decide(Instant::now(), &mut shown);

@@ -163,6 +163,11 @@ impl Scout {
             && end.is_some_and(|at| !line[at + 1..].iter().any(u8::is_ascii_alphanumeric))
     }
 
+    /// Whether a whole line of the last text is this.
+    pub(crate) fn has_line(&self, line: &[u8]) -> bool {
+        self.text.split(|byte| matches!(byte, b'\r' | b'\n')).any(|one| one == line)
+    }
+
     /// What is held back, if it is not to be looked at any more.
     pub(crate) fn release(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
@@ -461,6 +466,15 @@ mod tests {
             scout.feed(Instant::now(), text.as_bytes(), &mut shown);
             assert_eq!(scout.is_at_prompt(), waits, "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_is_found_and_its_echo_is_not() {
+        let (mut scout, mut shown) = (Scout::default(), Vec::new());
+        scout.feed(Instant::now(), b"$ echo no'-'receiver\r\n", &mut shown);
+        assert!(!scout.has_line(b"no-receiver"));
+        scout.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
+        assert!(scout.has_line(b"no-receiver") && scout.is_at_prompt());
     }
 
     /// Logs, binaries and sources that have the bytes of starts in them.

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use wetstring_drive::disk::{ReceiveOptions, SendOptions};
+use wetstring_drive::Port;
+use wetstring_drive::disk::{ReceiveOptions, SendOptions, Source};
 use wetstring_proto::kermit;
 use wetstring_proto::kermit::Prefixing;
 use wetstring_proto::zmodem::escape::Escaping;
@@ -17,10 +18,11 @@ use crate::transfer::inbox::{self, receive_options};
 use crate::transfer::job::Job;
 use crate::transfer::limits::Limits;
 use crate::transfer::outgoing::{outbox, sources};
+use crate::transfer::shell::{ByShell, Minis, What};
 use crate::transfer::speaks::Speaks;
 use crate::transfer::store::FileStore;
 use crate::ui::ending::Ending;
-use crate::ui::exit::Exit;
+use crate::ui::exit::{Exit, LineKind};
 use crate::ui::output::Level;
 
 /// Why no file passes a port that is for people only.
@@ -50,16 +52,7 @@ impl Session<'_> {
     ) -> Result<bool, Ending> {
         self.protocol = Some(by);
         let protocol = Protocol::named(by);
-        let mut all = Vec::new();
-        for file in files {
-            match sources(self.ui, file, false) {
-                Ok(more) => all.extend(more),
-                Err(ending) => {
-                    self.screen.say(&format!("({})", ending.message));
-                    return Ok(false);
-                }
-            }
-        }
+        let Some(all) = self.sources_of(files) else { return Ok(false) };
         if !protocol.tells_names && all.len() != 1 {
             let say = format!("(expected one file for {}, got {})", protocol.title, all.len());
             self.screen.say(&say);
@@ -74,6 +67,76 @@ impl Session<'_> {
         let store = FileStore::Disk(Box::new(disk));
         self.transfer(begun, (Direction::Send, protocol), store, Vec::new())?;
         Ok(true)
+    }
+
+    /// The files to send; `None`, said, if one cannot be read.
+    fn sources_of(&mut self, files: &[PathBuf]) -> Option<Vec<Source>> {
+        let mut all = Vec::new();
+        for file in files {
+            match sources(self.ui, file, false) {
+                Ok(more) => all.extend(more),
+                Err(ending) => {
+                    self.screen.say(&format!("({})", ending.message));
+                    return None;
+                }
+            }
+        }
+        Some(all)
+    }
+
+    /// Sends files to the peer's shell, which has no receiver: its own tools decode them.
+    pub(super) fn send_by_shell(&mut self, files: &[PathBuf]) -> Result<(), Ending> {
+        let Some(all) = self.sources_of(files) else { return Ok(()) };
+        let Some((mut port, before)) = self.lend_port() else { return Ok(()) };
+        // Behind a program there may be a line that it does not tell of.
+        let medium =
+            if self.options.wraps { LineKind::Connection } else { LineKind::of(&self.spec) };
+        let mut by_shell = ByShell {
+            ui: self.ui,
+            signals: self.signals,
+            medium,
+            file_store: FileStore::Disk(Box::new(outbox(self.ui, all, SendOptions::default()))),
+            what: What::Put { overwrites: false, name: None },
+            minis: Minis::default(),
+            all: self.settings.clone(),
+        };
+        let (ending, leftover) = by_shell.run_on(&mut *port, &before);
+        self.take_back(port, &ending, &leftover)
+    }
+
+    /// The port for a transfer, and what was received. The user's terminal is as before the session meanwhile:
+    /// Ctrl-C ends the transfer. `None`, said, if there is none.
+    fn lend_port(&mut self) -> Option<(Box<dyn Port>, Vec<u8>)> {
+        if self.is_redrawn() {
+            self.screen.say(REDRAWN);
+            return None;
+        }
+        let Some(port) = self.port.take() else {
+            self.screen.say("(the port is not plugged in)");
+            return None;
+        };
+        let held = self.take_held();
+        self.screen.fresh_line();
+        self.give_terminal_back();
+        Some((port, held))
+    }
+
+    /// The end of a transfer: the session goes on.
+    fn take_back(
+        &mut self,
+        port: Box<dyn Port>,
+        ending: &Ending,
+        leftover: &[u8],
+    ) -> Result<(), Ending> {
+        self.port = Some(port);
+        self.readable = true;
+        self.signals.reset();
+        if !ending.message.is_empty() {
+            let level = if ending.exit == Exit::Done { Level::Note } else { Level::Error };
+            self.ui.say(level, &ending.message);
+        }
+        self.take_terminal()?;
+        self.heard(leftover)
     }
 
     /// Receives files by a protocol into the directory of the session. `name` is for one whose protocol tells
@@ -102,8 +165,7 @@ impl Session<'_> {
         }
     }
 
-    /// Runs a transfer on the port. The user's terminal is as before the session meanwhile: Ctrl-C ends the
-    /// transfer.
+    /// Runs a transfer on the port.
     fn transfer(
         &mut self,
         begun: Begun,
@@ -111,26 +173,12 @@ impl Session<'_> {
         file_store: FileStore,
         unnamed: Vec<u8>,
     ) -> Result<(), Ending> {
-        if self.is_redrawn() {
-            self.screen.say(REDRAWN);
-            return Ok(());
-        }
-        let Some(mut port) = self.port.take() else {
-            self.screen.say("(the port is not plugged in)");
-            return Ok(());
-        };
         let looks_out = matches!(begun, Begun::Held);
-        let held = self.take_held();
+        let Some((mut port, held)) = self.lend_port() else { return Ok(()) };
         let before = match begun {
             Begun::Held => held,
-            // A receiver's NAK asks for our first packet, which leaves anyway.
-            Begun::By(_) if direction == Direction::Send && protocol.is::<kermit::Config>() => {
-                Vec::new()
-            }
             Begun::By(first) => [first, held].concat(),
         };
-        self.screen.fresh_line();
-        self.give_terminal_back();
         let all = self.settings_for(direction);
         let job = Job {
             ui: self.ui,
@@ -148,20 +196,12 @@ impl Session<'_> {
             looks_out,
         };
         let done = job.run_on(&mut *port, self.signals, &before);
-        self.port = Some(port);
-        self.readable = true;
-        self.signals.reset();
         let (ending, leftover) = match done {
             Ok((ending, leftover)) => (ending, leftover),
             Err(ending) => (ending, Vec::new()),
         };
-        if !ending.message.is_empty() {
-            let level = if ending.exit == Exit::Done { Level::Note } else { Level::Error };
-            self.ui.say(level, &ending.message);
-        }
         self.trailer = Some(Trailer::after(protocol, direction));
-        self.take_terminal()?;
-        self.heard(&leftover)
+        self.take_back(port, &ending, &leftover)
     }
 
     /// The settings for a transfer here: any program on the way may act on what it carries to the peer.

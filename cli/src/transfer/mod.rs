@@ -18,6 +18,7 @@ mod host_commands;
 pub(crate) mod inbox;
 pub(crate) mod job;
 pub(crate) mod limits;
+mod mini;
 pub(crate) mod ncp;
 pub(crate) mod observer;
 pub(crate) mod opening;

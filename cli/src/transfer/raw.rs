@@ -4,7 +4,10 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use wetstring_drive::event::{self, Interest};
-use wetstring_drive::{Port, Signals};
+use wetstring_drive::{Port, Signals, in_words};
+
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
 
 /// Between looks at a line that is stalled.
 const LOOK: Duration = Duration::from_millis(500);
@@ -63,4 +66,21 @@ pub(crate) fn write(port: &mut dyn Port, signals: &Signals, mut bytes: &[u8]) ->
             std::thread::sleep(rest.min(LOOK));
         }
     }
+}
+
+/// An error once a signal has come.
+pub(crate) fn go_on(signals: &Signals) -> Result<(), Ending> {
+    match signals.last() {
+        None => Ok(()),
+        Some(signal) => {
+            Err(Ending::early(Exit::Interrupted, format!("interrupted by signal {signal}")))
+        }
+    }
+}
+
+/// Why the line could not be read or written; the signal, if that is why.
+pub(crate) fn failed(signals: &Signals, what: &str, error: &io::Error) -> Ending {
+    go_on(signals).err().unwrap_or_else(|| {
+        Ending::early(Exit::Line, format!("could not {what} the line: {}", in_words(error)))
+    })
 }

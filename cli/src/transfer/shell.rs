@@ -2,25 +2,34 @@
 
 use std::time::Instant;
 
-use wetstring_drive::shell::{self, Broken, Pace, PortWire, PutOptions, Talk};
-use wetstring_drive::{Ended, Port, Signals};
+use std::path::PathBuf;
+
+use wetstring_drive::shell::{self, Broken, Fast, Pace, PortWire, PutOptions, Role, Stages, Talk};
+use wetstring_drive::{Ended, Port, PortFacts, Signals};
+use wetstring_proto::Engine;
+use wetstring_proto::kermit::Prefixing;
+use wetstring_proto::kermit::prefix::PrefixTable;
 use wetstring_proto::{Blame, Failure, FailureKind, Outcome, Stats, StoreError};
 
+use crate::config::Settings;
+use crate::config::protocol::{Engines as _, Protocol};
 use crate::transfer::direction::Direction;
+use crate::transfer::mini;
 use crate::transfer::observer::Observer;
+use crate::transfer::port_facts;
 use crate::transfer::store::FileStore;
 use crate::transfer::verdict::Verdict;
 use crate::ui::ending::Ending;
 use crate::ui::exit::{Exit, LineKind};
-use crate::ui::output::Output;
+use crate::ui::output::{Level, Output};
 
 /// Unacknowledged bytes to a program that was started here: its terminal makes this program wait, and drops nothing.
 const TO_A_PROGRAM: usize = 48 * 1024;
 
 /// What is to be done.
 pub(crate) enum What {
-    /// Files of the store go there.
-    Put(PutOptions),
+    /// Files of the store go there: those that are there are replaced, and the path of the only one.
+    Put { overwrites: bool, name: Option<Vec<u8>> },
     /// These files go into the store.
     Get(Vec<Vec<u8>>),
 }
@@ -28,10 +37,18 @@ pub(crate) enum What {
 impl What {
     const fn direction(&self) -> Direction {
         match self {
-            Self::Put(_) => Direction::Send,
+            Self::Put { .. } => Direction::Send,
             Self::Get(_) => Direction::Receive,
         }
     }
+}
+
+/// Whether a program goes there first, and where it is.
+#[derive(Clone, Default)]
+pub(crate) struct Minis {
+    pub(crate) stages: Stages,
+    /// The folder of the programs, if it is not that of the package.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// Files and a shell.
@@ -41,6 +58,9 @@ pub(crate) struct ByShell<'a> {
     pub(crate) medium: LineKind,
     pub(crate) file_store: FileStore,
     pub(crate) what: What,
+    pub(crate) minis: Minis,
+    /// Those of Kermit are for the second stage.
+    pub(crate) all: Settings,
 }
 
 impl ByShell<'_> {
@@ -93,13 +113,27 @@ impl ByShell<'_> {
         if self.medium == LineKind::Program {
             pace.unacknowledged = TO_A_PROGRAM;
         }
+        let facts = port.facts().clone();
         let mut wire = PortWire::new(port, Some(self.signals), before);
         wire.until_not_asked(observer)?;
         let mut talk = Talk::begin(&mut wire, pace, &shell::nonce())?;
         let store = self.file_store.store();
+        let ui = self.ui;
+        let folder = self.minis.folder.as_deref();
+        let program = |role: Role, processor: &str| mini::program(folder, role, processor);
+        let engine = |role: Role, passes: bool| engine(&facts, self.all.clone(), role, passes);
+        let note = |text: &str| ui.say(Level::Note, text);
+        let mut fast = Fast::new(&program, &engine, &note);
+        fast.stages = self.minis.stages;
+        // Any program on the way may act on a byte, and a device of seven bits has not each.
+        fast.tries_bytes = self.medium == LineKind::Serial && !facts.xon_xoff && !facts.seven_bit;
         let done = match &self.what {
-            What::Put(options) => shell::put(&mut talk, store, (observer, stats), options),
-            What::Get(names) => shell::get(&mut talk, store, (observer, stats), names),
+            What::Put { overwrites, name } => {
+                let name = name.clone();
+                let options = PutOptions { overwrites: *overwrites, name, fast: Some(&fast) };
+                shell::put(&mut talk, store, (observer, stats), &options)
+            }
+            What::Get(names) => shell::get(&mut talk, store, (observer, stats), names, Some(&fast)),
         };
         match done {
             Ok(()) => talk.end(),
@@ -108,6 +142,25 @@ impl ByShell<'_> {
                 Err(broken)
             }
         }
+    }
+}
+
+/// Our end of the second stage.
+fn engine(
+    facts: &PortFacts,
+    mut all: Settings,
+    role: Role,
+    passes: bool,
+) -> Result<Box<dyn Engine>, String> {
+    port_facts::apply(facts, &mut all);
+    if passes && !all.is_chosen("kermit.prefixing") {
+        all.kermit_mut().prefixing = Prefixing::None;
+        all.kermit_mut().unprefixed = PrefixTable::NOTHING.with(0).with(255);
+    }
+    let kermit = Protocol::named("kermit");
+    match role {
+        Role::Receiver => kermit.sender(&all),
+        Role::Sender => Ok(kermit.receiver(&all)),
     }
 }
 

@@ -14,12 +14,12 @@
 //!
 //! [fingerprint]: PublicKey::fingerprint
 
-use crate::in_words;
 use crate::os::files;
 use crate::os::fs::{Mode, OFlags};
+use crate::{hex, in_words};
 use sha2::{Digest, Sha256};
 use snow::Builder;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -62,14 +62,6 @@ impl FromStr for PublicKey {
             format!("expected a key ({PREFIX} and 64 hexadecimal digits), got {text:?}")
         })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn unhex(text: &str) -> Option<[u8; KEY_LEN]> {

@@ -5,10 +5,10 @@
 
 use super::{OpenError, PATIENCE, Port, PortFacts};
 use crate::event::{Interest, Source};
-use crate::in_words;
 use crate::line::{HostPort, TlsSpec};
 use crate::os::files;
 use crate::signals::Signals;
+use crate::{hex, in_words};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -19,7 +19,6 @@ use rustls::{
     RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
 };
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -34,11 +33,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// The hash of a certificate, in hexadecimal digits.
 fn fingerprint(certificate: &CertificateDer<'_>) -> String {
-    Sha256::digest(certificate).iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(certificate))
 }
 
 /// A listener's certificate and key.

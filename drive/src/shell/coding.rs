@@ -31,6 +31,16 @@ impl Lines {
         }
     }
 
+    /// The part of a line that it fills with bytes of a file, roughly.
+    pub(super) const fn share(self) -> f64 {
+        match self {
+            Self::Base64(_) => 0.74,
+            Self::Uu => 0.70,
+            Self::Hex => 0.49,
+            Self::Printf => 0.34,
+        }
+    }
+
     /// Bytes whose lines take about this many characters.
     pub(super) fn bytes_in(self, characters: usize) -> usize {
         let (bytes, line) = match self {

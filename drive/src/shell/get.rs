@@ -2,11 +2,13 @@
 
 use super::check::{Digest, Tool};
 use super::coding::{ENCODERS, Encoder};
-use super::put::{Report, check};
+use super::fast::{self, Fast, Role};
+use super::put::{Report, check, look_around};
 use super::quote::{assign, path};
 use super::talk::{Heard, Talk};
 use super::wire::Broken;
 use crate::run::Watch;
+use std::time::{Duration, Instant};
 use wetstring_proto::engine::Event;
 use wetstring_proto::file::{FileInfo, Reply, Request, Store};
 use wetstring_proto::stats::Stats;
@@ -26,6 +28,7 @@ pub fn get(
     store: &mut dyn Store,
     (watch, stats): (&mut dyn Watch, &mut Stats),
     names: &[Vec<u8>],
+    fast: Option<&Fast<'_>>,
 ) -> Result<(), Broken> {
     let mut report = Report::new(watch, stats);
     let Some(encoder) = encoder(talk)? else {
@@ -37,7 +40,7 @@ pub fn get(
     let say = format!("shell: {}, {}", encoder.name, check.map_or("no digest", |tool| tool.name));
     report.event(talk, &Event::Negotiated(&say));
     for name in names {
-        get_one(talk, store, &mut report, (encoder, check), name)?;
+        get_one(talk, store, &mut report, (encoder, check, fast), name)?;
     }
     Ok(())
 }
@@ -81,7 +84,7 @@ fn get_one(
     talk: &mut Talk<'_>,
     store: &mut dyn Store,
     report: &mut Report<'_>,
-    (encoder, check): (&Encoder, Option<&Tool>),
+    (encoder, check, fast): (&Encoder, Option<&Tool>, Option<&Fast<'_>>),
     name: &[u8],
 ) -> Result<(), Broken> {
     let size = length(talk, name)?;
@@ -99,14 +102,12 @@ fn get_one(
     }
     report.stats.current_file_bytes = 0;
     report.event(talk, &Event::FileStarted { info, offset: 0 });
-    let done = lines(talk, store, report, (encoder, size)).and_then(|digest| {
-        let Some(check) = check else { return Ok(false) };
+    let how = (encoder, check, fast);
+    let done = bytes(talk, store, report, how, size).and_then(|digest| {
+        // As long as it was announced it is in any case.
+        let Some(tool) = check else { return Ok(false) };
         let got = talk.ask("a $(k <\"$n\")", "a digest")?;
-        if digest.is(check.check, &got) {
-            return Ok(true);
-        }
-        let expected = digest.by(check.check);
-        Err(Broken::Differs { check: check.name.to_owned(), expected, got })
+        digest.compare(Some(tool), got).map(|()| true)
     });
     // Of one that differs nothing is to be resumed.
     let verified = matches!(done, Ok(true) | Err(Broken::Differs { .. }));
@@ -121,17 +122,60 @@ fn get_one(
     Ok(())
 }
 
-/// The lines of a file, as far as its length.
+/// The bytes of a file, in one stage or two.
+fn bytes(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    report: &mut Report<'_>,
+    (encoder, check, fast): (&Encoder, Option<&Tool>, Option<&Fast<'_>>),
+    size: u64,
+) -> Result<Digest, Broken> {
+    let mut digest = Digest::new(check.map(|tool| tool.check));
+    if let Some(fast) = fast {
+        let mut measured = (0, Duration::ZERO);
+        if fast::measures(fast, talk, size) && has_dd(talk)? {
+            let began = Instant::now();
+            let first = "if dd if=\"$n\" bs=1024 count=32 2>/dev/null|e;then a end;else a fail;fi";
+            lines(talk, store, report, (encoder, first), (&mut digest, fast::SAMPLE))?;
+            measured = (digest.len(), began.elapsed());
+        }
+        let left = size - digest.len();
+        if fast::worth(fast, talk, left, measured, encoder.lines) {
+            // The program goes there by what decodes.
+            let (decoder, _) = look_around(talk, report)?;
+            if fast::ready(talk, report, fast, Role::Sender, (decoder, check))? {
+                fast::get(talk, report, fast, store, (&mut digest, size))?;
+                return Ok(digest);
+            }
+        }
+    }
+    let rest = if digest.len() == 0 {
+        "if e <\"$n\";then a end;else a fail;fi"
+    } else {
+        "if { dd bs=1024 count=32 >/dev/null 2>&1;e;} <\"$n\";then a end;else a fail;fi"
+    };
+    lines(talk, store, report, (encoder, rest), (&mut digest, size))?;
+    Ok(digest)
+}
+
+/// Whether a part of a file can be had.
+fn has_dd(talk: &mut Talk<'_>) -> Result<bool, Broken> {
+    let ask = "dd if=/dev/null bs=1024 count=32 2>/dev/null&&a yes||a no";
+    Ok(talk.ask(ask, "whether dd is there")? == b"yes")
+}
+
+/// The lines that a command prints of a file, as far as this length of it.
 fn lines(
     talk: &mut Talk<'_>,
     store: &mut dyn Store,
     report: &mut Report<'_>,
-    (encoder, size): (&Encoder, u64),
-) -> Result<Digest, Broken> {
-    let (mut digest, mut bytes, mut written) = (Digest::default(), Vec::new(), 0);
+    (encoder, command): (&Encoder, &str),
+    (digest, size): (&mut Digest, u64),
+) -> Result<(), Broken> {
+    let (mut bytes, mut written) = (Vec::new(), digest.len());
     let most = size.saturating_mul(4).saturating_add(SURPLUS);
     let began = talk.heard;
-    talk.tell("if e <\"$n\";then a end;else a fail;fi")?;
+    talk.tell(command)?;
     loop {
         let heard = talk.next("a line of the file")?;
         talk.on_the_way(0);
@@ -166,7 +210,7 @@ fn lines(
         report.go_on(talk)?;
         if let Heard::Answer(answer) = heard {
             if answer == b"end" && digest.len() == size {
-                return Ok(digest);
+                return Ok(());
             }
             let expected = format!("{size} bytes and the end");
             let got = format!("{} bytes and {}", digest.len(), answer.escape_ascii());

@@ -1,10 +1,12 @@
 //! Files to a shell.
 
-use super::check::{Digest, TOOLS, Tool};
+use super::check::{Digest, TOOLS, Tool, is_known};
 use super::coding::{DECODERS, Decoder};
+use super::fast::{self, Fast, Role};
 use super::quote::{assign, path};
 use super::talk::Talk;
 use super::wire::Broken;
+use crate::os::process::INT;
 use crate::run::Watch;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,16 +15,16 @@ use wetstring_proto::file::{FileInfo, Reply, Request, Store};
 use wetstring_proto::stats::Stats;
 
 /// How files are written at the shell.
-#[derive(Clone, Debug, Default)]
-pub struct PutOptions {
+#[derive(Default)]
+pub struct PutOptions<'a> {
     /// Files that are there are replaced.
     pub overwrites: bool,
     /// The path of the only file, if it is not its name in the shell's directory.
     pub name: Option<Vec<u8>>,
+    /// A program that goes there first.
+    pub fast: Option<&'a Fast<'a>>,
 }
 
-/// The number of SIGINT, for a user who aborts by a key.
-const SIGINT: i32 = 2;
 /// Time between two reports.
 const REPORT: Duration = Duration::from_millis(100);
 /// Characters of a block's command.
@@ -32,12 +34,14 @@ const COMMAND: usize = 32;
 pub(super) struct Report<'a> {
     pub(super) watch: &'a mut dyn Watch,
     pub(super) stats: &'a mut Stats,
+    /// What is sent is part of a file.
+    pub(super) counts: bool,
     last: Instant,
 }
 
 impl<'a> Report<'a> {
     pub(super) fn new(watch: &'a mut dyn Watch, stats: &'a mut Stats) -> Self {
-        Self { watch, stats, last: Instant::now() }
+        Self { watch, stats, counts: true, last: Instant::now() }
     }
 
     pub(super) fn event(&mut self, talk: &Talk<'_>, event: &Event<'_>) {
@@ -55,7 +59,7 @@ impl<'a> Report<'a> {
         self.watch.port(0, false);
         self.watch.progress(self.stats);
         match self.watch.command() {
-            Some(Command::Abort) => Err(Broken::Interrupted(SIGINT)),
+            Some(Command::Abort) => Err(Broken::Interrupted(INT)),
             _ => Ok(()),
         }
     }
@@ -77,7 +81,7 @@ impl Wanted {
 }
 
 /// What is used at the shell.
-type Tools = (&'static Decoder, Option<&'static Tool>);
+pub(super) type Tools = (&'static Decoder, Option<&'static Tool>);
 
 /// Sends the files of a store to a shell. The counters are right after a failure, too.
 ///
@@ -88,7 +92,7 @@ pub fn put(
     talk: &mut Talk<'_>,
     store: &mut dyn Store,
     (watch, stats): (&mut dyn Watch, &mut Stats),
-    options: &PutOptions,
+    options: &PutOptions<'_>,
 ) -> Result<(), Broken> {
     let mut report = Report::new(watch, stats);
     let mut tools = None;
@@ -115,7 +119,8 @@ pub fn put(
             let event = Event::FileStarted { info: wanted.info(), offset: 0 };
             report.event(talk, &event);
             let is_program = wanted.mode.is_some_and(|mode| mode & 0o111 != 0);
-            done = put_one(talk, store, &mut report, tools)
+            let how = (wanted.size, options.fast);
+            done = put_one(talk, store, &mut report, tools, how)
                 .and_then(|proved| name_it(talk, is_program, options.overwrites).map(|()| proved));
         }
         let verified = done == Ok(true);
@@ -131,10 +136,7 @@ pub fn put(
 }
 
 /// The first decoder and check that work there.
-fn look_around(
-    talk: &mut Talk<'_>,
-    report: &mut Report<'_>,
-) -> Result<(&'static Decoder, Option<&'static Tool>), Broken> {
+pub(super) fn look_around(talk: &mut Talk<'_>, report: &mut Report<'_>) -> Result<Tools, Broken> {
     reader(talk)?;
     let Some(decoder) = decoder(talk)? else {
         let names: Vec<&str> = DECODERS.iter().map(|tool| tool.name).collect();
@@ -148,8 +150,10 @@ fn look_around(
     Ok((decoder, check))
 }
 
-/// Defines `h N`, which passes N lines and reads nothing after them. In canonical mode a read returns one line.
+/// Defines `h N`, which passes N lines and reads nothing after them: in canonical mode a read returns one line. And
+/// `r N NUMBER`, which appends what these lines mean to the file `$u`.
 fn reader(talk: &mut Talk<'_>) -> Result<(), Broken> {
+    talk.tell("r(){ if h $1|d>>\"$u\";then a $2;else a fail $2;fi;}")?;
     talk.tell(
         "h(){ i=$1;while [ $i -gt 0 ]&&IFS= read -r l;do printf '%s\\n' \"$l\";i=$((i-1));done;}",
     )?;
@@ -178,11 +182,10 @@ fn decoder(talk: &mut Talk<'_>) -> Result<Option<&'static Decoder>, Broken> {
 
 /// Finds a tool for digests and defines `k`.
 pub(super) fn check(talk: &mut Talk<'_>) -> Result<Option<&'static Tool>, Broken> {
-    let hi = Digest::of(b"hi\n");
     for tool in TOOLS {
         talk.tell(&format!("k(){{ {};}}", tool.body))?;
         let said = talk.ask("a $(echo hi|k 2>/dev/null)", "a digest")?;
-        if hi.is(tool.check, &said) {
+        if is_known(tool.check, &said) {
             return Ok(Some(tool));
         }
     }
@@ -226,42 +229,57 @@ fn put_one(
     store: &mut dyn Store,
     report: &mut Report<'_>,
     (decoder, check): Tools,
+    (size, fast): (Option<u64>, Option<&Fast<'_>>),
 ) -> Result<bool, Broken> {
-    talk.tell("r(){ if h $1|d>>\"$t\";then a $2;else a fail $2;fi;}")?;
-    let digest = blocks(talk, store, report, decoder)?;
-    let Some(check) = check else {
-        let expected = digest.len().to_string();
-        let got = talk.ask("a $(wc -c <\"$t\")", "a length")?;
-        if got == expected.as_bytes() {
-            return Ok(false);
+    talk.tell("u=$t")?;
+    let mut digest = Digest::new(check.map(|tool| tool.check));
+    let mut twice = false;
+    if let (Some(fast), Some(size)) = (fast, size) {
+        let began = Instant::now();
+        if fast::measures(fast, talk, size) {
+            blocks(talk, store, report, decoder, (&mut digest, fast::SAMPLE))?;
         }
-        return Err(Broken::Differs { check: "length".to_owned(), expected, got });
-    };
-    let got = talk.ask("a $(k <\"$t\")", "a digest")?;
-    if digest.is(check.check, &got) {
-        return Ok(true);
+        let (measured, took) = (digest.len(), began.elapsed());
+        let left = size.saturating_sub(measured);
+        twice = fast::worth(fast, talk, left, (measured, took), decoder.lines)
+            && fast::ready(talk, report, fast, Role::Receiver, (decoder, check))?;
+        talk.tell("u=$t")?;
+        if twice {
+            fast::put(talk, report, fast, store, &mut digest)?;
+        }
     }
-    let expected = digest.by(check.check);
-    Err(Broken::Differs { check: check.name.to_owned(), expected, got })
+    if !twice {
+        blocks(talk, store, report, decoder, (&mut digest, u64::MAX))?;
+    }
+    let got = match check {
+        Some(_) => talk.ask("a $(k <\"$t\")", "a digest")?,
+        None => talk.ask("a $(wc -c <\"$t\")", "a length")?,
+    };
+    digest.compare(check, got)?;
+    Ok(check.is_some())
 }
 
-/// Sends blocks, the next one before the last one is acknowledged, and no more than the terminal holds.
-fn blocks(
+/// Sends blocks up to this length of the file, the next one before the last one is acknowledged, and no more than
+/// the terminal holds.
+pub(super) fn blocks(
     talk: &mut Talk<'_>,
     store: &mut dyn Store,
     report: &mut Report<'_>,
     decoder: &Decoder,
-) -> Result<Digest, Broken> {
+    (digest, until): (&mut Digest, u64),
+) -> Result<(), Broken> {
     let window = talk.pace().unacknowledged;
     let most_bytes = (window / 2).saturating_sub(COMMAND);
     let mut block = vec![0; decoder.lines.bytes_in(most_bytes)];
     let most_lines = decoder.lines.write(&block).len();
-    let (mut digest, mut number, mut ended) = (Digest::default(), 0_u64, false);
+    let (mut number, mut ended) = (0_u64, false);
     let mut flight: VecDeque<(u64, usize, u64)> = VecDeque::new();
     let mut next: Option<(Vec<u8>, u64)> = None;
     loop {
         if next.is_none() && !ended {
-            let len = fill(store, digest.len(), &mut block)?;
+            let left = usize::try_from(until.saturating_sub(digest.len())).unwrap_or(usize::MAX);
+            let most = block.len().min(left);
+            let len = fill(store, digest.len(), &mut block[..most])?;
             ended = len == 0;
             if !ended {
                 digest.add(&block[..len]);
@@ -283,15 +301,17 @@ fn blocks(
             talk.owes_lines((flight.len() + 1) * most_lines);
             flight.push_back((number, bytes.len(), end));
             talk.send(&bytes)?;
-            report.stats.file_bytes += end - report.stats.current_file_bytes;
-            report.stats.current_file_bytes = end;
+            if report.counts {
+                report.stats.file_bytes += end - report.stats.current_file_bytes;
+                report.stats.current_file_bytes = end;
+            }
             report.stats.packets_out += 1;
             report.go_on(talk)?;
             continue;
         }
         let Some((acknowledged, _, end)) = flight.pop_front() else {
             talk.owes_lines(0);
-            return Ok(digest);
+            return Ok(());
         };
         let expected = format!("acknowledgement {acknowledged}");
         let got = talk.answer(&expected)?;
@@ -299,7 +319,9 @@ fn blocks(
             talk.say(&got);
             return Err(talk.unexpected(&expected));
         }
-        report.stats.current_acked_bytes = Some(end);
+        if report.counts {
+            report.stats.current_acked_bytes = Some(end);
+        }
         report.stats.packets_in += 1;
         report.go_on(talk)?;
     }

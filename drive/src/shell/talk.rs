@@ -1,9 +1,12 @@
 //! A conversation with a shell: commands without echo or prompt, and answers behind a marker.
 
-use super::check::hex;
 use super::coding::LONGEST_LINE;
 use super::wire::{Broken, Wire};
+use crate::hex;
+use crate::run::{Ended, Watch};
 use std::time::{Duration, Instant};
+use wetstring_proto::engine::{Engine, Outcome};
+use wetstring_proto::file::Store;
 
 /// The most text before an answer.
 const MOST_TEXT: usize = 64 * 1024;
@@ -11,6 +14,12 @@ const MOST_TEXT: usize = 64 * 1024;
 const MOST_LINE: usize = 8 * 1024;
 /// Text that is kept for messages.
 const KEPT: usize = 200;
+/// The byte of Ctrl-C.
+const CTRL_C: u8 = 3;
+/// After this the shell gets another line to answer.
+const LINE_AGAIN: Duration = Duration::from_millis(500);
+/// How long a program at the shell may take to end when it was told to.
+const TOLD: Duration = Duration::from_secs(2);
 /// How long the shell may take to leave.
 const LEAVE: Duration = Duration::from_secs(3);
 
@@ -79,6 +88,8 @@ pub struct Talk<'a> {
     unanswered: usize,
     /// Lines of data that the shell may wait for.
     lines: usize,
+    /// A program at the shell may read what is sent.
+    runs_program: bool,
     /// Bytes sent and received.
     pub(super) sent: u64,
     pub(super) heard: u64,
@@ -102,6 +113,7 @@ impl<'a> Talk<'a> {
             at_terminal: false,
             unanswered: 0,
             lines: 0,
+            runs_program: false,
             sent: 0,
             heard: 0,
         };
@@ -128,7 +140,7 @@ impl<'a> Talk<'a> {
         }
         // Nothing of the user's shell is in the way; the temporary file goes whatever happens.
         self.tell("LC_ALL=C;export LC_ALL;set +C;t=;unset IFS")?;
-        self.tell("trap '[ \"$t\" ]&&rm -f \"$t\";[ \"$s\" ]&&stty \"$s\";a bye' 0")
+        self.tell("m=;trap '[ \"$t$m\" ]&&rm -f \"$t\" \"$m\";[ \"$s\" ]&&stty \"$s\";a bye' 0")
     }
 
     /// How fast the shell is written to.
@@ -169,7 +181,17 @@ impl<'a> Talk<'a> {
 
     /// The next answer.
     pub(super) fn answer(&mut self, expected: &str) -> Result<Vec<u8>, Broken> {
-        let until = Instant::now() + self.pace.patience(self.unanswered);
+        self.answer_within(expected, self.pace.answer)
+    }
+
+    /// The next answer, this long after all has arrived.
+    pub(super) fn answer_within(
+        &mut self,
+        expected: &str,
+        patience: Duration,
+    ) -> Result<Vec<u8>, Broken> {
+        let way = self.pace.patience(self.unanswered).saturating_sub(self.pace.answer);
+        let until = Instant::now() + way + patience;
         self.said.clear();
         let mut len = 0;
         loop {
@@ -183,6 +205,66 @@ impl<'a> Talk<'a> {
             }
             if len > MOST_TEXT {
                 return Err(self.unexpected(expected));
+            }
+        }
+    }
+
+    /// The bytes that come before the next answer, of which at most this number are kept.
+    pub(super) fn bytes_until_answer(
+        &mut self,
+        expected: &str,
+        most: usize,
+    ) -> Result<Vec<u8>, Broken> {
+        let mark = format!("@{}", self.marker);
+        let until = Instant::now() + self.pace.patience(self.unanswered + most);
+        loop {
+            let at = self.received.windows(mark.len()).position(|part| part == mark.as_bytes());
+            if let Some(at) = at {
+                let mut bytes: Vec<u8> = self.received.drain(..at).collect();
+                bytes.truncate(most);
+                self.searched = 0;
+                self.answer(expected)?;
+                return Ok(bytes);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let before = self.received.len();
+            self.wire.receive(left, &mut self.received)?;
+            self.heard += (self.received.len() - before) as u64;
+            if self.received.len() == before || before > MOST_TEXT {
+                return Err(self.unexpected(expected));
+            }
+        }
+    }
+
+    /// Runs an engine on the line, with what has arrived already. Until a program at the shell has ended, its
+    /// terminal is raw.
+    pub(super) fn run_engine(
+        &mut self,
+        engine: &mut dyn Engine,
+        store: &mut dyn Store,
+        watch: &mut dyn Watch,
+    ) -> Result<Ended, Broken> {
+        self.runs_program = true;
+        let before = std::mem::take(&mut self.received);
+        self.searched = 0;
+        let ended = self.wire.run(engine, store, watch, &before)?;
+        self.sent += ended.stats.wire_out_bytes;
+        self.heard += ended.stats.wire_in_bytes;
+        self.received.extend_from_slice(&ended.leftover);
+        // What an engine that has failed did not take may be half of the shell's answer.
+        self.runs_program = ended.outcome != Outcome::Done;
+        self.unanswered = 0;
+        Ok(ended)
+    }
+
+    /// How a program at the shell has ended. The shell says it after a line, and the program may take lines, too.
+    pub(super) fn program_ended(&mut self, patience: Duration) -> Result<Vec<u8>, Broken> {
+        let until = Instant::now() + patience;
+        loop {
+            self.send(b"\n")?;
+            match self.answer_within("the end of wst-mini", LINE_AGAIN) {
+                Err(Broken::Silence { .. }) if Instant::now() < until => {}
+                result => return result,
             }
         }
     }
@@ -275,6 +357,12 @@ impl<'a> Talk<'a> {
     /// Ends it after a failure, as far as the shell can be reached. Returns whether it has left.
     pub fn leave(&mut self) -> bool {
         self.wire.clean_up();
+        if std::mem::take(&mut self.runs_program) {
+            // It was told. At a raw terminal Ctrl-C ends Kermit, and is no signal; what it reads besides is lost.
+            if self.program_ended(TOLD).is_err() && self.wire.send(&[CTRL_C; 6]).is_ok() {
+                let _ = self.program_ended(LEAVE);
+            }
+        }
         // No signal: one that comes while a shell starts a program may be lost. What waits for data gets empty
         // lines, and surplus ones mean nothing, nor does the command to the shell before it.
         let mut last = b"\n".repeat(self.lines + 1);

@@ -1,12 +1,16 @@
 //! What a conversation with a shell goes over, and how it fails.
 
 use crate::event::{self, Interest};
+use crate::in_words;
+use crate::os::process::INT;
 use crate::port::Port;
+use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
-use crate::{in_words, run::Watch};
 use std::fmt;
 use std::time::{Duration, Instant};
-use wetstring_proto::engine::Command;
+use wetstring_proto::engine::{Command, Engine};
+use wetstring_proto::file::Store;
+use wetstring_proto::trace::NoTrace;
 
 /// Why a conversation has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -83,14 +87,27 @@ pub trait Wire {
     ///
     /// If the line fails, or the user wants no more.
     fn receive(&mut self, patience: Duration, into: &mut Vec<u8>) -> Result<(), Broken>;
+    /// Runs an engine on it, which first gets what was received before.
+    ///
+    /// # Errors
+    ///
+    /// If this wire cannot.
+    fn run(
+        &mut self,
+        engine: &mut dyn Engine,
+        store: &mut dyn Store,
+        watch: &mut dyn Watch,
+        before: &[u8],
+    ) -> Result<Ended, Broken> {
+        let _ = (engine, store, watch, before);
+        Err(Broken::Missing("expected a line that carries a protocol".to_owned()))
+    }
     /// From now on signals are not heeded: the shell is left as it was found.
     fn clean_up(&mut self) {}
 }
 
 /// How long a line may take nothing.
 const STALL: Duration = Duration::from_secs(60);
-/// The number of SIGINT, for a user who aborts by a key.
-const SIGINT: i32 = 2;
 /// How often the user is asked.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -119,7 +136,7 @@ impl<'a> PortWire<'a> {
         while self.port.asks() {
             watch.port(0, true);
             if matches!(watch.command(), Some(Command::Abort)) {
-                return Err(Broken::Interrupted(SIGINT));
+                return Err(Broken::Interrupted(INT));
             }
             let mut early = std::mem::take(&mut self.early);
             let heard = self.receive(LOOK, &mut early);
@@ -238,6 +255,20 @@ impl Wire for PortWire<'_> {
                 self.port.flush().map_err(|error| Self::failed(&error))?;
             }
         }
+    }
+
+    fn run(
+        &mut self,
+        engine: &mut dyn Engine,
+        store: &mut dyn Store,
+        watch: &mut dyn Watch,
+        before: &[u8],
+    ) -> Result<Ended, Broken> {
+        let before = [before, &std::mem::take(&mut self.early)].concat();
+        let mut trace = NoTrace;
+        let mut options = RunOptions::new(&mut trace);
+        (options.signals, options.before) = (self.signals, &before);
+        Ok(run(engine, self.port, store, watch, options))
     }
 
     fn clean_up(&mut self) {

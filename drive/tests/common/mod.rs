@@ -69,6 +69,7 @@ impl Engine for ToySender {
         match (self.step, bytes.first()) {
             (Step::Over(_) | Step::Closing(_), _) | (_, None) => 0,
             (_, Some(b'!')) => {
+                (self.from, self.to) = (0, 0);
                 self.step = Step::Closing(TOLD);
                 1
             }

@@ -27,17 +27,19 @@ impl Watch for Noting {
 }
 
 /// A shell with only these tools.
-struct Host {
+pub(crate) struct Host {
     dir: tempfile::TempDir,
     shell: String,
 }
 
 impl Host {
     /// `None`, and a line that says so, if this machine lacks one of them.
-    fn new(shell: &str, tools: &[&str]) -> Option<Self> {
+    pub(crate) fn new(shell: &str, tools: &[&str]) -> Option<Self> {
         let dir = tempfile::tempdir().expect("a directory");
         let (bin, home) = (dir.path().join("bin"), dir.path().join("home"));
-        std::fs::create_dir(&bin).and_then(|()| std::fs::create_dir(&home)).expect("directories");
+        for dir in [&bin, &home, &dir.path().join("tmp")] {
+            std::fs::create_dir(dir).expect("directories");
+        }
         let busybox = shell.starts_with("busybox");
         for tool in tools {
             // Debian's busybox has neither cksum nor sum.
@@ -59,23 +61,38 @@ impl Host {
         Some(Self { dir, shell })
     }
 
-    fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.dir.path().join("home")
     }
 
     fn line(&self) -> LineSpec {
         let (root, shell) = (self.dir.path().display(), &self.shell);
         LineSpec::ExecPty(format!(
-            "stty sane; cd {root}/home; exec env -i PATH={root}/bin HOME={root}/home TERM=dumb {shell}"
+            "stty sane; cd {root}/home; exec env -i PATH={root}/bin HOME={root}/home TMPDIR={root}/tmp \
+             TERM=dumb {shell}"
         ))
+    }
+
+    /// What is left of programs.
+    pub(crate) fn temporary(&self) -> usize {
+        std::fs::read_dir(self.dir.path().join("tmp")).expect("the directory").count()
     }
 
     /// A conversation.
     fn with<T>(&self, what: impl FnOnce(&mut Talk<'_>) -> Result<T, Broken>) -> Result<T, Broken> {
+        self.paced(Pace::default(), what)
+    }
+
+    /// A conversation at a pace.
+    pub(crate) fn paced<T>(
+        &self,
+        pace: Pace,
+        what: impl FnOnce(&mut Talk<'_>) -> Result<T, Broken>,
+    ) -> Result<T, Broken> {
         let signals = Signals::detached().expect("signals");
         let mut port = open(&self.line(), Some(&signals), &mut |_| {}).expect("a terminal");
         let mut wire = PortWire::new(&mut *port, Some(&signals), b"");
-        let mut talk = Talk::begin(&mut wire, Pace::default(), &nonce())?;
+        let mut talk = Talk::begin(&mut wire, pace, &nonce())?;
         let done = what(&mut talk);
         match &done {
             Ok(_) => assert!(talk.end().is_ok(), "{}: the shell is as before", self.shell),
@@ -86,7 +103,7 @@ impl Host {
         done
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let all = std::fs::read_dir(self.home()).expect("the directory");
         let mut names: Vec<String> = all
             .map(|one| one.expect("an entry").file_name().into_string().expect("a name"))
@@ -107,7 +124,7 @@ fn has_applet(busybox: &Path, name: &str) -> bool {
     all.split(|byte| *byte == b'\n').any(|line| line == name.as_bytes())
 }
 
-fn lacking(what: &str) {
+pub(crate) fn lacking(what: &str) {
     assert!(
         std::env::var_os("WETSTRING_REQUIRE_PEERS").is_none(),
         "expected {what} on this machine"
@@ -115,9 +132,9 @@ fn lacking(what: &str) {
     eprintln!("skipped: {what} is not on this machine");
 }
 
-const SHELLS: [&str; 3] = ["bash --norc -i", "dash -i", "busybox sh -i"];
+pub(crate) const SHELLS: [&str; 3] = ["bash --norc -i", "dash -i", "busybox sh -i"];
 /// Without these no file gets a name and no terminal its settings.
-const ALWAYS: [&str; 4] = ["stty", "mv", "rm", "chmod"];
+pub(crate) const ALWAYS: [&str; 4] = ["stty", "mv", "rm", "chmod"];
 
 /// The tools of a case, and the name that they are reported by.
 fn up_and_down() -> BTreeMap<&'static str, &'static [&'static str]> {
@@ -165,7 +182,7 @@ fn comes_down(shell: &str, coding: &str, tools: &[&str]) {
     }
     let (mut store, mut stats, mut watch) = (Sink::new(), Stats::default(), Noting::default());
     let names: Vec<Vec<u8>> = files().into_iter().map(|file| file.name).collect();
-    let done = host.with(|talk| get(talk, &mut store, (&mut watch, &mut stats), &names));
+    let done = host.with(|talk| get(talk, &mut store, (&mut watch, &mut stats), &names, None));
     assert_eq!(done, Ok(()), "{shell}, {coding}");
     assert!(watch.0.starts_with(&format!("shell: {coding}, ")), "{}", watch.0);
     for (got, file) in store.files.iter().zip(files()) {
@@ -237,7 +254,8 @@ fn names_arrive_as_they_are() {
         assert_eq!(host.names(), expected, "{shell}");
         let (mut store, mut stats) = (Sink::new(), Stats::default());
         let asked: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let done = host.with(|talk| get(talk, &mut store, (&mut NoWatch, &mut stats), &asked));
+        let done =
+            host.with(|talk| get(talk, &mut store, (&mut NoWatch, &mut stats), &asked, None));
         assert_eq!(done, Ok(()), "{shell}");
         for (file, name) in store.files.iter().zip(names) {
             assert_eq!((&file.name[..], &file.bytes[..]), (name.as_bytes(), name.as_bytes()));
@@ -256,7 +274,8 @@ fn nothing_is_replaced_unasked_and_nothing_is_left() {
         let send = |name: &str, overwrites: bool, fail_read_at: Option<u64>| {
             let mut store = Source::new(vec![File::new(name, &noise(1, 9000))]);
             store.fail_read_at = fail_read_at;
-            let (options, mut stats) = (PutOptions { overwrites, name: None }, Stats::default());
+            let (options, mut stats) =
+                (PutOptions { overwrites, ..PutOptions::default() }, Stats::default());
             host.with(|talk| put(talk, &mut store, (&mut NoWatch, &mut stats), &options))
         };
         let said = send("a.bin", false, None).expect_err("it is there").to_string();

@@ -300,7 +300,26 @@ impl Release {
             documents,
             notices,
             unit: read(&self.root.join("packaging/wst-serve.service"))?,
+            minis: self.minis()?,
         })
+    }
+
+    /// What `cargo xtask mini` has built: programs for shells of other processors, by path and in order. Without them,
+    /// said, `wst put --shell` has one stage.
+    fn minis(&self) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let share = self.root.join("target/mini/share");
+        let mut minis = Vec::new();
+        for processor in crate::mini::processors() {
+            for name in ["wst-mini", "wst-mini-send"] {
+                let path = format!("{processor}/{name}");
+                if share.join(&path).is_file() {
+                    minis.push((path.clone(), read(&share.join(&path))?));
+                } else {
+                    println!("{path} is not in the packages: cargo xtask mini builds it");
+                }
+            }
+        }
+        Ok(minis)
     }
 
     /// The packages of Linux distributions: file names and bytes.

@@ -67,6 +67,8 @@ pub(super) struct Parts {
     /// The SPDX list.
     pub(super) spdx: Vec<u8>,
     pub(super) unit: Vec<u8>,
+    /// Path and program for shells of each processor, such as `arm/wst-mini`.
+    pub(super) minis: Vec<(String, Vec<u8>)>,
 }
 
 /// The shells that have completions, and the file name that each wants.
@@ -100,6 +102,9 @@ impl Parts {
         for (name, text) in &self.notices {
             tree.file(at(&format!("licences/{name}")), text.clone());
         }
+        for (path, program) in &self.minis {
+            tree.file(at(&format!("mini/{path}")), program.clone());
+        }
         tree.file(at("wetstring.spdx.json"), self.spdx.clone());
         if self.name == "wst" {
             tree.file(at("wst-serve.service"), self.unit.clone());
@@ -123,6 +128,10 @@ impl Parts {
                 _ => continue,
             };
             tree.file(path, script.clone());
+        }
+        for (path, program) in &self.minis {
+            // They are data here: most of them are for other processors.
+            tree.file(format!("usr/share/wetstring/mini/{path}"), program.clone());
         }
         let doc = |name: &str| format!("usr/share/doc/wetstring/{name}");
         for (name, text) in &self.documents {
@@ -170,6 +179,7 @@ mod tests {
             notices: one("THIRD-PARTY.txt"),
             spdx: b"{}".to_vec(),
             unit: b"ExecStart=/usr/local/bin/wst".to_vec(),
+            minis: one("arm/wst-mini"),
         }
     }
 
@@ -178,7 +188,13 @@ mod tests {
         let tree = parts().portable("wetstring-1");
         assert!(tree.entries().all(|(path, _)| path.starts_with("wetstring-1/")));
         let paths: Vec<&str> = tree.entries().map(|(path, _)| path).collect();
-        for wanted in ["wst", "man/man1/wst.1", "completions/_wst", "licences/THIRD-PARTY.txt"] {
+        for wanted in [
+            "wst",
+            "man/man1/wst.1",
+            "completions/_wst",
+            "licences/THIRD-PARTY.txt",
+            "mini/arm/wst-mini",
+        ] {
             assert!(paths.contains(&format!("wetstring-1/{wanted}").as_str()), "{wanted}");
         }
         assert!(tree.directories().contains("wetstring-1/man"));
@@ -191,6 +207,9 @@ mod tests {
         let wanted = Kind::File(b"ExecStart=/usr/bin/wst".to_vec());
         assert_eq!(unit.map(|(_, kind)| kind), Some(&wanted));
         assert!(tree.size() > 1000);
+        let mini =
+            tree.entries().find(|(path, _)| *path == "usr/share/wetstring/mini/arm/wst-mini");
+        assert!(mini.is_some_and(|(_, kind)| matches!(kind, Kind::File(_))));
     }
 
     /// What the program itself would link.

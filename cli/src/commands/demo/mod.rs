@@ -14,7 +14,7 @@ use std::time::{Duration, Instant as Wall};
 
 use console::Term;
 use sha2::{Digest, Sha256};
-use wetstring_drive::{Signals, in_words};
+use wetstring_drive::{Signals, hex, in_words};
 use wetstring_events::{self as events, Summary};
 use wetstring_lab::serial::Parity;
 use wetstring_lab::{End, LineModel, MemoryFile, MemorySink, MemorySource, Serial};
@@ -300,14 +300,6 @@ fn conclude(ui: &Output, plan: &Plan, mut run: Run) -> Ending {
     );
     ui.say(Level::Note, &say);
     end(Exit::Done, String::new(), fields)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -17,18 +17,25 @@ fn threads(jobs: usize) -> usize {
 
 /// The outcomes of these scenarios, in order.
 pub(super) fn outcomes(jobs: &[&Scenario]) -> Vec<Outcome> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Outcome)>> = Mutex::new(Vec::with_capacity(jobs.len()));
+    in_order(threads(jobs.len()), jobs, |job| job.run(&mut Recorder::off()))
+}
+
+/// The results of these jobs, in their order; at most `threads` are worked on at once.
+pub(super) fn in_order<J: Sync, T: Send>(
+    threads: usize,
+    jobs: &[J],
+    of: impl Fn(&J) -> T + Sync,
+) -> Vec<T> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(jobs.len())));
     std::thread::scope(|scope| {
-        for _ in 0..threads(jobs.len()) {
+        for _ in 0..threads.min(jobs.len()) {
             scope.spawn(|| {
-                while let Some((index, job)) = {
+                loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    jobs.get(index).map(|job| (index, job))
-                } {
-                    let outcome = job.run(&mut Recorder::off());
+                    let Some(job) = jobs.get(index) else { return };
+                    let result = of(job);
                     if let Ok(mut done) = done.lock() {
-                        done.push((index, outcome));
+                        done.push((index, result));
                     }
                 }
             });
@@ -36,7 +43,7 @@ pub(super) fn outcomes(jobs: &[&Scenario]) -> Vec<Outcome> {
     });
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, outcome)| outcome).collect()
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Threads that work on numbered jobs, and deliver each result as soon as it is ready.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use wetstring_drive::{Port, Signals, in_words};
+use wetstring_drive::{Port, Signals};
 
 use super::wire::{Message, Parser};
 use crate::transfer::raw::{self, Heard};
@@ -21,28 +21,16 @@ pub(super) struct Talk<'a> {
 impl Talk<'_> {
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         let written = raw::write(self.port, self.signals, bytes);
-        written.map_err(|e| self.failed("write to", &e))
+        written.map_err(|e| raw::failed(self.signals, "write to", &e))
     }
 
     pub(super) fn say(&mut self, message: &Message) -> Result<(), Ending> {
         self.write(&message.bytes())
     }
 
-    fn failed(&self, what: &str, error: &std::io::Error) -> Ending {
-        if let Some(signal) = self.signals.last() {
-            return Ending::early(Exit::Interrupted, format!("interrupted by signal {signal}"));
-        }
-        Ending::early(Exit::Line, format!("could not {what} the line: {}", in_words(error)))
-    }
-
     /// Reads what comes within this time; the number of bytes, in the parser.
     pub(super) fn read(&mut self, wait: Duration) -> Result<usize, Ending> {
-        if let Some(signal) = self.signals.last() {
-            return Err(Ending::early(
-                Exit::Interrupted,
-                format!("interrupted by signal {signal}"),
-            ));
-        }
+        raw::go_on(self.signals)?;
         let mut buffer = [0; 4096];
         match raw::read(self.port, self.signals, wait, &mut buffer) {
             Ok(Heard::Bytes(len)) => {
@@ -51,7 +39,7 @@ impl Talk<'_> {
             }
             Ok(Heard::Nothing) => Ok(0),
             Ok(Heard::Closed) => Err(Ending::early(Exit::Line, "the connection is closed")),
-            Err(e) => Err(self.failed("read from", &e)),
+            Err(e) => Err(raw::failed(self.signals, "read from", &e)),
         }
     }
 

@@ -62,6 +62,8 @@ pub(super) struct Conversation {
     hinted: bool,
     transferring: bool,
     failed: bool,
+    /// What went wrong before the device is brought back.
+    trouble: Option<Trouble>,
     /// What is done at once.
     due: VecDeque<Act>,
 }
@@ -80,6 +82,7 @@ impl Conversation {
             hinted: false,
             transferring: false,
             failed: false,
+            trouble: None,
             due: VecDeque::new(),
         }
     }
@@ -104,6 +107,19 @@ impl Conversation {
         self.heard(leftover, now);
     }
 
+    /// It is to end. Returns whether that takes more than hanging up: the device has another rate, and is brought back.
+    pub(super) fn abandon(&mut self, now: Instant) -> bool {
+        self.transferring = false;
+        self.due.clear();
+        if !self.script.fast.contains(&self.index) {
+            return false;
+        }
+        // What is awaited now and would not be after a failure is passed over.
+        self.failed = true;
+        self.since = now;
+        true
+    }
+
     /// What is to be done now; `None`: nothing before more is heard or [`Conversation::deadline`].
     pub(super) fn next(&mut self, now: Instant) -> Option<Act> {
         loop {
@@ -111,16 +127,23 @@ impl Conversation {
                 return Some(act);
             }
             let Some((op, always)) = self.script.ops.get(self.index) else {
-                return Some(Act::End(Ok(())));
+                return Some(Act::End(self.trouble.take().map_or(Ok(()), Err)));
             };
+            let always = *always;
             if self.failed && !always {
                 self.index += 1;
                 continue;
             }
             match op {
                 Op::Type(bytes) => {
-                    let (bytes, always) = (bytes.clone(), *always);
+                    let bytes = bytes.clone();
                     self.typed(&bytes, always, now);
+                    return Some(Act::Type(bytes));
+                }
+                Op::Abort(_) if !self.failed => self.step(now),
+                Op::Abort(bytes) => {
+                    let bytes = bytes.clone();
+                    self.step(now);
                     return Some(Act::Type(bytes));
                 }
                 Op::Rate(rate) => {
@@ -136,7 +159,14 @@ impl Conversation {
                 Op::Await(_) => match self.awaited(now) {
                     Ok(true) => {}
                     Ok(false) => return None,
-                    Err(trouble) => return Some(Act::End(Err(trouble))),
+                    Err(trouble) if always || !self.script.fast.contains(&self.index) => {
+                        return Some(Act::End(Err(self.trouble.take().unwrap_or(trouble))));
+                    }
+                    Err(trouble) => {
+                        // It is at another rate, and is to be brought back first.
+                        self.trouble = Some(trouble);
+                        self.failed = true;
+                    }
                 },
                 Op::Pause(_) | Op::Transfer => return None,
             }

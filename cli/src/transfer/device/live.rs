@@ -31,6 +31,8 @@ use crate::ui::output::{Level, Output};
 
 /// Between looks at signals.
 const LOOK: Duration = Duration::from_millis(500);
+/// A signal this soon after another is the same.
+const TWICE: Duration = Duration::from_millis(500);
 /// The length of a pulse on a wire.
 const PULSE: Duration = Duration::from_millis(100);
 
@@ -129,10 +131,19 @@ impl Live<'_> {
     fn converse(&mut self, mut talk: Conversation, job: Job<'_>) -> Result<Ending, Ending> {
         let mut job = Some(job);
         let mut ending: Option<Ending> = None;
+        let (mut interrupted, mut first): (Option<Ending>, _) = (None, None);
         loop {
-            if let Some(signal) = self.signals.last() {
-                let say = format!("interrupted by signal {signal}");
-                return Err(Ending::early(Exit::Interrupted, say));
+            if let Err(end) = raw::go_on(self.signals) {
+                self.signals.reset();
+                // A second one does not wait; the same may come twice, to the process and to its group.
+                if first.is_some_and(|first: Instant| first.elapsed() < TWICE) {
+                    continue;
+                }
+                if interrupted.is_some() || !talk.abandon(Instant::now()) {
+                    return Err(end);
+                }
+                (interrupted, first) = (Some(end), Some(Instant::now()));
+                self.ui.say(Level::Note, "bringing the device back to its rate");
             }
             match talk.next(Instant::now()) {
                 None => self.listen(&mut talk)?,
@@ -153,6 +164,9 @@ impl Live<'_> {
                     talk.transferred(ok, &leftover, Instant::now());
                 }
                 Some(Act::End(end)) => {
+                    if let Some(interrupted) = interrupted {
+                        return Err(interrupted);
+                    }
                     let transfer =
                         ending.filter(|end| end.exit != Exit::Done || end.summary.is_some());
                     return match (end, transfer) {
@@ -177,7 +191,7 @@ impl Live<'_> {
         let due = talk.deadline().map_or(LOOK, |at| at.saturating_duration_since(now));
         let mut buffer = [0; 4096];
         let heard = raw::read(&mut *self.port, self.signals, due, &mut buffer);
-        match heard.map_err(|e| failed("read from the line", &e))? {
+        match heard.map_err(|e| raw::failed(self.signals, "read from", &e))? {
             Heard::Nothing => {}
             Heard::Closed => return Err(Ending::early(Exit::Line, "the connection is closed")),
             Heard::Bytes(len) => {
@@ -215,7 +229,7 @@ impl Live<'_> {
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         let written = raw::write(&mut *self.port, self.signals, bytes);
-        written.map_err(|e| failed("write to the line", &e))
+        written.map_err(|e| raw::failed(self.signals, "write to", &e))
     }
 
     fn send_break(&mut self, time: Duration) {

@@ -1,5 +1,6 @@
 //! The operations for one file, of a device profile and the variables.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use regex::bytes::Regex;
@@ -27,6 +28,8 @@ pub(super) enum Op {
     Pause(Duration),
     /// The transfer.
     Transfer,
+    /// Typed if the transfer failed or is not wanted any more.
+    Abort(Vec<u8>),
 }
 
 /// What is awaited.
@@ -89,6 +92,8 @@ pub(super) struct Script {
     /// Whether it echoes.
     pub(super) echo: bool,
     pub(super) ops: Vec<Planned>,
+    /// The operations between which the device has another rate, the commands included.
+    pub(super) fast: Range<usize>,
 }
 
 /// The rate during the transfer, if it is another one.
@@ -112,12 +117,12 @@ pub(super) fn script(device: &Device, method: &Method, vars: &Vars) -> Result<Sc
         ops.push((Op::Await(reach(device, vars)?), false));
     }
     steps(&device.prepare, vars, Part::Before, &mut ops)?;
-    load(method, vars, prompt.is_some(), &mut ops)?;
+    let fast = load(method, vars, prompt.is_some(), &mut ops)?;
     if !method.ends {
         steps(&device.verify, vars, Part::Verify, &mut ops)?;
         steps(&device.leave, vars, Part::Leave, &mut ops)?;
     }
-    Ok(Script { prompt, echo: device.echo, ops })
+    Ok(Script { prompt, echo: device.echo, ops, fast })
 }
 
 fn answers(all: &[Answer], vars: &Vars) -> Result<Vec<(Regex, Vec<u8>)>, String> {
@@ -169,13 +174,13 @@ fn steps(all: &[Step], vars: &Vars, part: Part, ops: &mut Vec<Planned>) -> Resul
     Ok(())
 }
 
-/// The command, the transfer, and the prompt after it.
+/// The command, the transfer, and the prompt after it. Returns the operations at another rate.
 fn load(
     method: &Method,
     vars: &Vars,
     has_prompt: bool,
     ops: &mut Vec<Planned>,
-) -> Result<(), String> {
+) -> Result<Range<usize>, String> {
     let rate = baud(method, vars)?;
     let fast = method.fast.as_ref().filter(|_| rate.is_some());
     let types = vars.fill(fast.map_or(&method.types, |fast| &fast.types))?;
@@ -183,13 +188,18 @@ fn load(
     if !types.is_empty() {
         ops.push((Op::Type(types.into_bytes()), false));
     }
+    let from = ops.len();
+    let abort = vars.fill(&method.abort)?.into_bytes();
     let mut again = None;
+    let mut enter = Vec::new();
     if let Some(fast) = fast {
+        // From the command on the device changes its rate whatever happens here.
         let switch = Some(vars.regex(&fast.switch)?);
-        ops.push((Op::Await(Await::new("the change of its rate", switch, ANSWER)), false));
-        ops.push((Op::Rate(rate), false));
-        ops.push((Op::Pause(AFTER_SWITCH), false));
+        ops.push((Op::Await(Await::new("the change of its rate", switch, ANSWER)), true));
+        ops.push((Op::Rate(rate), true));
+        ops.push((Op::Pause(AFTER_SWITCH), true));
         let types = vars.fill(&fast.types_after)?.into_bytes();
+        enter.clone_from(&types);
         again = Some(Again { types, sends_break: Duration::ZERO, every: AGAIN, in_silence: false });
     }
     if !method.ready.is_empty() {
@@ -199,6 +209,10 @@ fn load(
         ops.push((Op::Await(wait), false));
     }
     ops.push((Op::Transfer, false));
+    if !abort.is_empty() {
+        // At a new rate it may still wait for the key that follows the change.
+        ops.push((Op::Abort([enter, abort].concat()), true));
+    }
     if let Some(fast) = fast {
         let back = Some(vars.regex(&fast.back)?);
         ops.push((Op::Await(Await::new("the change of its rate back", back, ANSWER)), true));
@@ -209,6 +223,7 @@ fn load(
             ops.push((Op::Type(types), true));
         }
     }
+    let at_another_rate = if fast.is_some() { from..ops.len() } else { 0..0 };
     let limit = Duration::from_secs(method.limit_s);
     let with = method.loaded.as_ref().map(|loaded| vars.regex(loaded)).transpose()?;
     if method.ends || !has_prompt {
@@ -216,10 +231,10 @@ fn load(
             let what = "its word that all arrived";
             ops.push((Op::Await(Await::new(what, Some(loaded), limit)), false));
         }
-        return Ok(());
+        return Ok(at_another_rate);
     }
     let mut wait = Await::new("the prompt after the transfer", None, limit);
     wait.with = with;
     ops.push((Op::Await(wait), true));
-    Ok(())
+    Ok(at_another_rate)
 }

@@ -1,7 +1,6 @@
 //! The variables of a device profile, and the texts that they are in.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -9,7 +8,7 @@ use std::path::Path;
 use md5::{Digest as _, Md5};
 use regex::bytes::{Regex, RegexBuilder};
 use sha2::Sha256;
-use wetstring_drive::in_words;
+use wetstring_drive::{hex, in_words};
 use wetstring_proto::crc::crc32_update;
 
 use crate::ui::format::did_you_mean;
@@ -17,14 +16,6 @@ use crate::ui::format::did_you_mean;
 /// Variables by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vars(BTreeMap<String, String>);
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut all, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(all, "{byte:02x}");
-        all
-    })
-}
 
 impl Vars {
     /// Those of a profile, with those that the user sets as `NAME=VALUE`.

@@ -20,6 +20,40 @@ const ROOM: usize = 256 * 1024;
 /// Bytes moved at a time.
 const PIECE: usize = 64 * 1024;
 
+/// The methods of a `Port` that are the same for all whose fields are `from: Inbox`, `to: Option<Outbox>` (`None` once nothing
+/// more will be written) and `facts`.
+macro_rules! by_pumps {
+    () => {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<Option<usize>> {
+            self.from.read(into)
+        }
+
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<Option<usize>> {
+            match &self.to {
+                Some(to) => to.write(bytes),
+                None => Err(std::io::ErrorKind::BrokenPipe.into()),
+            }
+        }
+
+        fn read_source(&self) -> $crate::event::Source<'_> {
+            self.from.source()
+        }
+
+        fn write_source(&self) -> $crate::event::Source<'_> {
+            self.to.as_ref().map_or(self.from.source(), Outbox::source)
+        }
+
+        fn facts(&self) -> &PortFacts {
+            &self.facts
+        }
+
+        fn unsent(&self) -> u64 {
+            self.to.as_ref().map_or(0, Outbox::unsent)
+        }
+    };
+}
+pub(super) use by_pumps;
+
 /// A socket that is readable while it rings.
 #[derive(Debug)]
 struct Bell {

@@ -14,13 +14,12 @@ mod uucico;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use wetstring_drive::in_words;
 use wetstring_events::{Checked, Event};
 
+use super::pool::in_order;
 use crate::args::lab_check::Check;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
@@ -52,9 +51,9 @@ pub(super) fn run(ui: &Output, verb: &Check) -> Result<Ending, Ending> {
     let name = format!("wst-check-{}", std::process::id());
     let scratch = verb.keep.clone().unwrap_or_else(|| scratch_folder().join(name));
     // The laboratory's times first: nothing else is to run beside the clock.
-    let virtuals = in_threads(2, &cases, Case::run);
+    let virtuals = in_order(2, &cases, Case::run);
     let jobs: Vec<(Case, Result<Virtual, String>)> = cases.into_iter().zip(virtuals).collect();
-    let rows = in_threads(usize::from(verb.at_once), &jobs, |(case, of)| {
+    let rows = in_order(usize::from(verb.at_once), &jobs, |(case, of)| {
         row(&program, case, of.clone(), &scratch.join(&case.name))
     });
     if verb.keep.is_none() {
@@ -72,28 +71,6 @@ pub(super) fn run(ui: &Output, verb: &Check) -> Result<Ending, Ending> {
 /// keep busy is not what is measured: in memory, if the system has such a folder.
 fn scratch_folder() -> PathBuf {
     Some(PathBuf::from("/dev/shm")).filter(|at| at.is_dir()).unwrap_or_else(std::env::temp_dir)
-}
-
-/// What a job came to, in the order of the jobs, some at once.
-fn in_threads<J: Sync, T: Send>(threads: usize, jobs: &[J], of: impl Fn(&J) -> T + Sync) -> Vec<T> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(jobs.len())));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(jobs.len()) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { return };
-                    let result = of(job);
-                    if let Ok(mut done) = done.lock() {
-                        done.push((index, result));
-                    }
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The name of the program at an end.

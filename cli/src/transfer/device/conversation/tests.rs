@@ -168,6 +168,9 @@ fn the_rate_is_switched_up_and_back_even_if_the_transfer_fails() {
         assert_eq!(desk.after(Duration::from_secs(1)).does(), [enter()], "{done}");
         assert_eq!(desk.says(READY).does(), [Act::Transfer(Vec::new())]);
         desk.talk.transferred(done, LOADED.as_bytes(), desk.now);
+        if !done {
+            assert_eq!(desk.does(), [out()]);
+        }
         let say = "## Switch baudrate to 115200 bps and press ESC ...\r\n";
         assert_eq!(desk.says(say).does(), [Act::Rate(None)]);
         assert_eq!(desk.after(Duration::from_millis(200)).does(), [Act::Type(vec![0x1B])]);
@@ -176,6 +179,66 @@ fn the_rate_is_switched_up_and_back_even_if_the_transfer_fails() {
             if done { Act::Type(b"crc32 ${loadaddr} 0x9\r".to_vec()) } else { Act::End(Ok(())) };
         assert_eq!(acts, [next]);
     }
+}
+
+/// What brings U-Boot out of its receivers: the key that it may wait for, and what each of them knows.
+fn out() -> Act {
+    Act::Type(b"\r\x18\x18\x18\x18\x18\x03\x03\x03".to_vec())
+}
+
+/// Whatever was being done, from the command on the device has another rate.
+#[test]
+fn one_who_leaves_puts_the_rate_back() {
+    let switch =
+        "loady ${loadaddr} 921600\r\n## Switch baudrate to 921600 bps and press ENTER ...\r\n";
+    for steps in 0..4 {
+        let mut desk = Desk::new("uboot", "ymodem", &["baud=921600"]);
+        desk.does();
+        assert!(!desk.talk.abandon(desk.now), "nothing has changed yet");
+        desk.exchange("\r\n=> ", "loady ${loadaddr} 921600\r");
+        if steps > 0 {
+            desk.says(switch).does();
+        }
+        if steps > 1 {
+            desk.after(Duration::from_millis(200)).does();
+        }
+        if steps > 2 {
+            assert_eq!(desk.says(READY).does(), [Act::Transfer(Vec::new())]);
+            desk.talk.transferred(false, b"", desk.now);
+        }
+        assert!(desk.talk.abandon(desk.now), "{steps}");
+        let mut acts = desk.does();
+        if steps == 0 {
+            acts.extend(desk.says(switch).does());
+        }
+        acts.extend(desk.after(Duration::from_millis(200)).does());
+        let rates = acts.iter().filter(|act| matches!(act, Act::Rate(Some(921_600)))).count();
+        assert_eq!(rates, usize::from(steps == 0), "{steps}: {acts:?}");
+        assert_eq!(acts.last(), Some(&out()), "{steps}: {acts:?}");
+        let back = "## Switch baudrate to 115200 bps and press ESC ...\r\n";
+        assert_eq!(desk.says(back).does(), [Act::Rate(None)], "{steps}");
+        assert_eq!(desk.after(Duration::from_millis(200)).does(), [Act::Type(vec![0x1B])]);
+        assert!(!desk.talk.abandon(desk.now), "it is back");
+        assert_eq!(desk.says("\r\n=> ").does(), [Act::End(Ok(()))]);
+    }
+}
+
+#[test]
+fn a_device_that_is_never_ready_is_brought_back_before_it_is_told() {
+    let mut desk = Desk::new("uboot", "ymodem", &["baud=921600"]);
+    desk.does();
+    desk.exchange("\r\n=> ", "loady ${loadaddr} 921600\r");
+    let switch =
+        "loady ${loadaddr} 921600\r\n## Switch baudrate to 921600 bps and press ENTER ...\r\n";
+    desk.says(switch).does();
+    desk.after(Duration::from_millis(200)).does();
+    let acts = desk.after(Duration::from_secs(30)).does();
+    assert_eq!(acts.last(), Some(&out()), "{acts:?}");
+    desk.says("## Switch baudrate to 115200 bps and press ESC ...\r\n").does();
+    desk.after(Duration::from_millis(200)).does();
+    let acts = desk.says("\r\n=> ").does();
+    let [Act::End(Err(trouble))] = &acts[..] else { panic!("{acts:?}") };
+    assert!(trouble.say.contains("loady ${loadaddr} 921600 to be ready"), "{trouble:?}");
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! A command's stdin and stdout, by pipes.
 
 use super::super::process;
-use super::super::pump::{Inbox, Outbox};
-use crate::event::Source;
+use super::super::pump::{Inbox, Outbox, by_pumps};
 use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use std::io::{self, Read, Write};
 use std::process::{Child, ExitStatus, Stdio};
@@ -50,32 +49,7 @@ impl ExecLine {
 }
 
 impl Port for ExecLine {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        self.from.read(into)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        match &self.to {
-            Some(to) => to.write(bytes),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    fn read_source(&self) -> Source<'_> {
-        self.from.source()
-    }
-
-    fn write_source(&self) -> Source<'_> {
-        self.to.as_ref().map_or(self.from.source(), Outbox::source)
-    }
-
-    fn facts(&self) -> &PortFacts {
-        &self.facts
-    }
-
-    fn unsent(&self) -> u64 {
-        self.to.as_ref().map_or(0, Outbox::unsent)
-    }
+    by_pumps!();
 
     /// Writes what is left, closes the command's stdin, drains its output and waits for its end.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {

@@ -1,8 +1,7 @@
 //! This process's own stdin and stdout: we are the remote end of another program's line.
 
-use super::super::pump::{Inbox, Outbox};
+use super::super::pump::{Inbox, Outbox, by_pumps};
 use super::super::terminal::{Restore, keyboard, stdin};
-use crate::event::Source;
 use crate::port::{OpenError, Port, PortFacts};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitStatus;
@@ -49,32 +48,7 @@ impl StdioLine {
 }
 
 impl Port for StdioLine {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        self.from.read(into)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        match &self.to {
-            Some(to) => to.write(bytes),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    fn read_source(&self) -> Source<'_> {
-        self.from.source()
-    }
-
-    fn write_source(&self) -> Source<'_> {
-        self.to.as_ref().map_or(self.from.source(), Outbox::source)
-    }
-
-    fn facts(&self) -> &PortFacts {
-        &self.facts
-    }
-
-    fn unsent(&self) -> u64 {
-        self.to.as_ref().map_or(0, Outbox::unsent)
-    }
+    by_pumps!();
 
     /// Writes what is left, and restores the console.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {

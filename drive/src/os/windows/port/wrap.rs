@@ -3,9 +3,8 @@
 //! ConPTY draws what it believes a screen shows, in its own sequences: no transfer survives that, which the facts of
 //! the port say ([`PortFacts::redrawn`]).
 
-use super::super::pump::{Inbox, Outbox};
+use super::super::pump::{Inbox, Outbox, by_pumps};
 use super::super::terminal::{size_of, stdout};
-use crate::event::Source;
 use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use portable_pty::{ChildKiller, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::ffi::OsString;
@@ -89,38 +88,13 @@ impl WrapLine {
 }
 
 impl Port for WrapLine {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        self.from.read(into)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        match &self.to {
-            Some(to) => to.write(bytes),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    fn read_source(&self) -> Source<'_> {
-        self.from.source()
-    }
-
-    fn write_source(&self) -> Source<'_> {
-        self.to.as_ref().map_or(self.from.source(), Outbox::source)
-    }
+    by_pumps!();
 
     fn follow_size(&mut self) {
         if let Some(screen) = &*self.screen.lock().unwrap_or_else(PoisonError::into_inner) {
             // A terminal that has gone needs no size.
             let _ = screen.resize(size());
         }
-    }
-
-    fn facts(&self) -> &PortFacts {
-        &self.facts
-    }
-
-    fn unsent(&self) -> u64 {
-        self.to.as_ref().map_or(0, Outbox::unsent)
     }
 
     /// Hangs up, and gives the command time to end.
