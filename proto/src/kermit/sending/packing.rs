@@ -179,8 +179,7 @@ enum Piece {
 impl Core {
     /// Whether everything goes in bundles.
     pub(super) fn bundles(&self) -> bool {
-        // Without the feature the compiler leaves out what depends on it.
-        cfg!(feature = "bundles") && self.link.agreed.bundle
+        self.link.agreed.bundle
     }
 
     /// The store has a file: its header is staged.
