@@ -6,7 +6,7 @@
 //!                                   Store: the files
 //! ```
 //!
-//! With the feature `std`, [`Stream`] makes a [`Wire`] of anything that is `Read` and `Write` and has a timeout of its own.
+//! With the feature `std`, `Stream` makes a [`Wire`] of anything that is `Read` and `Write` and has a timeout of its own.
 
 use crate::engine::{AnyTrace, Cx, Engine, Event, Outcome};
 use crate::file::Store;
