@@ -1,9 +1,10 @@
 """An emulated line in real time, between two programs.
 
+    >>> import socket
     >>> from wetstring.line import Line
     >>> with Line("1000000") as line:
     ...     _ = line.a.sendall(b"over the line")
-    ...     line.b.recv(4)
+    ...     line.b.recv(4, socket.MSG_WAITALL)
     b'over'
 """
 
