@@ -110,7 +110,7 @@ const STEPS: &[Step] = &[
         commands: &[
             "build -p wetstring --locked --target x86_64-pc-windows-gnu",
             "test -p wetstring --locked --test wine",
-            "clippy -p wetstring-proto -p wetstring-script -p wetstring-lab -p wetstring-drive --all-targets --locked --target x86_64-pc-windows-gnu -- -D warnings",
+            "clippy -p wetstring-script -p wetstring-drive --all-targets --locked --target x86_64-pc-windows-gnu -- -D warnings",
             "clippy -p wetstring --locked --target x86_64-pc-windows-gnu -- -D warnings",
             "test -p wetstring-proto -p wetstring-script -p wetstring-drive --lib --tests --locked --target x86_64-pc-windows-gnu --no-fail-fast",
             "test -p wetstring-lab --lib --locked --target x86_64-pc-windows-gnu",
