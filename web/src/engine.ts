@@ -71,7 +71,7 @@ class Instance {
     this.#numbers = this.exports.numbers();
   }
 
-  /** The numbers; they are to be looked up anew after each call that may have taken memory. */
+  /** The numbers; look them up again after each call that may have taken memory. */
   protected numbers(): Float64Array {
     return new Float64Array(this.exports.memory.buffer, this.#numbers, 16);
   }

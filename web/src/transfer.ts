@@ -342,7 +342,7 @@ function pause(): Promise<void> {
       channel = new MessageChannel();
       channel.port1.onmessage = () => {
         paused.shift()?.();
-        // A program that is no page would wait for it for ever.
+        // Outside a page an open port keeps the program from ending.
         if (paused.length === 0) {
           channel?.port1.close();
           channel = undefined;

@@ -47,7 +47,10 @@ const GENERATED: &[&str] = &[
 ];
 
 /// Files that are read: the end of their path.
-const READ: &[&str] = &[".rs", ".md", ".toml", ".py", ".txt", ".ksc", ".sh", ".yml", ".service"];
+const READ: &[&str] = &[
+    ".rs", ".md", ".toml", ".py", ".pyi", ".ts", ".mjs", ".html", ".c", ".h", ".txt", ".ksc",
+    ".sh", ".yml", ".service",
+];
 
 /// A word in lower case with the line it stands on. A sign that ends a phrase is an empty word.
 type Word = (usize, String);
@@ -142,7 +145,9 @@ mod tests {
                     broken("new/src/x.rs", &text).into_iter().map(|hit| hit.0).collect();
                 assert_eq!(lines, [1], "{text}");
             }
-            assert_eq!(broken("new/page.md", &format!("A {phrase}.\n")).len(), 1, "{phrase}");
+            for path in ["new/page.md", "web/src/x.ts", "capi/include/x.h", "python/x.pyi"] {
+                assert_eq!(broken(path, &format!("A {phrase}.\n")).len(), 1, "{path} {phrase}");
+            }
         }
     }
 
