@@ -13,6 +13,7 @@ mod interop_lrzsz_line;
 mod lab_check;
 mod ncp_subnet;
 mod netblt_network;
+mod netblt_pace;
 mod personality_peers;
 mod progress;
 mod quit;
