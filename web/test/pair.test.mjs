@@ -94,7 +94,8 @@ test("an abort tells the peer", async () => {
   const [a, b] = pipe();
   const stop = new AbortController();
   const place = wetstring.inMemory(() => assert.fail("it is not complete"));
-  const file = new File([noise(5_000_000)], "a.bin");
+  // Long enough to be under way still when the first progress is told.
+  const file = new File(Array(10).fill(noise(5_000_000)), "a.bin");
   const receiving = wetstring.receive(b, place);
   const onevent = (event) => event.event === "progress" && event.bytes > 100_000 && stop.abort();
   const sent = await wetstring.send(a, [file], { signal: stop.signal, onevent });
