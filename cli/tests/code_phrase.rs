@@ -112,7 +112,7 @@ fn contradictory_flags_are_usage_errors() {
             "expected --code PHRASE, or a terminal",
         ),
         (vec!["receive", place, "--yes", "--code", "oops"], "such as 7-walnut-compass"),
-        (vec!["send", &file, place, "--code", "7-walmut-compass"], "was walnut meant?"),
+        (vec!["send", &file, place, "--code", "7-walmut-compass"], "did you mean walnut?"),
         (vec!["receive", place, "--yes"], "--code"),
         (vec!["receive", place, "--yes", "--code", RIGHT, "--sessions", "2"], "--sessions 1"),
         (vec!["send", &file, "tcp://127.0.0.1:9", "--code"], "expected udp: or ip: with --code"),
@@ -145,7 +145,7 @@ fn receiver_at(desk: &Desk, place: &str) -> Desktop {
     user.until("the question", |user| user.screen().contains("code phrase: "));
     // A slip costs nothing.
     user.press(b"7-wlanut-compass\n");
-    user.until("it again", |user| user.screen().contains("was walnut meant?"));
+    user.until("it again", |user| user.screen().contains("did you mean walnut?"));
     user.press(b"7 walnut compass\n");
     user.until("the listener", |user| user.screen().contains("listening on "));
     user

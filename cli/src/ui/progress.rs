@@ -90,6 +90,8 @@ impl Meter {
     }
 
     fn read_at(&mut self, now: Instant, bytes: u64, stats: &Stats) -> Reading {
+        // Until the first acknowledgement it is an estimate: what was shown is not taken back.
+        let bytes = self.recent.back().map_or(bytes, |(_, shown)| bytes.max(*shown));
         self.recent.push_back((now, bytes));
         while self.recent.len() > 2 && now.duration_since(self.recent[0].0) > RECENT {
             self.recent.pop_front();

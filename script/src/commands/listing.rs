@@ -179,7 +179,8 @@ impl Interp<'_> {
             text.push(b'\n');
         }
         if wanted.summary {
-            text.extend_from_slice(format!("{count} files, {bytes} bytes\n").as_bytes());
+            let files = if count == 1 { "file" } else { "files" };
+            text.extend_from_slice(format!("{count} {files}, {bytes} bytes\n").as_bytes());
         }
         match &wanted.output {
             Some(file) => {

@@ -112,7 +112,7 @@ impl FromStr for Phrase {
         }
         for word in [first, second] {
             if !WORDS.split_whitespace().any(|known| known == word) {
-                let meant = near(word).map_or(String::new(), |near| format!("; was {near} meant?"));
+                let meant = near(word).map_or(String::new(), |near| format!("; did you mean {near}?"));
                 return Err(format!(
                     "expected words of the list in a code phrase, got {word:?}{meant}"
                 ));
@@ -191,8 +191,8 @@ mod tests {
             ("100-walnut-compass", "such as"),
             ("+7-walnut-compass", "such as"),
             ("7-walnut-compass-walnut", "such as"),
-            ("7-walmut-compass", "was walnut meant?"),
-            ("7-wlanut-compass", "was walnut meant?"),
+            ("7-walmut-compass", "did you mean walnut?"),
+            ("7-wlanut-compass", "did you mean walnut?"),
             ("7-walnut-xq", "got \"xq\""),
         ] {
             let say = typed.parse::<Phrase>().unwrap_err();
