@@ -5,6 +5,7 @@
 //! unless the [`Collision`] policy allows it.
 
 mod batch;
+mod closing;
 mod digest;
 mod error;
 mod mark;
@@ -535,29 +536,6 @@ impl DiskStore {
         }
     }
 
-    /// Closes what is open. Closing twice is harmless.
-    fn close(&mut self, complete: bool, verified: bool) -> Reply<'static> {
-        let record = self.files.last_mut();
-        if let Some(sending) = self.sending.as_mut().filter(|sending| sending.is_open()) {
-            sending.close(complete, verified, record);
-        } else if let Some(receiving) = self.receiving.as_mut().filter(|open| open.is_open())
-            && let Err(failed) = receiving.close(complete, verified, record)
-        {
-            return self.fail(failed);
-        }
-        self.follow();
-        Reply::Done
-    }
-
-    /// A file received earlier, which the last one has put aside, is there now.
-    fn follow(&mut self) {
-        let Some((last, earlier)) = self.files.split_last_mut() else { return };
-        let Some(aside) = &last.put_aside else { return };
-        for record in earlier.iter_mut().filter(|record| record.path == last.path) {
-            record.path = Some(aside.clone());
-        }
-    }
-
     fn fail(&mut self, failed: Failed) -> Reply<'static> {
         self.last_error = Some(failed.text);
         Reply::Failed(failed.kind)
@@ -574,7 +552,7 @@ impl Store for DiskStore {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
             Request::Next => {
-                self.close(false, false);
+                self.close_current(false, false);
                 let Some(sending) = &mut self.sending else { return Reply::NoMoreFiles };
                 match sending.next(&mut self.files, &mut self.last_error) {
                     Some(info) => Reply::File(info),
@@ -587,6 +565,8 @@ impl Store for DiskStore {
             Request::Held { from } => self.held(from),
             Request::Digest { kind, len } => self.digest(kind, len),
             Request::Close { complete, verified } => self.close(complete, verified),
+            Request::Aside => self.aside(),
+            Request::Settle { complete, verified } => self.settle(complete, verified),
             _ => Reply::Failed(StoreError::Unsupported),
         }
     }

@@ -11,6 +11,7 @@ use crate::os::files;
 use crate::os::fs::{FileType, Mode, OFlags, Stat, fstat, mode_of};
 use crate::os::io::Errno;
 use crate::signals::Signals;
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Component, Path};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
@@ -27,6 +28,8 @@ pub(super) struct Sending {
     left: Option<(Left, std::vec::IntoIter<u64>)>,
     options: SendOptions,
     current: Option<Outgoing>,
+    /// Files that are sent, and of which the peer has not said that it has them, with the indexes of their records.
+    aside: VecDeque<(Outgoing, usize)>,
 }
 
 /// The file being sent.
@@ -58,7 +61,8 @@ impl Sending {
         for (source, name) in sources.iter_mut().zip(names) {
             source.name = Some(name);
         }
-        Self { sources: sources.into_iter(), renamed, left: None, options, current: None }
+        let (left, current, aside) = (None, None, VecDeque::new());
+        Self { sources: sources.into_iter(), renamed, left, options, current, aside }
     }
 
     pub(super) fn renamed(&self) -> &[Renamed] {
@@ -177,18 +181,41 @@ impl Sending {
         record: Option<&mut FileRecord>,
     ) {
         let (Some(open), Some(record)) = (self.current.take(), record) else { return };
-        record.outcome = if complete { FileOutcome::Sent } else { FileOutcome::Partial };
-        record.verified = verified;
-        if complete {
-            record.size = open.announced.unwrap_or(open.reached);
-            record.digest = open.running.whole(record.size);
+        open.close(complete, verified, record);
+    }
+
+    /// Puts the current file aside, which has this record.
+    pub(super) fn aside(&mut self, record: usize) {
+        self.aside.extend(self.current.take().map(|open| (open, record)));
+    }
+
+    /// Closes the oldest file that was put aside. False if there is none.
+    pub(super) fn settle(
+        &mut self,
+        complete: bool,
+        verified: bool,
+        files: &mut [FileRecord],
+    ) -> bool {
+        let Some((open, record)) = self.aside.pop_front() else { return false };
+        if let Some(record) = files.get_mut(record) {
+            open.close(complete, verified, record);
         }
-        let opened = Opened::plain(&open.before);
-        record.changed = !open.stream && fstat(&open.file).is_ok_and(|now| !opened.is(&now));
+        true
     }
 }
 
 impl Outgoing {
+    fn close(self, complete: bool, verified: bool, record: &mut FileRecord) {
+        record.outcome = if complete { FileOutcome::Sent } else { FileOutcome::Partial };
+        record.verified = verified;
+        if complete {
+            record.size = self.announced.unwrap_or(self.reached);
+            record.digest = self.running.whole(record.size);
+        }
+        let opened = Opened::plain(&self.before);
+        record.changed = !self.stream && fstat(&self.file).is_ok_and(|now| !opened.is(&now));
+    }
+
     /// What to delete afterwards, if requested.
     fn opened(&self, path: Option<&Path>) -> Option<Opened> {
         path.filter(|_| !self.stream).map(|path| Opened::by(path, &self.before))

@@ -8,7 +8,7 @@ use crate::charset::{Sets, SharedSets};
 use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Verify};
 use crate::in_words;
 use crate::signals::Signals;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::io;
 use std::net::IpAddr;
@@ -106,6 +106,8 @@ pub struct Session {
     here: Place,
     outgoing: Option<Outgoing>,
     current: Option<Current>,
+    /// Files that are sent, and of which the client has not said that it has them.
+    aside: VecDeque<Current>,
     receiving: Option<Box<dyn Store + Send>>,
     /// The last offered name, for the log.
     offered: Vec<u8>,
@@ -167,6 +169,7 @@ impl Session {
             here: Place::new(),
             outgoing: None,
             current: None,
+            aside: VecDeque::new(),
             receiving: None,
             offered: Vec::new(),
             took: 0,
@@ -396,12 +399,17 @@ impl Store for Session {
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Digest { kind, len } if self.current.is_some() => self.digest(kind, len),
-            Request::Close { complete, .. } if self.current.is_some() => {
+            Request::Close { complete, .. } if self.current.is_some() || !self.aside.is_empty() => {
+                while let Some(earlier) = self.aside.pop_front() {
+                    self.sent(earlier, false);
+                }
                 if let Some(current) = self.current.take() {
                     self.sent(current, complete);
                 }
                 Reply::Done
             }
+            Request::Aside => self.put_aside(),
+            Request::Settle { complete, .. } => self.settle(complete),
             other => self.take(other),
         }
     }

@@ -1,6 +1,7 @@
 //! The configuration of the two Kermit engines.
 
 use super::attributes::Tags;
+use super::capability::{BUNDLE, Capabilities};
 use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
@@ -226,6 +227,12 @@ crate::settings! {
         "kermit.digest" digest: bool[word] = "on",
             "Compare a digest of each whole file when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2, which other Kermits ignore", no_flag;
+        "kermit.bundle" bundle: bool[word] = "off",
+            "Send headers, data and ends of many files in one window when the peer is a Wetstring too",
+            "Wetstring: a capability of the extension after WHATAMI2", no_flag;
+        "kermit.by-length" by_length: bool[word] = "on",
+            "While streaming on a clear channel frame by length alone when the peer is a Wetstring too",
+            "Wetstring: an extension after WHATAMI2", no_flag;
         /// Sent to the peer as TIME.
         "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
             "Timeout for a packet",
@@ -308,6 +315,9 @@ fn is_on_wire(set: Charset) -> bool {
 /// Longest name of a file on the wire, decoded.
 pub(crate) const MAX_NAME: usize = 1024;
 
+/// Room for the names of files that are under way.
+const NAMES: usize = 4 * MAX_NAME;
+
 impl Config {
     /// Bytes of one packet of up to `len` bytes with slack, padding and terminator.
     pub(crate) const fn slot_len(len: usize) -> usize {
@@ -345,11 +355,12 @@ impl Config {
     }
 
     /// Lengths of the parts of it.
-    pub(crate) fn sender_lengths(&self) -> [usize; 5] {
+    pub(crate) fn sender_lengths(&self) -> [usize; 6] {
         let source = self.buffer_len.max(1024);
         let slots = self.slots() * Self::slot_len(usize::from(self.send_length));
         let frame = Self::slot_len(usize::from(self.receive_length));
-        [source, self.sender_queue(), slots, frame, MAX_NAME]
+        let names = if self.offers_bundles() { NAMES } else { 0 };
+        [source, self.sender_queue(), slots, frame, MAX_NAME, names]
     }
 
     /// Bytes of memory that a receiver of this configuration needs.
@@ -358,10 +369,11 @@ impl Config {
     }
 
     /// Lengths of the parts of it.
-    pub(crate) fn receiver_lengths(&self) -> [usize; 6] {
+    pub(crate) fn receiver_lengths(&self) -> [usize; 7] {
         let (file, out) = (self.buffer_len.max(1024), Self::receiver_queue());
         let packet = Self::slot_len(usize::from(self.receive_length));
-        [file, out, self.slots() * packet, packet, packet, MAX_NAME]
+        let next_name = if self.offers_bundles() { MAX_NAME } else { 0 };
+        [file, out, self.slots() * packet, packet, packet, MAX_NAME, next_name]
     }
 
     /// Whether this end offers to stream (Kermit streaming (1998), COMMANDS).
@@ -384,6 +396,16 @@ impl Config {
             Switch::Off => false,
             Switch::Auto => self.line.clear,
         }
+    }
+
+    /// Whether this end offers to take or send many files in one window. The codes that its data fields leave out are
+    /// fixed.
+    pub(crate) fn offers_bundles(&self) -> bool {
+        let usual = self.mark == 1 && self.eol == b'\r';
+        let chosen = [self.prefixed, self.unprefixed] != [PrefixTable::NOTHING; 2];
+        // The names of files that are under way take as much memory as all else of a small engine.
+        let is_small = self.buffer_len < NAMES || self.send_length.min(self.receive_length) < 20;
+        self.bundle && usual && !chosen && !is_small
     }
 
     /// Whether the line is known, or declared, to deliver everything.
@@ -438,7 +460,11 @@ impl Config {
             whatami: Some(whatami),
             system: self.system,
             manual: self.manual_mode,
-            own: Some(params::OWN_LENGTH | if self.digest { params::OWN_DIGEST } else { 0 }),
+            own: Some(
+                if self.by_length { params::OWN_LENGTH } else { 0 }
+                    | if self.digest { params::OWN_DIGEST } else { 0 },
+            ),
+            capabilities: Capabilities::NONE.set(BUNDLE, self.offers_bundles()),
         }
     }
 

@@ -163,6 +163,7 @@ impl Session {
         options.stays = !may(Effect::Aside);
         options.toll = Some(self.toll());
         self.current = None;
+        self.aside.clear();
         self.outgoing = None;
         self.broken = None;
         self.receiving = Some(self.tree.receive(&self.here, options).map_err(|e| said(&e))?);
@@ -185,11 +186,13 @@ impl Session {
         }
         self.receiving = None;
         self.current = None;
+        self.aside.clear();
         self.outgoing = Some(Outgoing::Files {
             search: Box::new(search),
             names,
             delete: get.delete,
             blemish: None,
+            over: false,
             resume: get.recover,
             kind: get.kind,
         });
