@@ -405,7 +405,7 @@ impl Config {
         let chosen = [self.prefixed, self.unprefixed] != [PrefixTable::NOTHING; 2];
         // The names of files that are under way take as much memory as all else of a small engine.
         let is_small = self.buffer_len < NAMES || self.send_length.min(self.receive_length) < 20;
-        self.bundle && usual && !chosen && !is_small
+        cfg!(feature = "bundles") && self.bundle && usual && !chosen && !is_small
     }
 
     /// Whether the line is known, or declared, to deliver everything.

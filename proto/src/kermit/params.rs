@@ -400,7 +400,8 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
             _ => None,
         },
         // What its data fields are made of needs eight bits, and the usual end of packets.
-        bundle: ours.capabilities.both(theirs.capabilities).has(BUNDLE)
+        bundle: cfg!(feature = "bundles")
+            && ours.capabilities.both(theirs.capabilities).has(BUNDLE)
             && !both(WMI_STREAM)
             && qbin.is_none()
             && shift == Shift::Off

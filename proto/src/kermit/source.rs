@@ -75,7 +75,7 @@ impl Source {
         &memory[self.from..self.to]
     }
 
-    /// So many of them are in a packet.
+    /// This number of them is in a packet.
     pub(crate) fn consume(&mut self, len: usize) {
         self.from = (self.from + len).min(self.to);
     }

@@ -73,7 +73,7 @@ impl Records {
         matches!((self.state, next), (State::Type, b'F'))
     }
 
-    /// So many of the bytes that [`Record::Data`] announced were taken.
+    /// This number of the bytes that [`Record::Data`] announced were taken.
     pub(crate) fn passed(&mut self, len: usize) {
         if let State::Data { left, runs } = self.state {
             let left = left.saturating_sub(len);

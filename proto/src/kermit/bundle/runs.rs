@@ -22,7 +22,7 @@ impl Runs {
         self.last = byte;
     }
 
-    /// The next bytes to send of these, of which there is at least one: a count instead of so many of them, or so many
+    /// The next bytes to send of these, of which there is at least one: a count instead of a run of them, or a part
     /// of them as they are, at most `space`.
     pub(crate) fn next(&mut self, bytes: &[u8], space: usize) -> Next {
         if self.seen == SOME {
@@ -71,8 +71,8 @@ impl Runs {
 /// What a sender puts next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// A byte with this value, for so many bytes.
+    /// A byte with this value, in place of as many bytes.
     Count(usize),
-    /// So many bytes as they are.
+    /// This number of bytes as they are.
     Bytes(usize),
 }

@@ -111,7 +111,8 @@ enum Piece {
 impl Core {
     /// Whether everything comes in bundles.
     pub(super) fn bundles(&self) -> bool {
-        self.link.agreed.bundle
+        // Without the feature the compiler leaves out what depends on it.
+        cfg!(feature = "bundles") && self.link.agreed.bundle
     }
 
     /// What was said in the acknowledgement of a packet.

@@ -179,7 +179,8 @@ enum Piece {
 impl Core {
     /// Whether everything goes in bundles.
     pub(super) fn bundles(&self) -> bool {
-        self.link.agreed.bundle
+        // Without the feature the compiler leaves out what depends on it.
+        cfg!(feature = "bundles") && self.link.agreed.bundle
     }
 
     /// The store has a file: its header is staged.
