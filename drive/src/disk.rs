@@ -39,7 +39,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError,
 };
 
 /// What to do when a file of that name exists (C-Kermit's SET FILE COLLISION).
@@ -425,6 +425,11 @@ impl DiskStore {
     /// The wire names of files to send that the engine has not requested.
     pub fn unasked(&self) -> Vec<Vec<u8>> {
         self.sending.as_ref().map(Sending::unasked).unwrap_or_default()
+    }
+
+    /// What is to be sent, before the transfer.
+    pub fn batch(&mut self) -> Left {
+        self.sending.as_mut().map(Sending::batch).unwrap_or_default()
     }
 
     /// Whether stdin is still to be sent, or is being sent.

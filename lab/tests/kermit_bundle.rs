@@ -17,7 +17,7 @@ fn run(line: &str, files: &[MemoryFile], settings: &[(&str, &str)]) -> (PairRepo
         rate_bps: u32::try_from(model.rate_bps).unwrap(),
         telnet: false,
     };
-    let mut config = Config { line: facts, bundle: true, ..Config::default() };
+    let mut config = Config { line: facts, bundle: Switch::On, ..Config::default() };
     for (name, value) in settings {
         config.set(&format!("kermit.{name}"), value).unwrap();
     }
@@ -148,7 +148,7 @@ fn a_session_of_another_program_is_received() {
     let rows = vectors("session");
     assert_eq!(rows.len(), 3);
     for (letter, wire, one) in rows {
-        let config = Config { streaming: Switch::Off, bundle: true, ..Config::default() };
+        let config = Config { streaming: Switch::Off, bundle: Switch::On, ..Config::default() };
         let mut r = Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap();
         let mut sink = MemorySink::new();
         let (said, ended) = hear(&mut r, &mut sink, &wire);

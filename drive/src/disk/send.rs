@@ -78,6 +78,11 @@ impl Sending {
         waits || self.current.as_ref().is_some_and(|open| open.stdin)
     }
 
+    /// What is to be sent, before the first of it was requested.
+    pub(super) fn batch(&mut self) -> Left {
+        self.left().0
+    }
+
     /// The names of those not requested yet.
     pub(super) fn unasked(&self) -> Vec<Vec<u8>> {
         let left = self.sources.as_slice().iter();
@@ -122,16 +127,20 @@ impl Sending {
 
     /// The rest of the batch, including the next source. A stream counts as a file without bytes.
     fn left_now(&mut self) -> Left {
-        let (left, lens) = self.left.get_or_insert_with(|| {
-            let lens: Vec<u64> = self.sources.as_slice().iter().map(len_of).collect();
-            let files = u32::try_from(lens.len()).unwrap_or(u32::MAX);
-            let bytes = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
-            (Left { files, bytes }, lens.into_iter())
-        });
+        let (left, lens) = self.left();
         let now = *left;
         left.files = left.files.saturating_sub(1);
         left.bytes = left.bytes.saturating_sub(lens.next().unwrap_or(0));
         now
+    }
+
+    fn left(&mut self) -> &mut (Left, std::vec::IntoIter<u64>) {
+        self.left.get_or_insert_with(|| {
+            let lens: Vec<u64> = self.sources.as_slice().iter().map(len_of).collect();
+            let files = u32::try_from(lens.len()).unwrap_or(u32::MAX);
+            let bytes = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
+            (Left { files, bytes }, lens.into_iter())
+        })
     }
 
     /// Fills `into` from `offset` on; 0 is the end of the file.

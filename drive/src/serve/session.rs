@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use wetstring_proto::file::{
-    FileKind, Refusal, Remote, RemoteReply, Reply, Request, Store, StoreError,
+    FileKind, Left, Refusal, Remote, RemoteReply, Reply, Request, Store, StoreError,
 };
 use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
@@ -142,7 +142,7 @@ enum Said {
     Text(Vec<u8>),
     Screen { title: Vec<u8>, text: Vec<u8> },
     Sheet { title: Vec<u8>, sheet: Sheet },
-    Files,
+    Files(Left),
 }
 
 impl Session {
@@ -300,9 +300,11 @@ impl Session {
                     Said::Sheet { title, sheet } => {
                         let (size, text) = (u64::MAX, Box::new(sheet));
                         self.outgoing = Some(Outgoing::Screen { title, size, text });
-                        Reply::Remote(RemoteReply::Follow { screen: true })
+                        Reply::Remote(RemoteReply::Follow { screen: true, batch: Left::default() })
                     }
-                    Said::Files => Reply::Remote(RemoteReply::Follow { screen: false }),
+                    Said::Files(batch) => {
+                        Reply::Remote(RemoteReply::Follow { screen: false, batch })
+                    }
                 }
             }
         }

@@ -9,6 +9,7 @@
 //! want is not in it. Nothing depends on anything else in the list
 //! (docs/reference/kermit-extension.md).
 
+use super::bundle::IS_BUILT;
 use super::check::{tochar, unchar};
 
 /// A capability: its letter, its place in a [`Capabilities`], the newest version that is known here.
@@ -23,18 +24,21 @@ pub struct Capability {
 pub const BUNDLE: Capability = Capability { letter: b'B', place: 0, newest: 1 };
 
 /// All that are known here.
-pub const KNOWN: [Capability; 1] = [BUNDLE];
+pub const KNOWN: &[Capability] = if IS_BUILT { &[BUNDLE] } else { &[] };
 
 /// The most entries of a list: what a parameter string of 40 bytes has room for.
 pub const MOST: usize = 6;
 
+/// Places in a [`Capabilities`].
+const PLACES: usize = 1;
+
 /// Versions of capabilities; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Capabilities([u8; KNOWN.len()]);
+pub struct Capabilities([u8; PLACES]);
 
 impl Capabilities {
     /// None at all.
-    pub const NONE: Self = Self([0; KNOWN.len()]);
+    pub const NONE: Self = Self([0; PLACES]);
 
     /// The list with the newest version of a capability, or without it.
     #[must_use]
@@ -57,8 +61,8 @@ impl Capabilities {
     #[must_use]
     pub fn both(self, other: Self) -> Self {
         let mut lower = self.0;
-        for (lower, other) in lower.iter_mut().zip(other.0) {
-            *lower = (*lower).min(other);
+        for (lower, other) in lower.iter_mut().zip(&other.0) {
+            *lower = (*lower).min(*other);
         }
         Self(lower)
     }

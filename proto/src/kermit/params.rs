@@ -400,7 +400,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
             _ => None,
         },
         // What its data fields are made of needs eight bits, and the usual end of packets.
-        bundle: cfg!(feature = "bundles")
+        bundle: crate::kermit::bundle::IS_BUILT
             && ours.capabilities.both(theirs.capabilities).has(BUNDLE)
             && !both(WMI_STREAM)
             && qbin.is_none()

@@ -268,20 +268,12 @@ impl Core {
         }
         let (count, found) = self.link.reader.next(frame, rest);
         let Agreed { check, forced_check, .. } = self.link.agreed;
-        let Some(Found::Packet(body)) = found else { return courtesy + count };
-        match packet::parse(body, check, forced_check) {
-            Ok(packet) if packet.kind == kind::BREAK => {
-                self.link.stats.duplicates += 1;
-                let (last, said) = (self.arrivals.next - 1, self.also());
-                self.ack(cx, mem, last, said.as_bytes());
-            }
-            // The acknowledgement of a packet before it was lost.
-            Ok(packet) if packet.kind == kind::DATA && self.bundles() => {
-                if let Place::Behind(number) = self.arrivals.place(packet.seq) {
-                    self.behind(cx, mem, &packet, number);
-                }
-            }
-            _ => {}
+        if let Some(Found::Packet(body)) = found
+            && packet::parse(body, check, forced_check).is_ok_and(|p| p.kind == kind::BREAK)
+        {
+            self.link.stats.duplicates += 1;
+            let last = self.arrivals.next - 1;
+            self.ack(cx, mem, last, &[]);
         }
         courtesy + count
     }
@@ -387,10 +379,7 @@ impl Core {
         let slot_len = mem.hold.len();
         let at = self.arrivals.index(number) * slot_len;
         if packet.kind != kind::DATA || packet.data.len() > slot_len {
-            // The window is one for everything else; but what is before the end of a bundle is missing.
-            while let Some(missing) = self.arrivals.ask(number).filter(|_| self.bundles()) {
-                self.nak(cx, mem, missing);
-            }
+            // The window is one for everything else.
             return;
         }
         if self.arrivals.store(number, packet.data.len()) {
@@ -461,8 +450,7 @@ impl Core {
             Some(ReceiverStep::Store) => self.store_data(cx, mem, data, true),
             Some(ReceiverStep::Close) => self.close(cx, mem, data),
             Some(ReceiverStep::Finish) => {
-                let said = self.also();
-                self.answer(cx, mem, number, said.as_bytes());
+                self.answer(cx, mem, number, &[]);
                 self.arrivals.advance();
                 self.enter(cx, ReceiverInput::Done);
                 self.link.end(cx, Outcome::Done);

@@ -4,6 +4,7 @@
 use self::aside::UnderWay;
 use self::congestion::Congestion;
 use self::packing::Packing;
+use super::capability::BUNDLE;
 use super::config::Config;
 use super::flight::Flight;
 use super::length::LengthPolicy;
@@ -110,6 +111,8 @@ impl Core {
         let initial = Duration::from_secs(1) + line_time(config.line.rate_bps, 80);
         let adapt = config.adapt_length && !config.is_reliable();
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
+        let mut ours = config.params(announced);
+        ours.capabilities = ours.capabilities.set(BUNDLE, config.offers_bundles());
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();
         Self {
@@ -119,7 +122,7 @@ impl Core {
             timing: RoundTrip::new(initial, ceiling),
             lengths: LengthPolicy::new(adapt),
             congestion: Congestion::new(),
-            ours: link.config.params(announced),
+            ours,
             source: Source::new(&link.text_coding()),
             file: Current::default(),
             open: None,

@@ -19,7 +19,7 @@ use crate::os::{files, process};
 use std::fmt::Write as _;
 use std::process::Command;
 use std::sync::PoisonError;
-use wetstring_proto::file::FileKind;
+use wetstring_proto::file::{FileKind, Left};
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
 
@@ -196,7 +196,8 @@ impl Session {
             resume: get.recover,
             kind: get.kind,
         });
-        Ok(Said::Files)
+        // Their lengths are not known before they are opened.
+        Ok(Said::Files(Left { files: u32::try_from(files).unwrap_or(u32::MAX), bytes: 0 }))
     }
 
     fn login(&mut self, name: &[u8], password: &[u8]) -> Done {

@@ -7,7 +7,7 @@ use crate::in_words;
 use crate::serve::quota::Direction;
 use crate::serve::tree::{Content, Entry, Place, shown};
 use std::io;
-use wetstring_proto::file::{DigestKind, FileInfo, FileKind, RemoteReply, Reply, StoreError};
+use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left, RemoteReply, Reply, StoreError};
 
 /// What is being sent.
 pub(super) enum Outgoing {
@@ -246,7 +246,7 @@ impl Session {
     pub(super) fn show(&mut self, title: Vec<u8>, text: Vec<u8>) -> Reply<'static> {
         let (size, text) = (text.len() as u64, Box::new(Text(text)));
         self.outgoing = Some(Outgoing::Screen { title, size, text });
-        Reply::Remote(RemoteReply::Follow { screen: true })
+        Reply::Remote(RemoteReply::Follow { screen: true, batch: Left::default() })
     }
 }
 

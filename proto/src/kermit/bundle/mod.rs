@@ -4,7 +4,7 @@
 //! S Y(S)                     the agreement, as ever
 //! D D D D ...                data packets: one stream of records, cut where a packet is full
 //! Y Y Y Y ...                each when all that is in its packet is done, closed files included
-//! B Y(B)                     the end, in the same window
+//! B Y(B)                     the end, when all is acknowledged
 //!
 //! data field   letter [probe] digits      the letter is the alphabet of the digits (`radix`)
 //! records      'F' len flags [size] [time] [mode] name     header of a file
@@ -18,6 +18,8 @@
 //! Reading order: [`radix`] is the code of the data field, [`record`] finds records in the stream, [`head`] is a
 //! file's header, [`mark`] what a receiver says of files in its acknowledgements, [`lines`] the line ends of text, [`runs`] runs of
 //! equal bytes.
+
+use super::flight::MAX_SLOTS;
 
 pub(crate) mod head;
 pub(crate) mod lines;
@@ -33,8 +35,14 @@ pub(crate) const CAREFUL: u8 = b'C';
 /// The alphabet once they have passed.
 pub(crate) const TRIED: u8 = b'T';
 
+/// Programs without bundles keep no memory for them.
+pub(crate) const IS_BUILT: bool = cfg!(feature = "bundles");
 /// Files that may be under way: begun, and not yet safe at the receiver.
-pub(crate) const MOST_FILES: usize = 64;
+pub(crate) const MOST_FILES: usize = if IS_BUILT { 64 } else { 1 };
+/// Packets whose acknowledgements a receiver may have to repeat.
+pub(crate) const MOST_ANSWERS: usize = if IS_BUILT { MAX_SLOTS } else { 1 };
+/// Room for a decoded block.
+pub(crate) const BLOCK_ROOM: usize = if IS_BUILT { radix::LONGEST_BLOCK } else { 1 };
 /// Headers in one packet: its acknowledgement must have room for what is to be said of each.
 pub(crate) const MOST_HEADS: usize = 8;
 /// The same of files that may be continued, of which more is said.

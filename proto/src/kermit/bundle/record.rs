@@ -5,7 +5,7 @@ use super::{CHUNK, Number};
 use crate::kermit::config::MAX_NAME;
 
 /// The longest list of attributes.
-const LONGEST_LIST: usize = 160;
+const LONGEST_LIST: usize = if super::IS_BUILT { 160 } else { 1 };
 /// The longest header.
 const LONGEST_HEAD: u64 = (super::head::LONGEST + MAX_NAME) as u64;
 

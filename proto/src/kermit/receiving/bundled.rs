@@ -8,10 +8,10 @@ use crate::kermit::attributes::{self, Attributes};
 use crate::kermit::bundle::head::{self, Head};
 use crate::kermit::bundle::lines::Lines;
 use crate::kermit::bundle::mark::{ALSO, ANSWER, Mark, ROOM};
-use crate::kermit::bundle::radix::{LONGEST_BLOCK, alphabet};
+use crate::kermit::bundle::radix::alphabet;
 use crate::kermit::bundle::record::{Record, Records};
 use crate::kermit::bundle::runs::Runs;
-use crate::kermit::bundle::{CAREFUL, PROBE};
+use crate::kermit::bundle::{BLOCK_ROOM, CAREFUL, IS_BUILT, MOST_ANSWERS, PROBE};
 use crate::kermit::check::tochar;
 use crate::kermit::config::Names;
 use crate::kermit::flight::MAX_SLOTS;
@@ -26,7 +26,7 @@ use crate::trace::TraceEvent;
 pub(super) struct Unpacking {
     records: Records,
     /// Decoded bytes of the packet in hand: `at..len`.
-    block: [u8; LONGEST_BLOCK],
+    block: [u8; BLOCK_ROOM],
     at: usize,
     len: usize,
     /// Where the rest of its data field is in `hold`, and its alphabet.
@@ -39,26 +39,26 @@ pub(super) struct Unpacking {
     lines: Option<Lines>,
     runs: Runs,
     /// Bytes of the file out of which runs were undone: `plain_at..plain_len`.
-    plain: [u8; LONGEST_BLOCK],
+    plain: [u8; BLOCK_ROOM],
     plain_at: usize,
     plain_len: usize,
     /// What is to be said of the files of the packet in hand.
     said: Text<ROOM>,
     /// What was said in the acknowledgements of the last packets, and how many of them, to the last, said nothing.
-    answers: [Text<ANSWER>; MAX_SLOTS],
+    answers: [Text<ANSWER>; MOST_ANSWERS],
     silent: u64,
     /// A file whose header came, and which is offered as soon as the user has heard of those before: its name is in
     /// `next_name` until then.
     next: Option<Current>,
     /// The digest that came with the end.
-    pub(super) digest: Option<[u8; 8]>,
+    digest: Option<[u8; 8]>,
 }
 
 impl Unpacking {
     pub(super) fn new() -> Self {
         Self {
             records: Records::new(),
-            block: [0; LONGEST_BLOCK],
+            block: [0; BLOCK_ROOM],
             at: 0,
             len: 0,
             digits: (0, 0),
@@ -67,11 +67,11 @@ impl Unpacking {
             position: 0,
             lines: None,
             runs: Runs::default(),
-            plain: [0; LONGEST_BLOCK],
+            plain: [0; BLOCK_ROOM],
             plain_at: 0,
             plain_len: 0,
             said: Text::new(),
-            answers: [const { Text::new() }; MAX_SLOTS],
+            answers: [const { Text::new() }; MOST_ANSWERS],
             silent: 0,
             next: None,
             digest: None,
@@ -112,12 +112,17 @@ impl Core {
     /// Whether everything comes in bundles.
     pub(super) fn bundles(&self) -> bool {
         // Without the feature the compiler leaves out what depends on it.
-        cfg!(feature = "bundles") && self.link.agreed.bundle
+        IS_BUILT && self.link.agreed.bundle
+    }
+
+    /// The digest that came with the end of the file.
+    pub(super) fn bundled_digest(&self) -> Option<[u8; 8]> {
+        self.unpacking.digest.filter(|_| IS_BUILT)
     }
 
     /// What was said in the acknowledgement of a packet.
     pub(super) fn said_before(&self, number: u64) -> Text<ANSWER> {
-        self.unpacking.answers[(number % MAX_SLOTS as u64) as usize].clone()
+        self.unpacking.answers[(number % MOST_ANSWERS as u64) as usize].clone()
     }
 
     /// A packet whose turn it is.
@@ -143,7 +148,7 @@ impl Core {
 
     /// Continues with the packet in hand, as far as store and user allow.
     pub(super) fn unpack_on(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        while self.waiting == Waiting::Unpack && self.link.ending.is_running() {
+        while self.bundles() && self.waiting == Waiting::Unpack && self.link.ending.is_running() {
             match self.next_piece(cx, mem) {
                 Piece::Taken => {}
                 Piece::Wait => return,
@@ -155,20 +160,21 @@ impl Core {
 
     /// Whether a file is to be offered of whose forerunners the user has not heard yet.
     pub(super) fn is_to_be_told(&self) -> bool {
-        self.unpacking.next.is_some() && !self.link.notes.is_empty()
+        self.bundles() && self.unpacking.next.is_some() && !self.link.notes.is_empty()
     }
 
     /// The file that is offered becomes the one that is told of.
     pub(super) fn take_next(&mut self, mem: &mut Mem<'_>) {
-        if let Some(next) = self.unpacking.next.take() {
+        if self.bundles()
+            && let Some(next) = self.unpacking.next.take()
+        {
             self.file = next;
             mem.name[..next.name_len].copy_from_slice(&mem.next_name[..next.name_len]);
         }
     }
 
-    /// The acknowledgement of the end, or of a packet of which nothing is to be said: it is one of those before, too, as
-    /// far as nothing was said of them.
-    pub(super) fn also(&self) -> Text<ANSWER> {
+    /// The beginning of an acknowledgement: it is one of the packets before, too, as far as nothing was said of them.
+    fn also(&self) -> Text<ANSWER> {
         let mut answer = Text::new();
         if self.bundles() && self.unpacking.silent > 0 && self.arrivals.window() > 1 {
             answer.put(&[ALSO, tochar(self.unpacking.silent as u8)]);
@@ -199,7 +205,7 @@ impl Core {
         } else {
             0
         };
-        self.unpacking.answers[(number % MAX_SLOTS as u64) as usize] = answer.clone();
+        self.unpacking.answers[(number % MOST_ANSWERS as u64) as usize] = answer.clone();
         self.ack(cx, mem, number, answer.as_bytes());
         self.arrivals.advance();
     }

@@ -129,7 +129,7 @@ impl Core {
                 }
                 mem.hold = hold;
             }
-            Waiting::Unpack => self.bundle_decided(offset, text),
+            Waiting::Unpack if self.bundles() => self.bundle_decided(offset, text),
             waiting => self.waiting = waiting,
         }
     }
@@ -304,7 +304,7 @@ impl Core {
             Ask::Nothing
         } else if self.sink.pending() > 0 {
             Ask::Write
-        } else if whole && own && (self.file.digest.is_some() || self.unpacking.digest.is_some()) {
+        } else if whole && own && (self.file.digest.is_some() || self.bundled_digest().is_some()) {
             Ask::Digest { kind: DigestKind::Xxh3, len: self.sink.end() }
         } else if whole && own && self.file.resumed {
             return self.unproved(cx, mem);
@@ -432,7 +432,7 @@ impl Core {
         let mut first = [0; 16];
         first.copy_from_slice(&digest[..16]);
         params::emit_digest(&first, &mut ours);
-        let same = match self.unpacking.digest {
+        let same = match self.bundled_digest() {
             Some(theirs) => digest[..theirs.len()] == theirs,
             None => self.file.digest == Some(ours),
         };

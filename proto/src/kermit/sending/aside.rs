@@ -5,8 +5,8 @@ use super::{Cancel, Core, Current};
 use crate::engine::Cx;
 use crate::file::{FileInfo, Refusal};
 use crate::kermit::attributes;
-use crate::kermit::bundle::MOST_FILES;
 use crate::kermit::bundle::mark::{Mark, name_of};
+use crate::kermit::bundle::{IS_BUILT, MOST_FILES};
 use crate::kermit::states::SenderInput;
 use crate::session::{Ask, QueuedEvent};
 
@@ -150,7 +150,7 @@ impl UnderWay {
 
     /// Whether each file is settled.
     pub(super) fn is_settled(&self) -> bool {
-        self.settled == self.count
+        !IS_BUILT || self.settled == self.count
     }
 
     /// Its index, by the character of its number.

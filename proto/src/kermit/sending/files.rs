@@ -129,9 +129,11 @@ impl Core {
             }
             // A store without digests sends files all the same.
             (Ask::Digest { .. }, Reply::Failed(_)) => self.compared(cx, mem),
-            (Ask::Aside, Reply::Done) => self.put_aside(cx, true),
-            (Ask::Aside, Reply::Failed(StoreError::Unsupported)) => self.put_aside(cx, false),
-            (Ask::Settle { .. }, Reply::Done) => self.settled(cx),
+            (Ask::Aside, Reply::Done) if self.bundles() => self.put_aside(cx, true),
+            (Ask::Aside, Reply::Failed(StoreError::Unsupported)) if self.bundles() => {
+                self.put_aside(cx, false);
+            }
+            (Ask::Settle { .. }, Reply::Done) if self.bundles() => self.settled(cx),
             (Ask::Close { .. }, Reply::Done) if self.bundles() && self.link.ending.is_running() => {
                 self.settled(cx);
             }

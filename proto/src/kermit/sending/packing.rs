@@ -9,10 +9,11 @@ use crate::kermit::attributes;
 use crate::kermit::attributes::Tags;
 use crate::kermit::bundle::head::{self, Before};
 use crate::kermit::bundle::lines::len_on_line;
-use crate::kermit::bundle::radix::{Alphabet, LONGEST_BLOCK, alphabet};
+use crate::kermit::bundle::radix::{Alphabet, alphabet};
 use crate::kermit::bundle::runs::{Next, Runs};
 use crate::kermit::bundle::{
-    CAREFUL, CHUNK, LONGEST_NUMBER, MOST_HEADS, MOST_RESUMED, PROBE, put_number,
+    BLOCK_ROOM, CAREFUL, CHUNK, IS_BUILT, LONGEST_NUMBER, MOST_HEADS, MOST_RESUMED, PROBE,
+    put_number,
 };
 use crate::kermit::flight::Slot;
 use crate::kermit::packet::{LONG_HEADER, kind};
@@ -22,7 +23,7 @@ use crate::kermit::states::{SenderInput, Sending};
 use crate::session::Ask;
 
 /// Room for a record without its name or data.
-const STAGE: usize = 224;
+const STAGE: usize = if IS_BUILT { 224 } else { 64 };
 /// Room in a data field for the codes to be tried and something beside them.
 const ROOM_TO_TRY: usize = 160;
 
@@ -46,7 +47,7 @@ struct Packet {
 pub(super) struct Packing {
     packet: Option<Packet>,
     /// The beginning of a block.
-    block: [u8; LONGEST_BLOCK],
+    block: [u8; BLOCK_ROOM],
     held: usize,
     /// A record without its name or data: `staged..stage_end`.
     stage: [u8; STAGE],
@@ -85,7 +86,7 @@ impl Packing {
     pub(super) fn new() -> Self {
         Self {
             packet: None,
-            block: [0; LONGEST_BLOCK],
+            block: [0; BLOCK_ROOM],
             held: 0,
             stage: [0; STAGE],
             staged: 0,
@@ -180,7 +181,7 @@ impl Core {
     /// Whether everything goes in bundles.
     pub(super) fn bundles(&self) -> bool {
         // Without the feature the compiler leaves out what depends on it.
-        cfg!(feature = "bundles") && self.link.agreed.bundle
+        IS_BUILT && self.link.agreed.bundle
     }
 
     /// The store has a file: its header is staged.
@@ -247,7 +248,8 @@ impl Core {
                 Piece::Put => {}
                 Piece::Wait => return false,
                 Piece::Nothing if self.packing.packet.is_some() => return self.seal(mem),
-                Piece::Nothing if self.packing.no_more && self.state == Sending::Next => {
+                // A receiver that has answered B may be gone: every other answer has to be here before.
+                Piece::Nothing if self.has_all() => {
                     self.send_break(cx, mem);
                     return true;
                 }
@@ -540,6 +542,11 @@ impl Core {
             *bytes += file as u64 - old;
         }
         self.marked(data);
+    }
+
+    /// Whether the receiver has all that there is.
+    fn has_all(&self) -> bool {
+        self.packing.no_more && self.state == Sending::Next && self.flight.is_empty()
     }
 
     /// Whether everything is over: each packet acknowledged, each file settled.
