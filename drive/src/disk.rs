@@ -5,6 +5,7 @@
 //! unless the [`Collision`] policy allows it.
 
 mod batch;
+mod closing;
 mod digest;
 mod error;
 mod mark;
@@ -38,7 +39,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError,
 };
 
 /// What to do when a file of that name exists (C-Kermit's SET FILE COLLISION).
@@ -426,6 +427,11 @@ impl DiskStore {
         self.sending.as_ref().map(Sending::unasked).unwrap_or_default()
     }
 
+    /// What is to be sent, before the transfer.
+    pub fn batch(&mut self) -> Left {
+        self.sending.as_mut().map(Sending::batch).unwrap_or_default()
+    }
+
     /// Whether stdin is still to be sent, or is being sent.
     pub fn takes_stdin(&self) -> bool {
         self.sending.as_ref().is_some_and(Sending::takes_stdin)
@@ -535,29 +541,6 @@ impl DiskStore {
         }
     }
 
-    /// Closes what is open. Closing twice is harmless.
-    fn close(&mut self, complete: bool, verified: bool) -> Reply<'static> {
-        let record = self.files.last_mut();
-        if let Some(sending) = self.sending.as_mut().filter(|sending| sending.is_open()) {
-            sending.close(complete, verified, record);
-        } else if let Some(receiving) = self.receiving.as_mut().filter(|open| open.is_open())
-            && let Err(failed) = receiving.close(complete, verified, record)
-        {
-            return self.fail(failed);
-        }
-        self.follow();
-        Reply::Done
-    }
-
-    /// A file received earlier, which the last one has put aside, is there now.
-    fn follow(&mut self) {
-        let Some((last, earlier)) = self.files.split_last_mut() else { return };
-        let Some(aside) = &last.put_aside else { return };
-        for record in earlier.iter_mut().filter(|record| record.path == last.path) {
-            record.path = Some(aside.clone());
-        }
-    }
-
     fn fail(&mut self, failed: Failed) -> Reply<'static> {
         self.last_error = Some(failed.text);
         Reply::Failed(failed.kind)
@@ -574,7 +557,7 @@ impl Store for DiskStore {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
             Request::Next => {
-                self.close(false, false);
+                self.close_current(false, false);
                 let Some(sending) = &mut self.sending else { return Reply::NoMoreFiles };
                 match sending.next(&mut self.files, &mut self.last_error) {
                     Some(info) => Reply::File(info),
@@ -587,6 +570,8 @@ impl Store for DiskStore {
             Request::Held { from } => self.held(from),
             Request::Digest { kind, len } => self.digest(kind, len),
             Request::Close { complete, verified } => self.close(complete, verified),
+            Request::Aside => self.aside(),
+            Request::Settle { complete, verified } => self.settle(complete, verified),
             _ => Reply::Failed(StoreError::Unsupported),
         }
     }

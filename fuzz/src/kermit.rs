@@ -1,6 +1,7 @@
 //! Kermit's server: what a client's words are read as, and what any packets do to it.
 
 use crate::Script;
+use wetstring_proto::file::Left;
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::command::ServerCommand;
 use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
@@ -101,7 +102,10 @@ fn answer(server: &mut Server<Vec<u8>>, cx: &mut Cx<'_>, script: &mut Script<'_>
         let reply = match request {
             _ if wrong => Reply::Failed(StoreError::Io),
             Request::Remote(Remote::Serve { answer, .. }) => match script.byte() % 4 {
-                0 => Reply::Remote(RemoteReply::Follow { screen: script.one_in(2) }),
+                0 => Reply::Remote(RemoteReply::Follow {
+                    screen: script.one_in(2),
+                    batch: Left { files: u32::from(script.byte() % 3), bytes: 0 },
+                }),
                 1 => {
                     Reply::Remote(RemoteReply::Denied(answer.len().min(usize::from(script.byte()))))
                 }

@@ -348,7 +348,7 @@ impl<'a> Pair<'a> {
                 moved |= side.receive(self.element, self.port_buffer, now, recorder);
                 moved |= side.ask(now, recorder, &mut calls);
                 moved |= side.transmit(self.element, self.port_buffer, now, recorder);
-                side.listen(now, recorder);
+                moved |= side.listen(now, recorder);
             }
             calls += 1;
             if calls > CALLS_AT_ONE_TIME || ticks.iter().any(|ticks| *ticks > TIMERS_AT_ONE_TIME) {
@@ -490,8 +490,10 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Handles the engine's events, and notes an outcome.
-    fn listen(&mut self, now: Instant, recorder: &mut Recorder) {
+    /// Handles the engine's events, and notes an outcome. True if there were events, for which the engine may have
+    /// waited.
+    fn listen(&mut self, now: Instant, recorder: &mut Recorder) -> bool {
+        let mut moved = false;
         while let Some(event) = self.engine.event() {
             match event {
                 Event::FileDone { verified, .. } => {
@@ -507,6 +509,7 @@ impl<'a> Side<'a> {
                 tell(now, &event);
             }
             recorder.note(now, self.who, &TraceEvent::Reported(&event));
+            moved = true;
         }
         if self.report.outcome.is_none() {
             self.report.outcome = self.engine.status().outcome();
@@ -516,5 +519,6 @@ impl<'a> Side<'a> {
                 recorder.note(now, self.who, &TraceEvent::Settled(outcome));
             }
         }
+        moved
     }
 }

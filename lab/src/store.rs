@@ -1,6 +1,7 @@
 //! Files in memory, for tests and for the laboratory.
 
 use crate::random::Random;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use wetstring_proto::file::{
     DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError,
@@ -133,6 +134,8 @@ pub struct MemorySource {
     given: usize,
     /// How the files were closed: (complete, verified), by file.
     closed: Vec<Option<(bool, bool)>>,
+    /// Files that were put aside, and are not settled.
+    aside: VecDeque<usize>,
     /// Reading at or behind this position fails.
     fail_at: Option<u64>,
 }
@@ -141,7 +144,7 @@ impl MemorySource {
     /// Will give these.
     pub fn new(files: Vec<MemoryFile>) -> Self {
         let closed = vec![None; files.len()];
-        Self { files, given: 0, closed, fail_at: None }
+        Self { files, given: 0, closed, aside: VecDeque::new(), fail_at: None }
     }
 
     /// Will give this one.
@@ -198,7 +201,21 @@ impl Store for MemorySource {
                 Reply::Read(len)
             }
             Request::Digest { kind, len } => digest(kind, bytes, len),
+            Request::Aside => {
+                self.aside.push_back(index);
+                Reply::Done
+            }
+            Request::Settle { complete, verified } => match self.aside.pop_front() {
+                Some(index) => {
+                    self.closed[index] = Some((complete, verified));
+                    Reply::Done
+                }
+                None => Reply::Failed(StoreError::NotFound),
+            },
             Request::Close { complete, verified } => {
+                for index in self.aside.drain(..) {
+                    self.closed[index] = Some((false, false));
+                }
                 self.closed[index] = Some((complete, verified));
                 Reply::Done
             }

@@ -20,6 +20,7 @@ mod imp;
 mod interference;
 mod kermit;
 mod kermit_bare;
+mod kermit_bundle;
 mod kermit_swarm;
 mod kermit_windows;
 mod kinds_swarm;

@@ -37,12 +37,13 @@ impl Element for Eating {
 }
 
 /// Sends 64 KiB of random bytes; gives the report and the file's share of the line, in thousandths.
-fn run(eaten: &'static [u8], line: &str, prefixing: &str) -> (PairReport, u64) {
+fn run(eaten: &'static [u8], line: &str, prefixing: &str, bundle: &str) -> (PairReport, u64) {
     use wetstring_proto::settings::Settings;
     let model: LineModel = line.parse().unwrap();
     let facts = LineFacts { reliable: Some(false), clear: false, rate_bps: 9600, telnet: false };
     let mut config = Config { line: facts, ..Config::default() };
     config.set("kermit.prefixing", prefixing).unwrap();
+    config.set("kermit.bundle", bundle).unwrap();
     let file = MemoryFile::made("random.bin", Content::Random(1), 64 * 1024);
     let bytes = file.bytes.clone();
     let (mut source, mut sink) = (MemorySource::one(file), MemorySink::new());
@@ -64,41 +65,51 @@ fn run(eaten: &'static [u8], line: &str, prefixing: &str) -> (PairReport, u64) {
 
 #[test]
 fn a_line_that_passes_them_saves_most_prefixes() {
-    let (tried, share) = run(&[], "9600", "auto");
-    let (careful, cautious) = run(&[], "9600", "cautious");
-    println!("tried {share}, cautious {cautious} thousandths of the line");
-    assert!(tried.is_done() && careful.is_done());
-    assert!(share >= 930, "{share}");
-    assert!(share >= cautious + 45, "{share} {cautious}");
+    // What 13 and 32 codes of 256 cost by prefixes, and in a code without them.
+    for (bundle, least, saved) in [("off", 930, 45), ("on", 970, 10)] {
+        let (tried, share) = run(&[], "9600", "auto", bundle);
+        let (careful, cautious) = run(&[], "9600", "cautious", bundle);
+        println!("bundle {bundle}: tried {share}, cautious {cautious} thousandths of the line");
+        assert!(tried.is_done() && careful.is_done());
+        assert!(share >= least, "{share}");
+        assert!(share >= cautious + saved, "{share} {cautious}");
+    }
 }
 
 #[test]
 fn a_line_that_eats_controls_gets_prefixes() {
     // SO, as terminals take it for another character set; and with bit 7.
-    for eaten in [&[14u8, 142][..], &[0], &[10], &[127]] {
-        let (report, share) = run(eaten, "9600,delay=100ms", "auto");
-        let cautious_passes = run(eaten, "9600,delay=100ms", "cautious").0.is_done();
-        println!("without {eaten:?}: {share} thousandths");
-        assert_eq!(report.is_done(), cautious_passes, "without {eaten:?}");
-        if cautious_passes {
-            assert!(report.sides[0].stats.retransmissions <= 3, "{:?}", report.sides[0].stats);
+    for bundle in ["off", "on"] {
+        for eaten in [&[14u8, 142][..], &[0], &[10], &[127]] {
+            let (report, share) = run(eaten, "9600,delay=100ms", "auto", bundle);
+            let cautious_passes = run(eaten, "9600,delay=100ms", "cautious", bundle).0.is_done();
+            println!("without {eaten:?}, bundle {bundle}: {share} thousandths");
+            assert_eq!(report.is_done(), cautious_passes, "without {eaten:?}");
+            if cautious_passes {
+                assert!(report.sides[0].stats.retransmissions <= 3, "{:?}", report.sides[0].stats);
+            }
         }
+        assert!(run(&[14], "9600", "auto", bundle).0.is_done());
     }
-    assert!(run(&[14], "9600", "auto").0.is_done());
 }
 
 #[test]
 fn controls_that_are_never_sent_bare_do_no_harm() {
     // XON and XOFF, and what leaves a terminal server or a Telnet client.
-    let (report, share) = run(&[16, 17, 19, 29, 30, 145, 147], "9600", "auto");
-    assert!(report.is_done());
-    assert!(share >= 930, "{share}");
+    for bundle in ["off", "on"] {
+        let (report, share) = run(&[16, 17, 19, 29, 30, 145, 147], "9600", "auto", bundle);
+        assert!(report.is_done());
+        assert!(share >= 930, "{share}");
+    }
 }
 
 #[test]
 fn noise_on_the_try_only_costs_the_prefixes() {
     for seed in 1..=20 {
-        let (report, _) = run(&[], &format!("9600,delay=100ms,burst=8@2s,seed={seed}"), "auto");
-        assert!(report.is_done(), "seed {seed}");
+        let line = format!("9600,delay=100ms,burst=8@2s,seed={seed}");
+        for bundle in ["off", "on"] {
+            let (report, _) = run(&[], &line, "auto", bundle);
+            assert!(report.is_done(), "seed {seed}, bundle {bundle}");
+        }
     }
 }

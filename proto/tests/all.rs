@@ -23,6 +23,7 @@ mod arpanet_user;
 mod arpanet_words;
 mod blocking;
 mod edges;
+mod kermit_bundle;
 mod kermit_codec;
 mod kermit_frames;
 mod kermit_hostile;

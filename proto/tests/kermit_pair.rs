@@ -53,6 +53,8 @@ fn every_setting_alone() {
         ("clear-channel", &["on"]),
         ("locking-shift", &["off"]),
         ("digest", &["off"]),
+        ("bundle", &["on"]),
+        ("by-length", &["off"]),
         ("adapt-length", &["off"]),
         ("padding", &["3"]),
         ("init-length", &["1", "9", "10", "13", "22"]),

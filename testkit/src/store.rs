@@ -54,6 +54,10 @@ pub struct Source {
     pub digests: bool,
     /// What the files were closed with: complete, verified.
     pub closed: Vec<(bool, bool)>,
+    /// Files that were put aside and are not settled.
+    pub aside: usize,
+    /// Whether files can be put aside.
+    pub one_at_a_time: bool,
     /// Reads from this offset fail.
     pub fail_read_at: Option<u64>,
 }
@@ -94,7 +98,18 @@ impl Store for Source {
             Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files[self.at - 1].bytes[..len as usize]))
             }
+            Request::Aside if !self.one_at_a_time => {
+                self.aside += 1;
+                Reply::Done
+            }
+            Request::Settle { complete, verified } => {
+                self.aside -= 1;
+                self.closed.push((complete, verified));
+                Reply::Done
+            }
             Request::Close { complete, verified } => {
+                let aside = std::mem::take(&mut self.aside);
+                self.closed.extend(std::iter::repeat_n((false, false), aside));
                 self.closed.push((complete, verified));
                 Reply::Done
             }

@@ -9,7 +9,9 @@ use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_events::Event;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
-use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Names, Sender};
+use wetstring_proto::kermit::{
+    Client, Config, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Names, Sender,
+};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::Common;
@@ -255,7 +257,7 @@ pub(crate) fn put(
     let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
-    let config = talk.all.kermit().clone();
+    let config = Config { batch: file_store.batch(), ..talk.all.kermit().clone() };
     let memory = vec![0; config.sender_memory()];
     let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
     let mut observer = Observer::new(ui, Direction::Send, talk.port.carries_bps());

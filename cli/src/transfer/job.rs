@@ -127,6 +127,7 @@ impl<'a> Job<'a> {
             ui.say(Level::Note, &note);
         }
         port_facts::apply(port.facts(), &mut self.all);
+        self.all.kermit_mut().batch = self.file_store.batch();
         if port.carries_bps().is_none() {
             // Progress follows acknowledgements if the rate is unknown.
             self.all.zmodem_mut().line.rate_bps = 0;

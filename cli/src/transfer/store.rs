@@ -5,6 +5,7 @@ use std::io::{Sink, Stdout};
 use wetstring_drive::SinkStore;
 use wetstring_drive::disk::{DiskStore, FileRecord};
 use wetstring_proto::Store;
+use wetstring_proto::file::Left;
 
 /// The store of a transfer.
 pub(crate) enum FileStore {
@@ -31,6 +32,11 @@ impl FileStore {
             Self::Stream(sink) => sink.files(),
             Self::Nowhere(sink) => sink.files(),
         }
+    }
+
+    /// What is to be sent, before the transfer.
+    pub(crate) fn batch(&mut self) -> Left {
+        if let Self::Disk(disk) = self { disk.batch() } else { Left::default() }
     }
 
     pub(crate) fn takes_stdin(&self) -> bool {

@@ -241,6 +241,10 @@ impl Store for Translated<'_> {
                 Reply::Failed(StoreError::Unsupported)
             }
             Request::Close { complete, verified } => self.close(complete, verified),
+            Request::Aside => {
+                self.end();
+                self.store.answer(Request::Aside)
+            }
             other => self.store.answer(other),
         }
     }

@@ -11,6 +11,7 @@ use crate::os::files;
 use crate::os::fs::{FileType, Mode, OFlags, Stat, fstat, mode_of};
 use crate::os::io::Errno;
 use crate::signals::Signals;
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Component, Path};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
@@ -27,6 +28,8 @@ pub(super) struct Sending {
     left: Option<(Left, std::vec::IntoIter<u64>)>,
     options: SendOptions,
     current: Option<Outgoing>,
+    /// Files that are sent, and of which the peer has not said that it has them, with the indexes of their records.
+    aside: VecDeque<(Outgoing, usize)>,
 }
 
 /// The file being sent.
@@ -58,7 +61,8 @@ impl Sending {
         for (source, name) in sources.iter_mut().zip(names) {
             source.name = Some(name);
         }
-        Self { sources: sources.into_iter(), renamed, left: None, options, current: None }
+        let (left, current, aside) = (None, None, VecDeque::new());
+        Self { sources: sources.into_iter(), renamed, left, options, current, aside }
     }
 
     pub(super) fn renamed(&self) -> &[Renamed] {
@@ -72,6 +76,11 @@ impl Sending {
     pub(super) fn takes_stdin(&self) -> bool {
         let waits = self.sources.as_slice().iter().any(|source| source.from == Origin::Stdin);
         waits || self.current.as_ref().is_some_and(|open| open.stdin)
+    }
+
+    /// What is to be sent, before the first of it was requested.
+    pub(super) fn batch(&mut self) -> Left {
+        self.left().0
     }
 
     /// The names of those not requested yet.
@@ -118,16 +127,20 @@ impl Sending {
 
     /// The rest of the batch, including the next source. A stream counts as a file without bytes.
     fn left_now(&mut self) -> Left {
-        let (left, lens) = self.left.get_or_insert_with(|| {
-            let lens: Vec<u64> = self.sources.as_slice().iter().map(len_of).collect();
-            let files = u32::try_from(lens.len()).unwrap_or(u32::MAX);
-            let bytes = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
-            (Left { files, bytes }, lens.into_iter())
-        });
+        let (left, lens) = self.left();
         let now = *left;
         left.files = left.files.saturating_sub(1);
         left.bytes = left.bytes.saturating_sub(lens.next().unwrap_or(0));
         now
+    }
+
+    fn left(&mut self) -> &mut (Left, std::vec::IntoIter<u64>) {
+        self.left.get_or_insert_with(|| {
+            let lens: Vec<u64> = self.sources.as_slice().iter().map(len_of).collect();
+            let files = u32::try_from(lens.len()).unwrap_or(u32::MAX);
+            let bytes = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
+            (Left { files, bytes }, lens.into_iter())
+        })
     }
 
     /// Fills `into` from `offset` on; 0 is the end of the file.
@@ -177,18 +190,41 @@ impl Sending {
         record: Option<&mut FileRecord>,
     ) {
         let (Some(open), Some(record)) = (self.current.take(), record) else { return };
-        record.outcome = if complete { FileOutcome::Sent } else { FileOutcome::Partial };
-        record.verified = verified;
-        if complete {
-            record.size = open.announced.unwrap_or(open.reached);
-            record.digest = open.running.whole(record.size);
+        open.close(complete, verified, record);
+    }
+
+    /// Puts the current file aside, which has this record.
+    pub(super) fn aside(&mut self, record: usize) {
+        self.aside.extend(self.current.take().map(|open| (open, record)));
+    }
+
+    /// Closes the oldest file that was put aside. False if there is none.
+    pub(super) fn settle(
+        &mut self,
+        complete: bool,
+        verified: bool,
+        files: &mut [FileRecord],
+    ) -> bool {
+        let Some((open, record)) = self.aside.pop_front() else { return false };
+        if let Some(record) = files.get_mut(record) {
+            open.close(complete, verified, record);
         }
-        let opened = Opened::plain(&open.before);
-        record.changed = !open.stream && fstat(&open.file).is_ok_and(|now| !opened.is(&now));
+        true
     }
 }
 
 impl Outgoing {
+    fn close(self, complete: bool, verified: bool, record: &mut FileRecord) {
+        record.outcome = if complete { FileOutcome::Sent } else { FileOutcome::Partial };
+        record.verified = verified;
+        if complete {
+            record.size = self.announced.unwrap_or(self.reached);
+            record.digest = self.running.whole(record.size);
+        }
+        let opened = Opened::plain(&self.before);
+        record.changed = !self.stream && fstat(&self.file).is_ok_and(|now| !opened.is(&now));
+    }
+
     /// What to delete afterwards, if requested.
     fn opened(&self, path: Option<&Path>) -> Option<Opened> {
         path.filter(|_| !self.stream).map(|path| Opened::by(path, &self.before))

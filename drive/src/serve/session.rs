@@ -8,14 +8,14 @@ use crate::charset::{Sets, SharedSets};
 use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Verify};
 use crate::in_words;
 use crate::signals::Signals;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use wetstring_proto::file::{
-    FileKind, Refusal, Remote, RemoteReply, Reply, Request, Store, StoreError,
+    FileKind, Left, Refusal, Remote, RemoteReply, Reply, Request, Store, StoreError,
 };
 use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
@@ -106,6 +106,8 @@ pub struct Session {
     here: Place,
     outgoing: Option<Outgoing>,
     current: Option<Current>,
+    /// Files that are sent, and of which the client has not said that it has them.
+    aside: VecDeque<Current>,
     receiving: Option<Box<dyn Store + Send>>,
     /// The last offered name, for the log.
     offered: Vec<u8>,
@@ -140,7 +142,7 @@ enum Said {
     Text(Vec<u8>),
     Screen { title: Vec<u8>, text: Vec<u8> },
     Sheet { title: Vec<u8>, sheet: Sheet },
-    Files,
+    Files(Left),
 }
 
 impl Session {
@@ -167,6 +169,7 @@ impl Session {
             here: Place::new(),
             outgoing: None,
             current: None,
+            aside: VecDeque::new(),
             receiving: None,
             offered: Vec::new(),
             took: 0,
@@ -297,9 +300,11 @@ impl Session {
                     Said::Sheet { title, sheet } => {
                         let (size, text) = (u64::MAX, Box::new(sheet));
                         self.outgoing = Some(Outgoing::Screen { title, size, text });
-                        Reply::Remote(RemoteReply::Follow { screen: true })
+                        Reply::Remote(RemoteReply::Follow { screen: true, batch: Left::default() })
                     }
-                    Said::Files => Reply::Remote(RemoteReply::Follow { screen: false }),
+                    Said::Files(batch) => {
+                        Reply::Remote(RemoteReply::Follow { screen: false, batch })
+                    }
                 }
             }
         }
@@ -396,12 +401,17 @@ impl Store for Session {
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Digest { kind, len } if self.current.is_some() => self.digest(kind, len),
-            Request::Close { complete, .. } if self.current.is_some() => {
+            Request::Close { complete, .. } if self.current.is_some() || !self.aside.is_empty() => {
+                while let Some(earlier) = self.aside.pop_front() {
+                    self.sent(earlier, false);
+                }
                 if let Some(current) = self.current.take() {
                     self.sent(current, complete);
                 }
                 Reply::Done
             }
+            Request::Aside => self.put_aside(),
+            Request::Settle { complete, .. } => self.settle(complete),
             other => self.take(other),
         }
     }

@@ -1,7 +1,7 @@
 //! What a peer may ask of a host besides files. Most stores do none of it, and reply
 //! [`Reply::Failed`](super::Reply::Failed).
 
-use super::FileKind;
+use super::{FileKind, Left};
 
 /// A peer's request for something other than a file.
 #[derive(PartialEq, Eq, Debug)]
@@ -41,6 +41,8 @@ pub enum RemoteReply {
     Follow {
         /// It is text for the client's screen, no file.
         screen: bool,
+        /// What they are, if that is known.
+        batch: Left,
     },
     /// To `Serve`: refused; bytes of the reason in the buffer.
     Denied(usize),

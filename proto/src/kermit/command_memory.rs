@@ -38,11 +38,11 @@ pub(super) fn divide(lengths: Lengths, memory: &mut [u8]) -> Mem<'_> {
 impl Config {
     /// The parts of the memory of a server; a client only receives.
     pub(super) fn command_lengths(&self, sends: bool) -> Lengths {
-        let [source, queue, slots, _, _] = self.sender_lengths();
-        let [file, out, kept, frame, hold, _] = self.receiver_lengths();
+        let [source, queue, slots, _, _, names] = self.sender_lengths();
+        let [file, out, kept, frame, hold, _, next_name] = self.receiver_lengths();
         let own = 2 * Self::queued_len(usize::from(self.send_length));
-        let (queue, sending) = if sends { (queue, source + slots) } else { (0, 0) };
-        let work = sending.max(file + kept + hold) + MAX_NAME;
+        let (queue, sending) = if sends { (queue, source + slots + names) } else { (0, 0) };
+        let work = sending.max(file + kept + hold + next_name) + MAX_NAME;
         [own.max(queue).max(out), frame, WORDS, ANSWER, work]
     }
 
@@ -71,15 +71,16 @@ impl<'a> Mem<'a> {
 
     /// The memory of a sender; `config` is the one that it was made with.
     pub(super) fn sending(self, config: &Config) -> sending::Mem<'a> {
-        let [source, _, slots, _, name] = config.sender_lengths();
-        let [source, slots, name] = split(self.work, [source, slots, name]);
-        sending::Mem { source, out: self.out, slots, frame: self.frame, name }
+        let [source, _, slots, _, name, names] = config.sender_lengths();
+        let [source, slots, name, names] = split(self.work, [source, slots, name, names]);
+        sending::Mem { source, out: self.out, slots, frame: self.frame, name, names }
     }
 
     /// The memory of a receiver; `config` is the one that it was made with.
     pub(super) fn receiving(self, config: &Config) -> receiving::Mem<'a> {
-        let [file, _, slots, _, hold, name] = config.receiver_lengths();
-        let [file, slots, hold, name] = split(self.work, [file, slots, hold, name]);
-        receiving::Mem { file, out: self.out, slots, frame: self.frame, hold, name }
+        let [file, _, slots, _, hold, name, next] = config.receiver_lengths();
+        let [file, slots, hold, name, next_name] =
+            split(self.work, [file, slots, hold, name, next]);
+        receiving::Mem { file, out: self.out, slots, frame: self.frame, hold, name, next_name }
     }
 }

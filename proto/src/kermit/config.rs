@@ -1,6 +1,8 @@
 //! The configuration of the two Kermit engines.
 
 use super::attributes::Tags;
+use super::bundle::IS_BUILT;
+use super::capability::{BUNDLE, Capabilities};
 use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
@@ -9,7 +11,7 @@ use super::packet::{LONG_HEADER, SLACK};
 use super::params::{self, Params};
 use super::prefix::PrefixTable;
 use super::zone::Zone;
-use crate::file::FileKind;
+use crate::file::{FileKind, Left};
 pub use crate::line::LineFacts;
 use crate::settings::{AsText, Range};
 use crate::time::Span;
@@ -226,6 +228,12 @@ crate::settings! {
         "kermit.digest" digest: bool[word] = "on",
             "Compare a digest of each whole file when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2, which other Kermits ignore", no_flag;
+        "kermit.bundle" bundle: Switch[word] = "auto",
+            "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: several short ones",
+            "Wetstring: a capability of the extension after WHATAMI2", no_flag;
+        "kermit.by-length" by_length: bool[word] = "on",
+            "While streaming on a clear channel frame by length alone when the peer is a Wetstring too",
+            "Wetstring: an extension after WHATAMI2", no_flag;
         /// Sent to the peer as TIME.
         "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
             "Timeout for a packet",
@@ -281,6 +289,9 @@ crate::settings! {
     also {
         /// The line.
         line: LineFacts = LineFacts::default(),
+        /// What is to be sent, if that is known: with `kermit.bundle=auto` a sender offers bundles for several short
+        /// files.
+        batch: Left = Left { files: 0, bytes: 0 },
         /// The attributes that are sent.
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
@@ -307,6 +318,12 @@ fn is_on_wire(set: Charset) -> bool {
 
 /// Longest name of a file on the wire, decoded.
 pub(crate) const MAX_NAME: usize = 1024;
+
+/// Files of more bytes on average are long: what is between them takes little of their time.
+const SHORT_FILE: u64 = 65_536;
+
+/// Room for the names of files that are under way.
+const NAMES: usize = 4 * MAX_NAME;
 
 impl Config {
     /// Bytes of one packet of up to `len` bytes with slack, padding and terminator.
@@ -345,11 +362,12 @@ impl Config {
     }
 
     /// Lengths of the parts of it.
-    pub(crate) fn sender_lengths(&self) -> [usize; 5] {
+    pub(crate) fn sender_lengths(&self) -> [usize; 6] {
         let source = self.buffer_len.max(1024);
         let slots = self.slots() * Self::slot_len(usize::from(self.send_length));
         let frame = Self::slot_len(usize::from(self.receive_length));
-        [source, self.sender_queue(), slots, frame, MAX_NAME]
+        let names = if self.has_bundles() { NAMES } else { 0 };
+        [source, self.sender_queue(), slots, frame, MAX_NAME, names]
     }
 
     /// Bytes of memory that a receiver of this configuration needs.
@@ -358,10 +376,11 @@ impl Config {
     }
 
     /// Lengths of the parts of it.
-    pub(crate) fn receiver_lengths(&self) -> [usize; 6] {
+    pub(crate) fn receiver_lengths(&self) -> [usize; 7] {
         let (file, out) = (self.buffer_len.max(1024), Self::receiver_queue());
         let packet = Self::slot_len(usize::from(self.receive_length));
-        [file, out, self.slots() * packet, packet, packet, MAX_NAME]
+        let next_name = if self.has_bundles() { MAX_NAME } else { 0 };
+        [file, out, self.slots() * packet, packet, packet, MAX_NAME, next_name]
     }
 
     /// Whether this end offers to stream (Kermit streaming (1998), COMMANDS).
@@ -384,6 +403,25 @@ impl Config {
             Switch::Off => false,
             Switch::Auto => self.line.clear,
         }
+    }
+
+    /// Whether this end can take or send many files in one window. The codes that its data fields leave out are
+    /// fixed.
+    pub(crate) fn has_bundles(&self) -> bool {
+        let usual = self.mark == 1 && self.eol == b'\r';
+        let chosen = [self.prefixed, self.unprefixed] != [PrefixTable::NOTHING; 2];
+        // The names of files that are under way take as much memory as all else of a small engine.
+        let is_small = self.buffer_len < NAMES || self.send_length.min(self.receive_length) < 20;
+        let wanted = self.bundle != Switch::Off;
+        IS_BUILT && wanted && usual && !chosen && !is_small
+    }
+
+    /// Whether a sender offers that. One long file gains little, and a modem that compresses finds nothing to compress in
+    /// their code.
+    pub(crate) fn offers_bundles(&self) -> bool {
+        let several = self.batch.files > 1;
+        let short = self.batch.bytes / u64::from(self.batch.files.max(1)) <= SHORT_FILE;
+        self.has_bundles() && (self.bundle == Switch::On || several && short)
     }
 
     /// Whether the line is known, or declared, to deliver everything.
@@ -438,7 +476,11 @@ impl Config {
             whatami: Some(whatami),
             system: self.system,
             manual: self.manual_mode,
-            own: Some(params::OWN_LENGTH | if self.digest { params::OWN_DIGEST } else { 0 }),
+            own: Some(
+                if self.by_length { params::OWN_LENGTH } else { 0 }
+                    | if self.digest { params::OWN_DIGEST } else { 0 },
+            ),
+            capabilities: Capabilities::NONE.set(BUNDLE, self.has_bundles()),
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct Slot {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) acked: bool,
+    /// The receiver of a bundle keeps it until its turn comes.
+    pub(crate) held: bool,
     /// It waits to be put into the queue towards the port.
     pub(crate) queue: bool,
     /// Times it was put into the queue.
@@ -130,6 +132,11 @@ impl Flight {
         (slot.start, slot.end) = (start, end);
     }
 
+    /// A packet in flight has another data length now.
+    pub(crate) fn reload(&mut self, number: u64, data: usize) {
+        self.slot_mut(number).data = data;
+    }
+
     /// Sets the data length of the packet pushed last, and how much of the file it encodes.
     pub(crate) fn load(&mut self, data: usize, file: usize) {
         let slot = self.slot_mut(self.next - 1);
@@ -188,7 +195,7 @@ impl Flight {
         slot.acked = true;
         slot.queue = false;
         let rtt = match slot.left {
-            Some(left) if slot.copies == 1 => Some((now - left, slot.under_way)),
+            Some(left) if slot.copies == 1 && !slot.held => Some((now - left, slot.under_way)),
             _ => None,
         };
         let acked = Acked {
@@ -205,6 +212,19 @@ impl Flight {
             self.low += 1;
         }
         Some(acked)
+    }
+
+    /// The receiver keeps `number` until its turn comes: round trip and bytes, if it was sent only once.
+    pub(crate) fn hold(&mut self, number: u64, now: Instant) -> Option<(Duration, u64)> {
+        let slot = self.slot_mut(number);
+        if slot.acked || core::mem::replace(&mut slot.held, true) {
+            return None;
+        }
+        slot.queue = false;
+        let left = slot.left.filter(|_| slot.copies == 1);
+        let (leaves_at, under_way) = (slot.leaves_at, slot.under_way);
+        self.heard = self.heard.max(leaves_at);
+        left.map(|left| (now - left, under_way))
     }
 
     /// Asks for another copy of `number`, unless one is on its way that the peer cannot have
@@ -243,12 +263,15 @@ impl Flight {
     ///
     /// Only a later packet bears witness, and only by its number too: a peer that acknowledges
     /// in sequence answers a repeated packet first and all that waited after it afterwards.
+    ///
+    /// Those that the receiver keeps are not, as long as `number` is only kept, too: after that their acknowledgements are.
     pub(crate) fn overtaken(&self, number: u64) -> impl Iterator<Item = u64> + use<> {
         let witness = *self.slot(number);
         let mut lost = 0u64;
         for (bit, n) in (self.low..number.min(self.next)).enumerate() {
             let slot = self.slot(n);
-            if !slot.acked && !slot.queue && slot.left.is_some() && slot.order < witness.order {
+            let there = slot.acked || (slot.held && witness.held && !witness.acked);
+            if !there && !slot.queue && slot.left.is_some() && slot.order < witness.order {
                 lost |= 1 << bit;
             }
         }

@@ -35,7 +35,7 @@ pub(crate) struct Link {
     /// An error packet that may be a damaged other one, with its text.
     pub(crate) weak_error: Text<96>,
     pub(crate) has_weak_error: bool,
-    pub(crate) agreement: Text<160>,
+    pub(crate) agreement: Text<200>,
     /// The peer's parameters.
     pub(crate) theirs: Params,
     pub(crate) agreed: Agreed,
@@ -74,6 +74,7 @@ pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     streaming: false,
     clear: false,
     own: None,
+    bundle: false,
 };
 
 impl Link {
@@ -456,7 +457,7 @@ impl Link {
 
     /// Writes the agreement in words.
     pub(crate) fn describe_agreement(&mut self, cx: &mut Cx<'_>) {
-        let mut text = Text::<160>::new();
+        let mut text = Text::<200>::new();
         let a = &self.agreed;
         let check = if a.forced_check { '5' } else { char::from(a.check.as_char()) };
         let long = a.send_long.map_or(u16::from(self.theirs.max_short), |long| long);
@@ -481,6 +482,7 @@ impl Link {
         also(a.rept.is_some(), "repeat counts");
         also(a.attributes, "attributes");
         also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
+        also(a.bundle, "files in one window");
         self.agreement = text;
         self.notes.push(QueuedEvent::Negotiated);
     }

@@ -10,12 +10,15 @@
 //! [`params`] is the negotiation, [`attributes`] describes files, [`states`] is the whole protocol
 //! on one screen, and [`Sender`] and [`Receiver`] are the two engines of a transfer. [`command`] is
 //! what a client asks of a server, [`Server`] and [`Client`] are the two engines of that exchange;
-//! they hand the line over to the other two and take it back.
+//! they hand the line over to the other two and take it back. [`capability`] is what two of our own ends agree on, and
+//! [`bundle`] how files go between them.
 //!
 //! Not implemented: character sets, checkpointing (never deployed).
 
 mod arrivals;
 pub mod attributes;
+pub mod bundle;
+pub mod capability;
 mod charset;
 pub mod check;
 pub mod command;

@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! MAXL TIME NPAD PADC EOL QCTL QBIN CHKT REPT CAPAS... WINDO MAXLX1 MAXLX2 CHKPNT CHKINT(3)
-//! WHATAMI SYSIDLEN SYSID... WHATAMI2 [own: 'W' flags check(3)]
+//! WHATAMI SYSIDLEN SYSID... WHATAMI2 [own: 'W' flags [capabilities] check(3)]
 //! ```
 //!
-//! Every field may be missing; a missing field means its default (kermit.md §5). The five bytes after
+//! Every field may be missing; a missing field means its default (kermit.md §5). The bytes after
 //! WHATAMI2 are ours: peers ignore unknown fields, and another Wetstring learns from
-//! them that its framer counts bytes on a clear channel and that digests of whole files may ride
-//! in Z packets (docs/decisions/002).
+//! them that its framer counts bytes on a clear channel, that digests of whole files may ride
+//! in Z packets (docs/decisions/002), and of a list of capabilities (the module `capability`).
 //!
 //! The packets that carry these strings have only the 6-bit check, which passes one damaged packet
 //! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
 //! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
+use super::capability::{BUNDLE, Capabilities};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 use super::reason::BadPacket;
@@ -47,6 +48,8 @@ pub const WMI_VALID: u8 = 32;
 pub const OWN_DIGEST: u8 = 1;
 /// Own flags: the framer goes by length alone while streaming on a clear channel.
 pub const OWN_LENGTH: u8 = 2;
+/// Own flags: a list of capabilities follows.
+pub const OWN_LIST: u8 = 4;
 
 /// A decoded parameter string; missing fields have defaults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,8 +84,10 @@ pub struct Params {
     pub system: [u8; 2],
     /// WHATAMI2: the file mode is set by the user.
     pub manual: bool,
-    /// Our own flags, if the peer is one of us.
+    /// Our own flags, if the peer is one of us; without that of the list.
     pub own: Option<u8>,
+    /// Capabilities, if the peer is one of us.
+    pub capabilities: Capabilities,
 }
 
 impl Default for Params {
@@ -105,6 +110,7 @@ impl Default for Params {
             system: *b"  ",
             manual: false,
             own: None,
+            capabilities: Capabilities::NONE,
         }
     }
 }
@@ -140,13 +146,25 @@ fn parse_tail(tail: &[u8], p: &mut Params) {
     if let Some(&c) = tail.get(9 + len) {
         p.manual = number(c) & (WMI_VALID | WMI2_MANUAL) == WMI_VALID | WMI2_MANUAL;
     }
-    if let Some(&[b'W', flags, ..]) = tail.get(10 + len..OWN_LEN + 10 + len) {
-        p.own = Some(number(flags));
+    let own = tail.get(10 + len..).unwrap_or(&[]);
+    let Some(list) = own_list(own) else { return };
+    if own.len() >= list.end + OWN_CHECK {
+        p.own = Some(number(own[1]) & !OWN_LIST);
+        p.capabilities = Capabilities::parse(&own[list]);
     }
 }
 
-/// Bytes of our own extension.
-const OWN_LEN: usize = 5;
+/// Bytes of our own extension before its list, and of the check after it.
+const OWN_HEAD: usize = 2;
+const OWN_CHECK: usize = 3;
+
+/// Where the list of capabilities is in our own extension; it may be empty. `None` if it is not ours, or is cut.
+fn own_list(own: &[u8]) -> Option<core::ops::Range<usize>> {
+    let &[b'W', flags, ref rest @ ..] = own else { return None };
+    let has_list = number(flags) & OWN_LIST != 0;
+    let len = if has_list { Capabilities::list_len(rest)? } else { 0 };
+    Some(OWN_HEAD..OWN_HEAD + len)
+}
 
 /// The CRC of the string up to and with our flags, as three characters.
 fn own_check(covered: &[u8]) -> [u8; 3] {
@@ -214,11 +232,14 @@ fn doubt_tail(data: &[u8]) -> Option<BadPacket> {
         Some(0) => None,
         Some(_) if !valid(data[whatami2]) => Some(BadPacket::Whatami2),
         Some(1) => None,
-        Some(extra) => {
+        Some(_) => {
             let own = &data[whatami2 + 1..];
-            let ours = extra == OWN_LEN + 1
-                && own[0] == b'W'
-                && own[2..] == own_check(&data[..data.len() - 3]);
+            let check = own_list(own).and_then(|list| own.get(list.end..));
+            let ours = check.is_some_and(|check| {
+                data.len()
+                    .checked_sub(OWN_CHECK)
+                    .is_some_and(|end| check == own_check(&data[..end]))
+            });
             (!ours).then_some(BadPacket::Unknown)
         }
     }
@@ -257,7 +278,7 @@ impl Params {
     }
 
     /// Writes the string and returns its length, at most `limit`: peers that choke on long
-    /// strings get a shorter one. `out` takes at least 33 bytes.
+    /// strings get a shorter one. `out` takes every string.
     pub fn emit(&self, out: &mut [u8; 40], limit: usize) -> usize {
         let max_long = self.max_long.unwrap_or(0);
         let head = [
@@ -287,11 +308,14 @@ impl Params {
         out[..head.len()].copy_from_slice(&head);
         let mut len = head.len();
         if let Some(own) = self.own {
+            let list = if self.capabilities.is_empty() { 0 } else { OWN_LIST };
             out[len] = b'W';
-            out[len + 1] = tochar(own);
-            let check = own_check(&out[..len + 2]);
-            out[len + 2..len + OWN_LEN].copy_from_slice(&check);
-            len += OWN_LEN;
+            out[len + 1] = tochar(own & !OWN_LIST | list);
+            len += OWN_HEAD;
+            len += self.capabilities.emit(&mut out[len..]);
+            let check = own_check(&out[..len]);
+            out[len..len + OWN_CHECK].copy_from_slice(&check);
+            len += OWN_CHECK;
         }
         len.min(limit)
     }
@@ -327,6 +351,8 @@ pub struct Agreed {
     pub clear: bool,
     /// The peer is one of us, with these flags.
     pub own: Option<u8>,
+    /// Everything after S goes in one window (the module `bundle`).
+    pub bundle: bool,
 }
 
 /// Puts `ours` (as sent) and `theirs` (as received) together.
@@ -373,6 +399,14 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
             (Some(a), Some(b)) => Some(a & b),
             _ => None,
         },
+        // What its data fields are made of needs eight bits, and the usual end of packets.
+        bundle: crate::kermit::bundle::IS_BUILT
+            && ours.capabilities.both(theirs.capabilities).has(BUNDLE)
+            && !both(WMI_STREAM)
+            && qbin.is_none()
+            && shift == Shift::Off
+            && (ours.eol, theirs.eol) == (b'\r', b'\r')
+            && ours.max_short.min(theirs.max_short) >= 20,
     }
 }
 
@@ -394,6 +428,7 @@ pub fn answer(mut ours: Params, theirs: &Params, seven_bit: bool) -> Params {
     if theirs.own.is_none() {
         ours.own = None;
     }
+    ours.capabilities = ours.capabilities.both(theirs.capabilities);
     ours
 }
 

@@ -1,7 +1,9 @@
 //! The state machine of the receiver (\[KPM\] §10, kermit.md §10–19).
 
+use self::bundled::Unpacking;
 use super::arrivals::{Arrivals, Place};
 use super::attributes::Attributes;
+use super::bundle::mark::KEPT;
 use super::check::Check;
 use super::config::Config;
 use super::encode::Shift;
@@ -18,6 +20,7 @@ use crate::session::{self, Ask, Ending, Text, trace_duplicate};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
+mod bundled;
 mod files;
 mod receiver;
 
@@ -80,6 +83,8 @@ enum Waiting {
     },
     /// Z is acknowledged when the file is safe.
     Close,
+    /// The rest of a packet of a bundle is in `hold`.
+    Unpack,
 }
 
 #[derive(Debug)]
@@ -109,6 +114,8 @@ pub(super) struct Core {
     /// The silence before the packet that is coming in.
     silence: Option<Duration>,
     started: bool,
+    /// Of bundles.
+    unpacking: Unpacking,
 }
 
 impl Core {
@@ -136,6 +143,7 @@ impl Core {
             stuck: STUCK[1],
             silence: None,
             started: false,
+            unpacking: Unpacking::new(),
             link,
         }
     }
@@ -174,6 +182,11 @@ impl Core {
 
     fn streaming(&self) -> bool {
         self.link.agreed.streaming && matches!(self.state, Receiving::Data | Receiving::Attributes)
+    }
+
+    /// Whether several packets may be under way.
+    fn has_window(&self) -> bool {
+        self.state == Receiving::Data || self.bundles()
     }
 
     fn fail(
@@ -282,7 +295,7 @@ impl Core {
         // A retransmission can be lost as well, and so can the NAK. A sender that no
         // longer fills the window, which we cannot see, sends nothing else.
         let stuck = cx.now - self.link.spoke >= self.stuck;
-        if self.arrivals.window() == 1 || self.state != Receiving::Data || stuck {
+        if self.arrivals.window() == 1 || !self.has_window() || stuck {
             if self.link.may_nak(cx.now) {
                 self.nak(cx, mem, next);
             }
@@ -322,7 +335,7 @@ impl Core {
         }
         match place {
             Place::Next => self.in_turn(cx, mem, &packet),
-            Place::Ahead(number) if self.state == Receiving::Data && !agreed.streaming => {
+            Place::Ahead(number) if self.has_window() && !agreed.streaming => {
                 self.ahead(cx, mem, &packet, number);
             }
             Place::Behind(number) if !(self.streaming() && packet.kind == kind::DATA) => {
@@ -342,7 +355,7 @@ impl Core {
         let gap = self.silence.take().unwrap_or(now - self.link.spoke);
         self.heard = now;
         if is_new {
-            self.interval = if self.state == Receiving::Data {
+            self.interval = if self.has_window() {
                 (self.interval * 7 + gap) / 8
             } else {
                 // Of the few before the data the longest is nearest to a round trip.
@@ -351,7 +364,7 @@ impl Core {
                 self.interval.max(gap)
             };
         }
-        if self.state == Receiving::Data {
+        if self.has_window() {
             // Longer than the usual gap, and than any scheduling pause; the sender has a timer too.
             let packet = line_time(self.link.config.line.rate_bps, 200);
             self.wait = (self.interval * 4 + packet + Duration::from_secs(1)).clamp(
@@ -375,7 +388,7 @@ impl Core {
             self.link.stats.duplicates += 1;
             trace_duplicate(cx, number);
         }
-        self.ack(cx, mem, number, &[]);
+        self.ack(cx, mem, number, if self.bundles() { KEPT } else { &[] });
         while let Some(missing) = self.arrivals.ask(number) {
             self.nak(cx, mem, missing);
         }
@@ -387,6 +400,10 @@ impl Core {
         trace_duplicate(cx, number);
         if packet.kind == kind::SEND_INIT && number == 0 {
             return self.send_params(cx, mem);
+        }
+        if self.bundles() && packet.kind == kind::DATA {
+            let said = self.said_before(number);
+            return self.ack(cx, mem, number, said.as_bytes());
         }
         let said = self.answered.1.clone();
         let again = self.answered.0 == number && packet.kind != kind::DATA;
@@ -405,13 +422,21 @@ impl Core {
             let Some(len) = self.arrivals.ready() else { return };
             let at = self.arrivals.index(self.arrivals.next) * mem.hold.len();
             let slots = core::mem::take(&mut mem.slots);
-            self.store_data(cx, mem, &slots[at..at + len], false);
+            let data = &slots[at..at + len];
+            if self.bundles() {
+                self.unpack(cx, mem, data);
+            } else {
+                self.store_data(cx, mem, data, false);
+            }
             mem.slots = slots;
         }
     }
 
     fn step(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8, data: &[u8]) {
         let number = self.arrivals.next;
+        if self.bundles() && kind == kind::DATA {
+            return self.unpack(cx, mem, data);
+        }
         match on_packet(self.state, kind) {
             Some(ReceiverStep::Negotiate) => self.negotiate(cx, mem, data),
             Some(ReceiverStep::Name) => self.name(cx, mem, kind, data),

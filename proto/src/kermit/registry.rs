@@ -3,6 +3,7 @@
 use super::check::crc16;
 use super::states::{Receiving, Requesting, Sending};
 use super::{Config, Receiver, Sender};
+use crate::file::Left;
 use crate::line::LineFacts;
 use crate::registry::{
     Advised, Carrier, Entry, InForce,
@@ -23,6 +24,7 @@ const PICKS: Picks = Picks {
             Of("kermit.attributes", &["on", "on", "off"]),
             Of("kermit.repeat", &["on", "off"]),
             Of("kermit.digest", &["on", "off"]),
+            Of("kermit.bundle", &["on", "auto", "off"]),
         ]),
         Step::Both(&[
             OneIn(3, "kermit.parity", &["even", "odd", "mark", "space"]),
@@ -92,6 +94,10 @@ impl Registered for Config {
     ]);
 
     engines!();
+
+    fn on_batch(&mut self, left: Left) {
+        self.batch = left;
+    }
 
     fn on_line(&mut self, line: LineFacts) {
         self.line = line;

@@ -1,7 +1,10 @@
 //! The state machine of the sender (\[KPM\] §10, kermit.md §10–19). The window is in `flight`, the file
 //! in `source`, what both engines share in `link`.
 
+use self::aside::UnderWay;
 use self::congestion::Congestion;
+use self::packing::Packing;
+use super::capability::BUNDLE;
 use super::config::Config;
 use super::flight::Flight;
 use super::length::LengthPolicy;
@@ -19,8 +22,10 @@ use crate::time::Duration;
 use crate::trace::{Load, Wait};
 
 mod answers;
+mod aside;
 mod congestion;
 mod files;
+mod packing;
 mod retransmission;
 mod sender;
 
@@ -86,6 +91,9 @@ pub(super) struct Core {
     screen: bool,
     /// The line goes back to a server at the end.
     serving: bool,
+    /// Of bundles: what goes into packets, and the files that are under way.
+    packing: Packing,
+    under_way: UnderWay,
 }
 
 /// The memory of the slot a number lives in.
@@ -103,7 +111,10 @@ impl Core {
         let initial = Duration::from_secs(1) + line_time(config.line.rate_bps, 80);
         let adapt = config.adapt_length && !config.is_reliable();
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
+        let mut ours = config.params(announced);
+        ours.capabilities = ours.capabilities.set(BUNDLE, config.offers_bundles());
         let link = Link::new(config);
+        let (packing, under_way) = packing::parts();
         Self {
             state: Sending::Start,
             ask: Ask::Nothing,
@@ -111,7 +122,7 @@ impl Core {
             timing: RoundTrip::new(initial, ceiling),
             lengths: LengthPolicy::new(adapt),
             congestion: Congestion::new(),
-            ours: link.config.params(announced),
+            ours,
             source: Source::new(&link.text_coding()),
             file: Current::default(),
             open: None,
@@ -120,6 +131,8 @@ impl Core {
             echoes: 0,
             screen: false,
             serving: false,
+            packing,
+            under_way,
             link,
         }
     }
@@ -166,7 +179,8 @@ impl Core {
     fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
         self.open = None;
         self.enter(cx, SenderInput::Failed);
-        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
+        let open = self.file.open || !self.under_way.is_settled();
+        self.ask = if open { Ask::close(false) } else { Ask::Nothing };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
@@ -261,9 +275,17 @@ impl Core {
                 len
             });
         }
+        if self.bundles() {
+            self.ask_to_settle();
+            if self.is_over() && self.ask.is_idle() {
+                self.enter(cx, SenderInput::Done);
+                self.link.end(cx, Outcome::Done);
+            }
+        }
         while !self.link.saturated(mem.out.len()) && self.link.ending.is_running() {
             let did = match self.flight.to_queue() {
                 Some(number) => self.queue(cx, mem, number),
+                None if self.bundles() => self.pack(cx, mem),
                 None if self.state == Sending::Data => self.produce(cx, mem),
                 None => false,
             };
@@ -297,6 +319,8 @@ impl Core {
         }
         let slot = if slot.copies > 0 && slot.kind == kind::ATTRIBUTES {
             self.without_try(mem, number)
+        } else if slot.copies > 0 && self.bundles() {
+            self.unprobed(mem, number)
         } else {
             slot
         };
@@ -450,9 +474,7 @@ impl Core {
             return false;
         }
         let cut = self.cancel != Cancel::No || self.file.refused;
-        let shrunk = self.file.info.kind == FileKind::Binary
-            && self.file.info.size.is_some_and(|size| self.source.offset < size);
-        if shrunk && !cut {
+        if self.has_shrunk() && !cut {
             let kind = FailureKind::Store(StoreError::Changed);
             let say = Some("The file became shorter while it was sent");
             self.fail(cx, mem, Blame::Store, kind, say);
@@ -466,6 +488,12 @@ impl Core {
         }
         self.send_eof(cx, mem);
         true
+    }
+
+    /// Whether less of the file came than its length was.
+    fn has_shrunk(&self) -> bool {
+        let info = &self.file.info;
+        info.kind == FileKind::Binary && info.size.is_some_and(|size| self.source.offset < size)
     }
 
     fn send_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {

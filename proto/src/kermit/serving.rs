@@ -26,7 +26,7 @@ use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{self, Params, agree};
 use super::{receiving, sending};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::{FileInfo, FileKind, RemoteReply, Reply, Request};
+use crate::file::{FileInfo, FileKind, Left, RemoteReply, Reply, Request};
 use crate::machine::Machine;
 use crate::session::{Ask, Ending, Text};
 use crate::settings::Choice;
@@ -146,8 +146,9 @@ impl Core {
         }
     }
 
-    fn send(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, screen: bool) {
-        let mut core = sending::Core::serving(self.link.config.clone(), screen);
+    fn send(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, screen: bool, batch: Left) {
+        let config = Config { batch, ..self.link.config.clone() };
+        let mut core = sending::Core::serving(config, screen);
         core::mem::swap(&mut self.link, &mut core.link);
         core.pump(cx, &mut mem.lend().sending(&core.link.config.clone()));
         self.active = Active::Sending(core);
@@ -358,7 +359,9 @@ impl Core {
             }
             Reply::Done => self.said(cx, mem, kind, 0),
             Reply::Remote(RemoteReply::Said(len)) => self.said(cx, mem, kind, len.min(limit)),
-            Reply::Remote(RemoteReply::Follow { screen }) => self.send(cx, mem, screen),
+            Reply::Remote(RemoteReply::Follow { screen, batch }) => {
+                self.send(cx, mem, screen, batch)
+            }
             Reply::Remote(RemoteReply::Denied(len)) => {
                 // A text of more than a packet is cut, not left unsaid.
                 self.say_no(cx, mem, len.min(limit).min(80));
@@ -418,7 +421,7 @@ impl Core {
         }
         self.answer_len = len;
         self.long_answer = Some(0);
-        self.send(cx, mem, true);
+        self.send(cx, mem, true, Left::default());
         self.answer_self(cx, mem);
     }
 

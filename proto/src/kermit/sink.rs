@@ -61,14 +61,31 @@ impl Sink {
         }
     }
 
-    /// Decodes as much of `data` as there is room for; returns how much was used and how many file
-    /// bytes came of it.
-    pub(crate) fn decode(&mut self, memory: &mut [u8], data: &[u8]) -> (usize, usize) {
+    /// Takes bytes that are decoded already: `put` gets them and the room, and returns how many were used and made.
+    pub(crate) fn take(
+        &mut self,
+        memory: &mut [u8],
+        data: &[u8],
+        put: impl FnOnce(&[u8], &mut [u8]) -> (usize, usize),
+    ) -> (usize, usize) {
+        self.make_room(memory);
+        let (used, made) = put(data, &mut memory[self.to..]);
+        self.to += made;
+        (used, made)
+    }
+
+    fn make_room(&mut self, memory: &mut [u8]) {
         if memory.len() - self.to < ELEMENT && self.from > 0 && self.lent == 0 {
             memory.copy_within(self.from..self.to, 0);
             self.to -= self.from;
             self.from = 0;
         }
+    }
+
+    /// Decodes as much of `data` as there is room for; returns how much was used and how many file
+    /// bytes came of it.
+    pub(crate) fn decode(&mut self, memory: &mut [u8], data: &[u8]) -> (usize, usize) {
+        self.make_room(memory);
         let (used, made) = self.decoder.decode(data, &mut memory[self.to..]);
         self.to += made;
         (used, made)

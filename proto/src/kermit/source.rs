@@ -70,6 +70,21 @@ impl Source {
         self.ended |= len == 0 || self.announced == Some(self.offset);
     }
 
+    /// Bytes that are not in a packet, as they are in the file.
+    pub(crate) fn raw<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
+        &memory[self.from..self.to]
+    }
+
+    /// This number of them is in a packet.
+    pub(crate) fn consume(&mut self, len: usize) {
+        self.from = (self.from + len).min(self.to);
+    }
+
+    /// The position in the file of the next byte that is to go into a packet.
+    pub(crate) fn position(&self) -> u64 {
+        self.offset - self.ready() as u64
+    }
+
     /// Encodes into `data` until it is full or nothing is ready. Returns source bytes used and data
     /// bytes made.
     pub(crate) fn encode(&mut self, memory: &[u8], data: &mut [u8]) -> (usize, usize) {

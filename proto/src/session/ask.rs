@@ -35,6 +35,12 @@ pub(crate) enum Ask {
         complete: bool,
         verified: bool,
     },
+    /// A sender: the next file, before the peer has stored this one; and that it has stored the oldest of those.
+    Aside,
+    Settle {
+        complete: bool,
+        verified: bool,
+    },
 }
 
 impl Ask {
@@ -59,6 +65,8 @@ impl Ask {
             Self::Held { from } => Some(Request::Held { from }),
             Self::Digest { kind, len } => Some(Request::Digest { kind, len }),
             Self::Close { complete, verified } => Some(Request::Close { complete, verified }),
+            Self::Aside => Some(Request::Aside),
+            Self::Settle { complete, verified } => Some(Request::Settle { complete, verified }),
             _ => None,
         }
     }

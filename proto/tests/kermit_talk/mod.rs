@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 use crate::common::{Dice, File, Sink, Source};
+use wetstring_proto::file::Left;
 use wetstring_proto::kermit::command::ServerCommand;
 use wetstring_proto::kermit::{Client, Config, Sender, Server};
 use wetstring_proto::{
@@ -38,12 +39,12 @@ impl Shelf {
                     file.resume = get.recover;
                 }
                 self.source = Source::new(files);
-                Reply::Remote(RemoteReply::Follow { screen: false })
+                Reply::Remote(RemoteReply::Follow { screen: false, batch: Left::default() })
             }
             ServerCommand::Directory(_) => {
                 let listing = File { text: true, ..File::new("DIRECTORY", &self.screen) };
                 self.source = Source::new(vec![listing]);
-                Reply::Remote(RemoteReply::Follow { screen: true })
+                Reply::Remote(RemoteReply::Follow { screen: true, batch: Left::default() })
             }
             ServerCommand::WorkingDirectory => {
                 Reply::Remote(RemoteReply::Said(say(b"/srv/kermit/")))

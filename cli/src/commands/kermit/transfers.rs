@@ -204,6 +204,12 @@ pub(super) trait TransferWorld: World {
                 format!("{path} is sent as {wire}: another file of this batch is called {own}\n");
             self.say(Screen::Error, say.as_bytes());
         }
+        let batch = disk.batch();
+        let make: Make<'_> = &|all| {
+            let mut all = all.clone();
+            all.kermit_mut().batch = batch;
+            protocol.sender(&all)
+        };
         let turned = self.turn(make, &mut disk, Direction::Send, false)?;
         let report = with_files(turned.report, disk.files(), disk.last_error());
         if sending.delete {

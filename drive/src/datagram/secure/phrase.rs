@@ -112,7 +112,8 @@ impl FromStr for Phrase {
         }
         for word in [first, second] {
             if !WORDS.split_whitespace().any(|known| known == word) {
-                let meant = near(word).map_or(String::new(), |near| format!("; did you mean {near}?"));
+                let meant =
+                    near(word).map_or(String::new(), |near| format!("; did you mean {near}?"));
                 return Err(format!(
                     "expected words of the list in a code phrase, got {word:?}{meant}"
                 ));

@@ -19,7 +19,7 @@ use crate::os::{files, process};
 use std::fmt::Write as _;
 use std::process::Command;
 use std::sync::PoisonError;
-use wetstring_proto::file::FileKind;
+use wetstring_proto::file::{FileKind, Left};
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
 
@@ -163,6 +163,7 @@ impl Session {
         options.stays = !may(Effect::Aside);
         options.toll = Some(self.toll());
         self.current = None;
+        self.aside.clear();
         self.outgoing = None;
         self.broken = None;
         self.receiving = Some(self.tree.receive(&self.here, options).map_err(|e| said(&e))?);
@@ -185,15 +186,18 @@ impl Session {
         }
         self.receiving = None;
         self.current = None;
+        self.aside.clear();
         self.outgoing = Some(Outgoing::Files {
             search: Box::new(search),
             names,
             delete: get.delete,
             blemish: None,
+            over: false,
             resume: get.recover,
             kind: get.kind,
         });
-        Ok(Said::Files)
+        // Their lengths are not known before they are opened.
+        Ok(Said::Files(Left { files: u32::try_from(files).unwrap_or(u32::MAX), bytes: 0 }))
     }
 
     fn login(&mut self, name: &[u8], password: &[u8]) -> Done {

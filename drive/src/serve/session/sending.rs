@@ -7,7 +7,7 @@ use crate::in_words;
 use crate::serve::quota::Direction;
 use crate::serve::tree::{Content, Entry, Place, shown};
 use std::io;
-use wetstring_proto::file::{DigestKind, FileInfo, FileKind, RemoteReply, Reply, StoreError};
+use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left, RemoteReply, Reply, StoreError};
 
 /// What is being sent.
 pub(super) enum Outgoing {
@@ -20,6 +20,8 @@ pub(super) enum Outgoing {
         delete: bool,
         /// Why the transfer cannot end well, although every file so far was sent.
         blemish: Option<StoreError>,
+        /// Every file was asked for.
+        over: bool,
         resume: bool,
         /// As the client requested.
         kind: Option<FileKind>,
@@ -63,7 +65,7 @@ impl Session {
 
     pub(super) fn next_file(&mut self) -> Reply<'_> {
         loop {
-            let Some(Outgoing::Files { search, names, blemish, resume, kind, .. }) =
+            let Some(Outgoing::Files { search, names, blemish, over, resume, kind, .. }) =
                 &mut self.outgoing
             else {
                 return Reply::NoMoreFiles;
@@ -73,6 +75,10 @@ impl Session {
                 Ok(Some(hit)) => {
                     let name = sent_as(&hit, search.is_recursive());
                     (hit.0, name)
+                }
+                Ok(None) if !self.aside.is_empty() => {
+                    *over = true;
+                    return blemish.take().map_or(Reply::NoMoreFiles, Reply::Failed);
                 }
                 Ok(None) => {
                     let end = blemish.take().map_or(Reply::NoMoreFiles, Reply::Failed);
@@ -206,10 +212,41 @@ impl Session {
         }
     }
 
+    /// The current file is sent. One that is to be deleted is not put aside: the client hears before the end of the
+    /// transfer if that fails.
+    pub(super) fn put_aside(&mut self) -> Reply<'static> {
+        let Some(Outgoing::Files { delete: false, blemish, .. }) = &mut self.outgoing else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
+        if let Some(mut current) = self.current.take() {
+            if current.content.changed() {
+                *blemish = Some(StoreError::Changed);
+            }
+            self.aside.push_back(current);
+        }
+        Reply::Done
+    }
+
+    /// The oldest file that was put aside is over.
+    pub(super) fn settle(&mut self, complete: bool) -> Reply<'static> {
+        let Some(current) = self.aside.pop_front() else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
+        self.sent(current, complete);
+        match &mut self.outgoing {
+            Some(Outgoing::Files { over: true, blemish, .. }) if self.aside.is_empty() => {
+                let end = blemish.take().map_or(Reply::Done, Reply::Failed);
+                self.outgoing = None;
+                end
+            }
+            _ => Reply::Done,
+        }
+    }
+
     pub(super) fn show(&mut self, title: Vec<u8>, text: Vec<u8>) -> Reply<'static> {
         let (size, text) = (text.len() as u64, Box::new(Text(text)));
         self.outgoing = Some(Outgoing::Screen { title, size, text });
-        Reply::Remote(RemoteReply::Follow { screen: true })
+        Reply::Remote(RemoteReply::Follow { screen: true, batch: Left::default() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! How data is encoded for this peer, on this line.
 
 use super::Link;
+use crate::kermit::bundle::{CAREFUL, TRIED};
 use crate::kermit::config::Prefixing;
 use crate::kermit::encode::{Coding, Shift};
 use crate::kermit::params::OWN_LENGTH;
@@ -49,6 +50,21 @@ impl Link {
         let eight_bit = a.qbin.is_none() && a.shift == Shift::Off && !self.seven_bit();
         let open = !a.clear && self.config.prefixing == Prefixing::Auto;
         self.bare == ProbeState::Untried && a.own.is_some() && eight_bit && open
+    }
+
+    /// The letter of the alphabet of data fields in bundles.
+    pub(crate) fn alphabet(&self) -> u8 {
+        match self.config.prefixing {
+            Prefixing::All => b'A',
+            Prefixing::Cautious => CAREFUL,
+            Prefixing::Minimal => b'M',
+            Prefixing::None if self.config.line.clear => b'N',
+            Prefixing::None => b'S',
+            Prefixing::Auto if self.agreed.clear && self.config.line.telnet => b'X',
+            Prefixing::Auto if self.agreed.clear => b'S',
+            Prefixing::Auto if self.bare == ProbeState::Passed => TRIED,
+            Prefixing::Auto => CAREFUL,
+        }
     }
 
     /// The codes that get a prefix in file data to this peer (kermit.md §7.4).

@@ -129,6 +129,7 @@ impl Core {
                 }
                 mem.hold = hold;
             }
+            Waiting::Unpack if self.bundles() => self.bundle_decided(offset, text),
             waiting => self.waiting = waiting,
         }
     }
@@ -303,7 +304,7 @@ impl Core {
             Ask::Nothing
         } else if self.sink.pending() > 0 {
             Ask::Write
-        } else if whole && own && self.file.digest.is_some() {
+        } else if whole && own && (self.file.digest.is_some() || self.bundled_digest().is_some()) {
             Ask::Digest { kind: DigestKind::Xxh3, len: self.sink.end() }
         } else if whole && own && self.file.resumed {
             return self.unproved(cx, mem);
@@ -325,12 +326,16 @@ impl Core {
             // acknowledgement says.
             return self.abort(cx, mem);
         }
-        let number = self.arrivals.next;
-        let letter = [given_up.unwrap_or(b'W')];
-        let said: &[u8] = if given_up.is_some() || verified { &letter } else { &[] };
-        self.answer(cx, mem, number, said);
-        self.arrivals.advance();
-        self.enter(cx, ReceiverInput::Closed);
+        if self.bundles() {
+            self.bundle_closed(cx, given_up, verified);
+        } else {
+            let number = self.arrivals.next;
+            let letter = [given_up.unwrap_or(b'W')];
+            let said: &[u8] = if given_up.is_some() || verified { &letter } else { &[] };
+            self.answer(cx, mem, number, said);
+            self.arrivals.advance();
+            self.enter(cx, ReceiverInput::Closed);
+        }
         if complete {
             self.link.stats.files_done += 1;
             self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified });
@@ -386,6 +391,7 @@ impl Core {
             (ask, _) => self.ask = ask,
         }
         if self.link.ending.is_running() {
+            self.unpack_on(cx, mem);
             self.follow_up(cx, mem);
         }
     }
@@ -426,7 +432,11 @@ impl Core {
         let mut first = [0; 16];
         first.copy_from_slice(&digest[..16]);
         params::emit_digest(&first, &mut ours);
-        if self.file.digest == Some(ours) {
+        let same = match self.bundled_digest() {
+            Some(theirs) => digest[..theirs.len()] == theirs,
+            None => self.file.digest == Some(ours),
+        };
+        if same {
             self.ask = Ask::Close { complete: true, verified: true };
         } else {
             let say = Some(params::DIGESTS_DIFFER);

@@ -41,15 +41,17 @@ pub(in crate::kermit) struct Mem<'a> {
     pub(in crate::kermit) hold: &'a mut [u8],
     /// The name of the current file.
     pub(in crate::kermit) name: &'a mut [u8],
+    /// The name of the next file in a bundle.
+    pub(in crate::kermit) next_name: &'a mut [u8],
 }
 
 impl Machine for Core {
-    type Lengths = [usize; 6];
+    type Lengths = [usize; 7];
     type Mem<'a> = Mem<'a>;
 
-    fn divide(lengths: [usize; 6], memory: &mut [u8]) -> Mem<'_> {
-        let [file, out, slots, frame, hold, name] = split(memory, lengths);
-        Mem { file, out, slots, frame, hold, name }
+    fn divide(lengths: [usize; 7], memory: &mut [u8]) -> Mem<'_> {
+        let [file, out, slots, frame, hold, name, next_name] = split(memory, lengths);
+        Mem { file, out, slots, frame, hold, name, next_name }
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>) {
@@ -170,7 +172,13 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            // Another name would take the place of the one that is told of.
+            Ask::Offer if self.is_to_be_told() => None,
+            Ask::Offer => {
+                let mut mem = mem;
+                self.take_next(&mut mem);
+                Some(Request::Offer { info: self.info(mem.name) })
+            }
             Ask::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
@@ -216,7 +224,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, link.output.pending() > 0 && !link.timers.is_running(Timer::Turn))
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.ask.is_idle() && !self.is_to_be_told())
             .with(Wants::USER, !link.notes.is_empty())
     }
 

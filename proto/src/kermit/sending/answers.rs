@@ -2,6 +2,8 @@
 
 use super::{Cancel, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
+use crate::kermit::bundle::mark::{ALSO, KEPT};
+use crate::kermit::check::unchar;
 use crate::kermit::link::trace_got;
 use crate::kermit::packet::{self, BadPacket, Packet, kind};
 use crate::kermit::params::DIGESTS_DIFFER;
@@ -38,7 +40,7 @@ impl Core {
             kind::ACK => self.on_ack(cx, mem, &packet),
             kind::NAK => self.on_nak(cx, mem, packet.seq),
             kind::ERROR => {
-                let differs = self.file.digest.is_some()
+                let differs = (self.file.digest.is_some() || self.bundles())
                     && self.link.message.as_bytes() == DIGESTS_DIFFER.as_bytes();
                 let (blame, kind) = if differs {
                     (Blame::Line, FailureKind::DigestDiffers)
@@ -100,6 +102,10 @@ impl Core {
         number: u64,
         data: &[u8],
     ) {
+        if self.bundles() && data == KEPT {
+            return self.kept(cx, number);
+        }
+        let data = if self.bundles() { self.also(cx, mem, number, data) } else { data };
         let low = self.flight.low;
         let Some(acked) = self.flight.ack(number, cx.now) else {
             self.link.stats.duplicates += 1;
@@ -134,6 +140,9 @@ impl Core {
             // What left before that copy was lost like the one before it.
             self.resend(cx, self.flight.low, Again::Lost);
         }
+        if self.bundles() {
+            return self.bundle_acked(number, acked.file, data);
+        }
         match on_ack(self.state) {
             Some(SenderStep::Negotiate) => self.negotiate(cx, data),
             Some(SenderStep::Describe) => self.describe(cx, mem),
@@ -153,6 +162,36 @@ impl Core {
                 self.link.end(cx, Outcome::Done);
             }
             None => {}
+        }
+    }
+
+    /// An acknowledgement that is one of packets before it, too: the rest of what it says.
+    fn also<'d>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        number: u64,
+        data: &'d [u8],
+    ) -> &'d [u8] {
+        let [ALSO, count, rest @ ..] = data else { return data };
+        let first = number.saturating_sub(u64::from(unchar(*count))).max(self.flight.low);
+        for before in first..number {
+            if !self.flight.slot(before).acked {
+                // When it came there is not known: no round trip is measured.
+                self.flight.hold(before, cx.now);
+                self.acknowledged(cx, mem, before, &[]);
+            }
+        }
+        rest
+    }
+
+    /// The receiver of a bundle has a packet before its turn: what left before it is lost.
+    fn kept(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some((rtt, bytes)) = self.flight.hold(number, cx.now) {
+            self.timing.sample(rtt, bytes, self.link.agreed.window);
+        }
+        for lost in self.flight.overtaken(number) {
+            self.resend(cx, lost, Again::Lost);
         }
     }
 
@@ -182,6 +221,7 @@ impl Core {
             // window it may also be a guess, and a repetition is the safe answer.
             // An acknowledgement with data must be received.
             None if self.link.agreed.window == 1
+                && !self.bundles()
                 && matches!(self.state, Sending::File | Sending::Data | Sending::Break) =>
             {
                 self.acknowledged(cx, mem, low, &[]);

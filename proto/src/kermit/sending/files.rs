@@ -32,6 +32,10 @@ impl Core {
         self.link.agreed = agree(&self.ours, &self.link.theirs, true, forced);
         self.link.settle();
         self.link.describe_agreement(cx);
+        if self.bundles() {
+            self.enter(cx, SenderInput::Ready);
+            return;
+        }
         self.ask_next(cx);
     }
 
@@ -114,16 +118,25 @@ impl Core {
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
+            (Ask::Next, Reply::NoMoreFiles) if self.bundles() => self.packing.no_more = true,
             (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
             (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let mut first = [0; 16];
                 first.copy_from_slice(&digest[..16]);
                 self.file.digest = Some(first);
-                self.send_eof(cx, mem);
+                self.compared(cx, mem);
             }
             // A store without digests sends files all the same.
-            (Ask::Digest { .. }, Reply::Failed(_)) => self.send_eof(cx, mem),
+            (Ask::Digest { .. }, Reply::Failed(_)) => self.compared(cx, mem),
+            (Ask::Aside, Reply::Done) if self.bundles() => self.put_aside(cx, true),
+            (Ask::Aside, Reply::Failed(StoreError::Unsupported)) if self.bundles() => {
+                self.put_aside(cx, false);
+            }
+            (Ask::Settle { .. }, Reply::Done) if self.bundles() => self.settled(cx),
+            (Ask::Close { .. }, Reply::Done) if self.bundles() && self.link.ending.is_running() => {
+                self.settled(cx);
+            }
             (Ask::Close { complete, verified }, Reply::Done) => {
                 self.file.open = false;
                 if self.link.ending.is_running() {
@@ -148,6 +161,11 @@ impl Core {
         }
     }
 
+    /// The digest is here, or there is none.
+    fn compared(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.bundles() { self.digested(cx) } else { self.send_eof(cx, mem) }
+    }
+
     fn start_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
         self.file.open = true;
         let len = if self.link.config.names == Names::Converted && !self.screen {
@@ -169,6 +187,9 @@ impl Core {
             self.file.info.kind = FileKind::Binary;
         }
         self.enter(cx, SenderInput::File);
+        if self.bundles() {
+            return self.begin_bundled(cx, mem);
+        }
         self.fit_name(mem.name);
         if cx.trace.enabled() {
             let text = &mem.name[..self.file.name_len];
@@ -202,7 +223,7 @@ impl Core {
         }
     }
 
-    fn send_break(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    pub(super) fn send_break(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.enter(cx, SenderInput::NoMoreFiles);
         self.control(mem, kind::BREAK, |_, _, _| 0);
     }

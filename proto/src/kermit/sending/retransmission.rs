@@ -36,6 +36,10 @@ impl Core {
     /// A packet failed too often.
     pub(super) fn failed_too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
         if kind == kind::BREAK {
+            if !self.under_way.is_settled() {
+                // The receiver has every file, and our own store does not know it yet.
+                return;
+            }
             // Every file has been acknowledged as closed; only the B or its answer was lost.
             self.enter(cx, SenderInput::Done);
             return self.link.end(cx, Outcome::Done);

@@ -2,7 +2,7 @@
 
 use super::{Cancel, Core};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{FileInfo, Reply, Request};
+use crate::file::{Reply, Request};
 use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
 use crate::kermit::packet::kind;
@@ -40,15 +40,17 @@ pub(in crate::kermit) struct Mem<'a> {
     pub(in crate::kermit) frame: &'a mut [u8],
     /// The name of the current file.
     pub(in crate::kermit) name: &'a mut [u8],
+    /// The names of files that are under way.
+    pub(in crate::kermit) names: &'a mut [u8],
 }
 
 impl Machine for Core {
-    type Lengths = [usize; 5];
+    type Lengths = [usize; 6];
     type Mem<'a> = Mem<'a>;
 
-    fn divide(lengths: [usize; 5], memory: &mut [u8]) -> Mem<'_> {
-        let [source, out, slots, frame, name] = split(memory, lengths);
-        Mem { source, out, slots, frame, name }
+    fn divide(lengths: [usize; 6], memory: &mut [u8]) -> Mem<'_> {
+        let [source, out, slots, frame, name, names] = split(memory, lengths);
+        Mem { source, out, slots, frame, name, names }
     }
 
     /// Queues as much as the port and the window allow.
@@ -151,9 +153,9 @@ impl Machine for Core {
     }
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        self.tell(mem.names);
         let note = self.link.notes.pop()?;
-        let name = &mem.name[..self.file.name_len];
-        Some(note.event(FileInfo { name, ..self.file.info }, self.link.words()))
+        Some(note.event(self.told_info(mem.name, mem.names), self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -177,14 +179,16 @@ impl Machine for Core {
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::USER, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty() || self.has_news())
     }
 
     fn status(&self) -> Status {
         let Self { state, link, .. } = self;
         // Every file is acknowledged, and peers that are done hang up: C-Kermit's answer to B
         // dies with its terminal. Where that can be (not on TCP) only the final exchange is missing.
-        if *state == Sending::Break && link.ending.is_running() && !link.config.is_reliable() {
+        let stored = !self.bundles() || self.under_way.is_settled();
+        let last = *state == Sending::Break && link.ending.is_running() && stored;
+        if last && !link.config.is_reliable() {
             return Status::Lingering(Outcome::Done);
         }
         link.ending.status()

@@ -1,0 +1,103 @@
+//! What a receiver says of files, in the data field of an acknowledgement.
+//!
+//! ```text
+//! file letter [argument]     file letter [argument] ...
+//! ```
+//!
+//! `file` is the number of the file in its session, modulo 94, as a printable character. Nothing is said of a file
+//! that is accepted from its beginning, and nothing of one that is stored, if it was compared where the sender gave a
+//! digest.
+
+use crate::kermit::attributes::format_decimal;
+use crate::kermit::check::{tochar, unchar};
+
+/// One thing that is said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    /// Refused, with the tag of the reason.
+    Refused(u8),
+    /// Accepted, and this much is there already.
+    Resumed(u64),
+    /// The receiver's user does not want it.
+    Cancelled,
+    /// Nor any that follows.
+    AllCancelled,
+    /// It is stored, but could not be compared.
+    Unproved,
+}
+
+/// All that is said of a packet that is kept until its turn comes; it is acknowledged again when it is done.
+pub(crate) const KEPT: &[u8] = b"+";
+
+/// Before all else that is said: the number after it, of packets before this one of which nothing was said, are
+/// acknowledged, too, even if their own acknowledgements are lost.
+pub(crate) const ALSO: u8 = b'=';
+/// Room for an acknowledgement's data.
+pub(crate) const ANSWER: usize = ROOM + 2;
+
+/// Room for what is said of the files of one packet.
+pub(crate) const ROOM: usize = if super::IS_BUILT { 88 } else { 1 };
+
+/// The character of a file's number.
+pub(crate) fn name_of(number: u64) -> u8 {
+    tochar((number % 94) as u8)
+}
+
+impl Mark {
+    /// Writes it; returns the length, 0 if there is no room.
+    pub(crate) fn put(self, number: u64, out: &mut [u8]) -> usize {
+        let mut text = [0; 24];
+        text[0] = name_of(number);
+        let len = match self {
+            Self::Refused(tag) => {
+                text[1..3].copy_from_slice(&[b'N', tag]);
+                3
+            }
+            Self::Resumed(offset) => {
+                let mut digits = [0; 20];
+                let digits = format_decimal(offset, &mut digits);
+                text[1..3].copy_from_slice(&[b'R', tochar(digits.len() as u8)]);
+                text[3..3 + digits.len()].copy_from_slice(digits);
+                3 + digits.len()
+            }
+            Self::Cancelled => {
+                text[1] = b'X';
+                2
+            }
+            Self::AllCancelled => {
+                text[1] = b'Q';
+                2
+            }
+            Self::Unproved => {
+                text[1] = b'U';
+                2
+            }
+        };
+        let Some(out) = out.get_mut(..len) else { return 0 };
+        out.copy_from_slice(&text[..len]);
+        len
+    }
+
+    /// Reads the first of a list: the character of its file, what is said, and the rest. `None` at the end, and where
+    /// there is something else.
+    pub(crate) fn take(data: &[u8]) -> Option<(u8, Self, &[u8])> {
+        let [file, letter, rest @ ..] = data else { return None };
+        let (mark, rest) = match (letter, rest) {
+            (b'N', [tag, rest @ ..]) => (Self::Refused(*tag), rest),
+            (b'R', [len, rest @ ..]) => {
+                let len = usize::from(unchar(*len));
+                let (digits, rest) = rest.split_at_checked(len)?;
+                let offset = digits.iter().try_fold(0u64, |value, digit| {
+                    let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+                    value.checked_mul(10)?.checked_add(digit)
+                })?;
+                (Self::Resumed(offset), rest)
+            }
+            (b'X', rest) => (Self::Cancelled, rest),
+            (b'Q', rest) => (Self::AllCancelled, rest),
+            (b'U', rest) => (Self::Unproved, rest),
+            _ => return None,
+        };
+        Some((*file, mark, rest))
+    }
+}

@@ -1,0 +1,100 @@
+//! Headers, data and ends of many files in one window, between our own ends (docs/reference/kermit-extension.md).
+//!
+//! ```text
+//! S Y(S)                     the agreement, as ever
+//! D D D D ...                data packets: one stream of records, cut where a packet is full
+//! Y Y Y Y ...                each when all that is in its packet is done, closed files included
+//! B Y(B)                     the end, when all is acknowledged
+//!
+//! data field   letter [probe] digits      the letter is the alphabet of the digits (`radix`)
+//! records      'F' len flags [size] [time] [mode] name     header of a file
+//!              'A' len list                                more attributes, as in an A packet
+//!              'D' len bytes | 'R' len bytes               some of its bytes; with runs of equal ones as counts
+//!              'S' offset                                  its bytes continue there
+//!              'Z' digest(8) | 'z'                         its end, with or without a digest
+//!              'C'                                         its end: cut short
+//! ```
+//!
+//! Reading order: [`radix`] is the code of the data field, [`record`] finds records in the stream, [`head`] is a
+//! file's header, [`mark`] what a receiver says of files in its acknowledgements, [`lines`] the line ends of text, [`runs`] runs of
+//! equal bytes.
+
+use super::flight::MAX_SLOTS;
+
+pub(crate) mod head;
+pub(crate) mod lines;
+pub(crate) mod mark;
+pub mod radix;
+pub(crate) mod record;
+pub(crate) mod runs;
+
+/// The letter of a packet that has all codes to be tried before its digits, which are in the careful alphabet.
+pub(crate) const PROBE: u8 = b'P';
+/// The alphabet of those, and of all that are sent before the answer to it.
+pub(crate) const CAREFUL: u8 = b'C';
+/// The alphabet once they have passed.
+pub(crate) const TRIED: u8 = b'T';
+
+/// Programs without bundles keep no memory for them.
+pub(crate) const IS_BUILT: bool = cfg!(feature = "bundles");
+/// Files that may be under way: begun, and not yet safe at the receiver.
+pub(crate) const MOST_FILES: usize = if IS_BUILT { 64 } else { 1 };
+/// Packets whose acknowledgements a receiver may have to repeat.
+pub(crate) const MOST_ANSWERS: usize = if IS_BUILT { MAX_SLOTS } else { 1 };
+/// Room for a decoded block.
+pub(crate) const BLOCK_ROOM: usize = if IS_BUILT { radix::LONGEST_BLOCK } else { 1 };
+/// Headers in one packet: its acknowledgement must have room for what is to be said of each.
+pub(crate) const MOST_HEADS: usize = 8;
+/// The same of files that may be continued, of which more is said.
+pub(crate) const MOST_RESUMED: usize = 2;
+/// The longest data record.
+pub(crate) const CHUNK: usize = 8192;
+
+/// The longest number, as [`put_number`] writes it.
+pub(crate) const LONGEST_NUMBER: usize = 10;
+
+/// Writes a number in groups of seven bits, the lowest first, each but the last with bit 7. Returns how many bytes.
+pub(crate) fn put_number(mut value: u64, out: &mut [u8]) -> usize {
+    let mut len = 0;
+    loop {
+        let more = value > 0x7f;
+        out[len] = value as u8 & 0x7f | if more { 0x80 } else { 0 };
+        (value, len) = (value >> 7, len + 1);
+        if !more {
+            return len;
+        }
+    }
+}
+
+/// A number that is being read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Number {
+    value: u64,
+    shift: u32,
+}
+
+impl Number {
+    /// The next byte: the number, if it was the last. A number of more than 64 bits is an error.
+    pub(crate) fn take(&mut self, byte: u8) -> Result<Option<u64>, ()> {
+        let part = u64::from(byte & 0x7f);
+        if self.shift > 63 || part << self.shift >> self.shift != part {
+            return Err(());
+        }
+        self.value |= part << self.shift;
+        self.shift += 7;
+        if byte & 0x80 != 0 {
+            return Ok(None);
+        }
+        Ok(Some(core::mem::take(self).value))
+    }
+}
+
+/// A signed number as one without a sign: small ones stay small.
+pub(crate) const fn zigzag(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+/// The reverse of [`zigzag`].
+pub(crate) const fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
