@@ -1,4 +1,4 @@
-"""labgrid's own consoles, with its peers at the other end of them: a shell, and U-Boot in QEMU."""
+"""labgrid's own consoles. The peers are programs in a shell, and U-Boot in QEMU."""
 
 from __future__ import annotations
 
@@ -148,6 +148,7 @@ def test_u_boot_has_the_same_crc32(board: Any, tmp_path: Path) -> None:
     path = tmp_path / "kernel.bin"
     path.write_bytes(data)
     uboot = board.get_driver("UBootDriver")
+    assert loads.uboot is uboot
     seen: list[str] = []
     for protocol in (None, "kermit", "xmodem-1k"):
         assert loads.load(path, 0x41000000, protocol, progress=lambda event: seen.append(event["event"])) == zlib.crc32(data)

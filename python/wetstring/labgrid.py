@@ -11,16 +11,16 @@
           UBootDriver: {prompt: "=> "}
           WetstringUBootDriver: {}
 
-`WetstringDriver` needs a console, and leaves what is typed there to the caller. `WetstringUBootDriver` is the same with
-a `UBootDriver` beside it on the same console, and loads files into memory.
+`WetstringDriver` needs a console, on which it types commands as the caller says. `WetstringUBootDriver` needs a `UBootDriver`,
+has the console through it, and loads files into memory. A console of labgrid has one active driver at a time: the first
+takes the place of a `ShellDriver` or `UBootDriver` when it is activated, the second does not.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attr
@@ -41,18 +41,10 @@ _LOADERS = {"kermit": "loadb", "ymodem": "loady", "xmodem": "loadx"}
 _LISTENS = "Ready for binary"
 
 
-@target_factory.reg_driver
 @attr.s(eq=False)
-class WetstringDriver(Driver):  # type: ignore[misc]
-    """Sends and receives files over a console.
+class _Files(Driver):  # type: ignore[misc]
+    """Transfers over the console that a driver has."""
 
-    Args:
-        protocol (str): the protocol of transfers that name none
-        settings (dict): settings of `wst show settings`, such as ``{"kermit.window": 4}``
-        reliable (bool): whether the console delivers every byte as it was; a cable does not
-    """
-
-    bindings = {"console": ConsoleProtocol}
     protocol = attr.ib(
         default="zmodem", validator=attr.validators.in_([*protocols()]), type=str
     )
@@ -60,6 +52,9 @@ class WetstringDriver(Driver):  # type: ignore[misc]
         default=attr.Factory(dict), validator=attr.validators.instance_of(dict), type=dict[str, Any]
     )
     reliable = attr.ib(default=False, validator=attr.validators.instance_of(bool), type=bool)
+
+    def _console(self) -> Any:
+        return self.console
 
     @Driver.check_active  # type: ignore[untyped-decorator]
     @step(args=["files", "protocol", "command"])  # type: ignore[untyped-decorator]
@@ -110,43 +105,57 @@ class WetstringDriver(Driver):  # type: ignore[misc]
         progress: Callable[[Event], object] | None,
         more: Mapping[str, Any],
     ) -> Result:
+        console = self._console()
         if command is not None:
-            self.console.sendline(command)
+            console.sendline(command)
         if expect is not None:
-            self.console.expect(expect, timeout=30)
+            console.expect(expect, timeout=30)
         options: dict[str, Any] = {"reliable": self.reliable, **more}
         options["settings"] = {**self.settings, **(more.get("settings") or {})}
-        with self._rest_given_back() as rest:
-            result = turn(
-                self.console, what, protocol or self.protocol, progress=progress, **options
-            )
-            rest.append(result.leftover)
-        return result
-
-    @contextmanager
-    def _rest_given_back(self) -> Iterator[list[bytes]]:
-        rest: list[bytes] = []
+        rest = b""
         try:
-            yield rest
+            result = turn(console, what, protocol or self.protocol, progress=progress, **options)
+            rest = result.leftover
         except TransferError as error:
-            rest.append(error.result.leftover)
+            rest = error.result.leftover
             raise
         finally:
             # labgrid's consoles have a pexpect object of their own, which may be asked for a prompt next.
-            spawn = getattr(self.console, "_expect", None)
+            spawn = getattr(console, "_expect", None)
             if spawn is not None:
-                give_back(spawn, b"".join(rest))
+                give_back(spawn, rest)
+        return result
 
 
 @target_factory.reg_driver
 @attr.s(eq=False)
-class WetstringUBootDriver(WetstringDriver):
-    """Loads files into the memory of a board that is at its prompt, and compares what has arrived."""
+class WetstringDriver(_Files):
+    """Sends and receives files over a console.
 
-    bindings = {"console": ConsoleProtocol, "uboot": UBootDriver}
+    Args:
+        protocol (str): the protocol of transfers that name none
+        settings (dict): settings of `wst show settings`, such as ``{"kermit.window": 4}``
+        reliable (bool): whether the console delivers every byte as it was; a cable does not
+    """
+
+    bindings = {"console": ConsoleProtocol}
+
+
+@target_factory.reg_driver
+@attr.s(eq=False)
+class WetstringUBootDriver(_Files):
+    """Loads files into the memory of a board that is at its prompt, and compares what has arrived.
+
+    Args: those of `WetstringDriver`; the protocol is YMODEM, if none is named
+    """
+
+    bindings = {"uboot": UBootDriver}
     protocol = attr.ib(
         default="ymodem", validator=attr.validators.in_([*protocols()]), type=str
     )
+
+    def _console(self) -> Any:
+        return self.uboot.console
 
     @Driver.check_active  # type: ignore[untyped-decorator]
     @step(args=["file", "address", "protocol"])  # type: ignore[untyped-decorator]
@@ -168,19 +177,20 @@ class WetstringUBootDriver(WetstringDriver):
         where = address if isinstance(address, str) else f"0x{address:x}"
         with open(file, "rb") as content:
             data = content.read()
+        console = self._console()
         # Its last words, among them the prompt, are no answer to the next command.
         try:
             self.send(
                 file, protocol, command=f"{loader} {where}", expect=_LISTENS, progress=progress
             )
         finally:
-            self.console.expect(self.uboot.prompt, timeout=30)
+            console.expect(self.uboot.prompt, timeout=30)
         if not data:
             return 0
         # Not by the UBootDriver: the arrow of the answer ends like the usual prompt, and it would stop there.
-        self.console.sendline(f"crc32 {where} 0x{len(data):x}")
-        _, _, match, _ = self.console.expect(r"==> ([0-9a-f]{8})", timeout=60)
-        self.console.expect(self.uboot.prompt, timeout=30)
+        console.sendline(f"crc32 {where} 0x{len(data):x}")
+        _, _, match, _ = console.expect(r"==> ([0-9a-f]{8})", timeout=60)
+        console.expect(self.uboot.prompt, timeout=30)
         sent, got = zlib.crc32(data), int(match.group(1), 16)
         if got != sent:
             raise ExecutionError(f"expected crc32 {sent:08x} at {where}, got {got:08x}")
