@@ -13,7 +13,7 @@ use wetstring_drive::port::{Listener, Purpose};
 use wetstring_drive::serve::places::Limits;
 use wetstring_drive::serve::{Audit, LocalTree, Rules, Service};
 use wetstring_drive::{Signals, in_words};
-use wetstring_proto::kermit::Config;
+use wetstring_proto::kermit::{Config, Switch};
 
 /// A server that runs.
 #[pyclass(frozen, module = "wetstring._native")]
@@ -37,14 +37,16 @@ impl Audit for Log {
 
 #[pymethods]
 impl Serving {
-    /// Serves this directory on a LINE, a descriptor or a stream; on `tcp-listen:` to all who connect.
+    /// Serves this directory on a LINE, a descriptor or a stream; on `tcp-listen:` to all who connect. `reliable` is
+    /// what the caller knows of the port and we cannot: `None` leaves it to the port.
     #[new]
-    #[pyo3(signature = (root, *, write=false, line=None, descriptor=None))]
+    #[pyo3(signature = (root, *, write=false, line=None, descriptor=None, reliable=None))]
     fn new(
         root: PathBuf,
         write: bool,
         line: Option<&str>,
         descriptor: Option<u32>,
+        reliable: Option<bool>,
     ) -> PyResult<Self> {
         let failed = |error: std::io::Error| PyOSError::new_err(in_words(&error));
         let (tell, log) = channel();
@@ -52,7 +54,11 @@ impl Serving {
         let rules = Rules { write, ..Rules::default() };
         // One machine may be all clients of a test.
         let limits = Limits { per_address: 256, unproved_per_address: 64, ..Limits::default() };
-        let mut service = Service::new(tree, rules, Config::default(), limits);
+        let mut config = Config::default();
+        if let Some(reliable) = reliable {
+            config.reliable = if reliable { Switch::On } else { Switch::Off };
+        }
+        let mut service = Service::new(tree, rules, config, limits);
         service.audit = Some(Arc::new(Log(Mutex::new(tell.clone()))));
         let service = Arc::new(service);
         let signals = Signals::detached()?;

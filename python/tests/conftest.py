@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import shutil
@@ -9,21 +10,35 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest_plugins = ["pytester"]
 
 
+def missing(name: str) -> None:
+    """Without a peer a test is skipped, or fails where all have to be there."""
+    if os.environ.get("WETSTRING_REQUIRE_PEERS") == "1":
+        pytest.fail(f"{name} is not installed")
+    pytest.skip(f"{name} is not installed")
+
+
 def program(name: str) -> str:
-    """A peer's program. Without it the test is skipped, or fails where all have to be there."""
+    """A peer's program."""
     found = os.environ.get("WETSTRING_WST") if name == "wst" else None
     found = found or shutil.which(name)
     if found is None:
-        if os.environ.get("WETSTRING_REQUIRE_PEERS") == "1":
-            pytest.fail(f"{name} is not installed")
-        pytest.skip(f"{name} is not installed")
-    return found
+        missing(name)
+    return str(found)
+
+
+def module(name: str) -> Any:
+    """A package that we are used with."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return missing(name)
 
 
 def noise(length: int, seed: int = 1) -> bytes:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 from pathlib import Path
 
 import pytest
 import wetstring
 import wetstring.line
+
+from conftest import module, noise
 
 
 def test_the_fixtures_are_there_for_others(pytester) -> None:
@@ -60,3 +63,15 @@ def test_a_model_that_is_none() -> None:
 def test_documentation(name: str, tmp_path: Path) -> None:
     found = doctest.testmod(importlib.import_module(name), extraglobs={"tmp": tmp_path})
     assert found.attempted > 0 and found.failed == 0
+
+
+def test_the_table_beside_xmodem() -> None:
+    """The script of the published table still moves a file by both packages."""
+    module("xmodem")
+    path = Path(__file__).parents[1] / "bench/beside_xmodem.py"
+    spec = importlib.util.spec_from_file_location("beside_xmodem", path)
+    assert spec is not None and spec.loader is not None
+    table = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(table)
+    for package in table.PACKAGES:
+        assert table.on_sockets(package, noise(30_000))[0] == "arrived"

@@ -65,6 +65,7 @@ class Serving:
         write: bool = False,
         line: str | None = None,
         descriptor: int | None = None,
+        reliable: bool | None = None,
     ) -> None: ...
     @property
     def address(self) -> str | None: ...

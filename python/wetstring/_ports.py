@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Union, runtime_checkable
 
 from . import _native
+from .line import End
 
 #: How long one read of an object may wait, in seconds.
 MOMENT = 0.02
@@ -42,7 +43,11 @@ Port = Union[str, ReadWrite, socket.socket, Any]
 
 @dataclass
 class Attached:
-    """How a port is used."""
+    """How a port is used.
+
+    ``reliable`` is what Kermit's streaming depends on, which ends with the first damaged byte. A stream socket delivers
+    everything; of any other object we cannot know what is behind it, so it does not, unless the caller says so.
+    """
 
     line: str | None = None
     descriptor: int | None = None
@@ -72,7 +77,8 @@ def attach(port: Port) -> Attached:
     if isinstance(port, ssl.SSLSocket):
         return _socket(port, reliable=True)
     if isinstance(port, socket.socket):
-        return _by_descriptor(port.fileno(), _socket(port, reliable=_is_stream(port)))
+        reliable = port.type == socket.SOCK_STREAM and not isinstance(port, End)
+        return _by_descriptor(port.fileno(), _socket(port, reliable))
     if hasattr(port, "recv") and hasattr(port, "send"):
         # A channel of paramiko: its fileno() tells that there is data, and is not the way to it.
         return _socket(port, reliable=True)
@@ -85,10 +91,6 @@ def attach(port: Port) -> Attached:
     if "timeout" in _parameters(port.read):
         return _labgrid(port)
     return _by_descriptor(_fileno(port), _plain(port))
-
-
-def _is_stream(port: socket.socket) -> bool:
-    return port.type == socket.SOCK_STREAM
 
 
 def _parameters(function: Any) -> set[str]:
@@ -177,13 +179,32 @@ def _pyserial(port: Any) -> Attached:
     return _by_descriptor(_fileno(port), plain) if type(port).__name__ == "Serial" else plain
 
 
-def _pexpect(port: Any) -> Attached:
-    before = port.buffer
+def take_buffered(spawn: Any) -> bytes:
+    """What `expect` of this pexpect object has read beyond its match. It would find it again otherwise."""
+    before = spawn.buffer
     if isinstance(before, str):
         if before:
             raise TypeError("expected a pexpect object without an encoding, got one with text")
         before = b""
-    port.buffer = port.string_type()
+    _set_buffered(spawn, spawn.string_type())
+    return bytes(before)
+
+
+def give_back(spawn: Any, data: bytes) -> None:
+    """The next `expect` finds this first."""
+    _set_buffered(spawn, take_buffered(spawn) + data)
+
+
+def _set_buffered(spawn: Any, data: bytes | str) -> None:
+    # pexpect 4 keeps it twice: what it searches, and what becomes `before`, of which it fills the first again.
+    spawn.buffer = data
+    kept = spawn.buffer_type()
+    kept.write(data)
+    spawn._before = kept
+
+
+def _pexpect(port: Any) -> Attached:
+    before = take_buffered(port)
     # `expect` and the engine read the same descriptor.
     number = port.fileno() if callable(getattr(port, "fileno", None)) else -1
 
@@ -201,26 +222,39 @@ def _pexpect(port: Any) -> Attached:
     def write(data: bytes) -> int:
         return _took(port.send(data), data)
 
-    return _by_descriptor(number, Attached(before=before, read=read, write=write))
+    # It may be ssh or pexpect-serial, or a terminal program on a cable.
+    return _by_descriptor(
+        number, Attached(before=before, reliable=False, read=read, write=write)
+    )
 
 
 def _labgrid(port: Any) -> Attached:
-    """labgrid's ConsoleProtocol: ``read(size, timeout)`` raises pexpect's TIMEOUT."""
+    """labgrid's ConsoleProtocol: ``read(size, timeout)`` raises pexpect's TIMEOUT, or returns nothing."""
+    more = {"max_size": CHUNK} if "max_size" in _parameters(port.read) else {}
+    spawn = getattr(port, "_expect", None)
 
-    def read() -> bytes:
+    def some(size: int, timeout: float) -> bytes:
         try:
-            return bytes(port.read(1, timeout=MOMENT, **more))
+            return bytes(port.read(size, timeout=timeout, **more) or b"")
         except Exception as error:
-            if type(error).__name__ == "TIMEOUT":
+            if isinstance(error, BlockingIOError) or type(error).__name__ == "TIMEOUT":
                 return b""
             raise
 
-    more = {"max_size": CHUNK} if "max_size" in _parameters(port.read) else {}
+    def read() -> bytes:
+        # Some drivers wait until they have the size, others return no more than it.
+        data = some(1, MOMENT)
+        return data + some(CHUNK, 0.0) if len(data) == 1 else data
 
     def write(data: bytes) -> int:
-        return _took(port.write(data), data)
+        try:
+            return _took(port.write(data), data)
+        except BlockingIOError:
+            # The socket of QEMUDriver is full.
+            return 0
 
-    return Attached(reliable=False, read=read, write=write)
+    before = b"" if spawn is None else take_buffered(spawn)
+    return Attached(before=before, reliable=False, read=read, write=write)
 
 
 def _plain(port: Any) -> Attached:
@@ -235,7 +269,7 @@ def _plain(port: Any) -> Attached:
             flush()
         return taken
 
-    return Attached(read=read, write=write)
+    return Attached(reliable=False, read=read, write=write)
 
 
 class Pump:

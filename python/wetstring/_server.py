@@ -21,11 +21,20 @@ class Server:
     """
 
     def __init__(
-        self, root: Path, port: Port = "tcp-listen://127.0.0.1:0", *, write: bool = False
+        self,
+        root: Path,
+        port: Port = "tcp-listen://127.0.0.1:0",
+        *,
+        write: bool = False,
+        reliable: bool | None = None,
     ) -> None:
         self._attached = attached = attach(port)
         self._native = _native.Serving(
-            root, write=write, line=attached.line, descriptor=attached.descriptor
+            root,
+            write=write,
+            line=attached.line,
+            descriptor=attached.descriptor,
+            reliable=attached.reliable if reliable is None else reliable,
         )
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -97,7 +106,14 @@ class Client:
     6
     """
 
-    def __init__(self, port: Port, settings: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        port: Port,
+        settings: Mapping[str, object] | None = None,
+        *,
+        reliable: bool | None = None,
+    ) -> None:
+        self._reliable = reliable
         self._settings = dict(settings or {})
         self._own: socket.socket | None = None
         self._leftover = b""
@@ -119,6 +135,7 @@ class Client:
             name=None if name is None else os.fsencode(name),
             settings=_words(self._settings),
             before=self._leftover,
+            reliable=self._reliable,
         )
 
     def get(
@@ -149,6 +166,7 @@ class Client:
                 text=text,
                 settings=self._settings,
                 before=self._leftover,
+                reliable=self._reliable,
             )
         )
 

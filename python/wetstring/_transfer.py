@@ -50,6 +50,9 @@ class _Run:
         attached = attach(port)
         before = more.pop("before", b"") or b""
         attached.before = before + attached.before
+        reliable = more.pop("reliable", None)
+        if reliable is not None:
+            attached.reliable = reliable
         arguments = {**attached.arguments(), **more}
         self._attached: Attached = attached
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -188,6 +191,7 @@ class Send(_Run):
         resume: bool = False,
         settings: Mapping[str, object] | None = None,
         before: bytes = b"",
+        reliable: bool | None = None,
     ) -> None:
         temporary, sources = _sources([files] if isinstance(files, (str, os.PathLike)) else files)
         try:
@@ -200,6 +204,7 @@ class Send(_Run):
                 resume=resume,
                 settings=_words(settings),
                 before=before,
+                reliable=reliable,
             )
         except BaseException:
             if temporary is not None:
@@ -222,6 +227,7 @@ class Receive(_Run):
         on_collision: str = "backup",
         settings: Mapping[str, object] | None = None,
         before: bytes = b"",
+        reliable: bool | None = None,
     ) -> None:
         if protocol.startswith("xmodem") and name is None:
             raise ValueError("expected name=: XMODEM sends no name of a file")
@@ -235,6 +241,7 @@ class Receive(_Run):
             on_collision=on_collision,
             settings=_words(settings),
             before=before,
+            reliable=reliable,
         )
 
 
@@ -279,15 +286,25 @@ def send(
     resume: bool = False,
     settings: Mapping[str, object] | None = None,
     before: bytes = b"",
+    reliable: bool | None = None,
 ) -> Result:
     """Sends files, and returns when the peer has them.
 
     A file is a path, or a tuple of a name and either bytes or a path. ``progress`` is called with each event.
     ``settings`` are those of ``wst show settings``, such as ``{"kermit.window": 4}``. ``before`` was read from the port
     already. ``text`` sends lines, where the protocol has them; ``resume`` continues what the peer has in part.
+    ``reliable`` says whether the way to the peer delivers every byte as it was: without it a LINE and a socket say so
+    themselves, and other objects do not.
     """
     return Send(
-        port, files, protocol, text=text, resume=resume, settings=settings, before=before
+        port,
+        files,
+        protocol,
+        text=text,
+        resume=resume,
+        settings=settings,
+        before=before,
+        reliable=reliable,
     ).result(progress)
 
 
@@ -302,6 +319,7 @@ def receive(
     on_collision: str = "backup",
     settings: Mapping[str, object] | None = None,
     before: bytes = b"",
+    reliable: bool | None = None,
 ) -> Result:
     """Receives files into a directory, and returns when they are there.
 
@@ -317,4 +335,5 @@ def receive(
         on_collision=on_collision,
         settings=settings,
         before=before,
+        reliable=reliable,
     ).result(progress)

@@ -22,6 +22,7 @@ async def send(
     **more: Any,
 ) -> Result:
     """As `wetstring.send`. A task that is cancelled ends the transfer, and the peer is told."""
+    more.setdefault("reliable", _is_socket(writer))
     return await _turn(
         reader, writer, lambda port: Send(port, files, protocol, **more), progress
     )
@@ -37,9 +38,15 @@ async def receive(
     **more: Any,
 ) -> Result:
     """As `wetstring.receive`."""
+    more.setdefault("reliable", _is_socket(writer))
     return await _turn(
         reader, writer, lambda port: Receive(port, into, protocol, **more), progress
     )
+
+
+def _is_socket(writer: asyncio.StreamWriter) -> bool:
+    # The streams of serial_asyncio have none, and those of a process may lead anywhere.
+    return writer.get_extra_info("socket") is not None
 
 
 async def _turn(

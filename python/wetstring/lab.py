@@ -171,10 +171,10 @@ def sweep(
 ) -> list[Row]:
     """Runs a sweep, and returns a row for each point, in their order; `frame` makes a DataFrame of them.
 
-    ``executor`` is any of ``concurrent.futures``, in this process or elsewhere (Dask's ``Client.get_executor()``); the
-    default is a thread for each processor. With ``store``, a file of .csv or .ndjson, each row is written when it is
-    there, and a row that is there is not computed again: after a failure the same call does the rest. ``points`` are
-    some of the points, ``chunk`` is how many are one task.
+    ``executor`` is any of ``concurrent.futures``, in this process or elsewhere (Dask's ``Client.get_executor()``,
+    `wetstring.ray.RayExecutor`); the default is a thread for each processor. With ``store``, a file of .csv or .ndjson,
+    each row is written when it is there, and a row that is there is not computed again: after a failure the same call
+    does the rest. ``points`` are some of the points, ``chunk`` is how many are one task.
     """
     key = _key(sweep)
     native = _sweep(key)
@@ -185,7 +185,7 @@ def sweep(
     engine = executor or concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
     size = chunk or max(1, min(16, len(jobs) // 64))
     parts = [jobs[at : at + size] for at in range(0, len(jobs), size)]
-    futures = []
+    futures: list[Any] = []
     failure: BaseException | None = None
     try:
         futures = [engine.submit(_points, key, part) for part in parts]
@@ -195,6 +195,9 @@ def sweep(
             except Exception as error:
                 # A worker that was lost: what the others have is kept first.
                 failure = failure or error
+            # Dask computes again what somebody still holds of a worker that was lost, though it is stored here.
+            futures.remove(future)
+            del future
     except BaseException:
         for future in futures:
             future.cancel()
@@ -212,7 +215,7 @@ def sweep(
 def _as_completed(futures: list[Any]) -> Iterable[Any]:
     if all(isinstance(future, concurrent.futures.Future) for future in futures):
         return concurrent.futures.as_completed(futures)
-    return futures
+    return list(futures)
 
 
 def _row(native: _native.Sweep, names: list[str], values: list[str]) -> Row:

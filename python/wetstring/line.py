@@ -18,6 +18,10 @@ from types import TracebackType
 from . import _native
 
 
+class End(socket.socket):
+    """An end of an emulated line. A transfer knows by the type that bytes may be damaged on the way."""
+
+
 @dataclass(frozen=True)
 class Usage:
     """What a direction of a line has carried, in bytes."""
@@ -40,21 +44,21 @@ class Line:
         self, model: str, a: str | None = None, b: str | None = None, *, faster: int = 1
     ) -> None:
         self._native = _native.Line(model, a, b, faster)
-        self._taken: list[socket.socket] = []
+        self._taken: list[End] = []
 
-    def _socket(self, end: int) -> socket.socket:
-        taken = socket.socket(fileno=self._native.take_stream(end))
+    def _socket(self, end: int) -> End:
+        taken = End(fileno=self._native.take_stream(end))
         taken.setblocking(True)
         self._taken.append(taken)
         return taken
 
     @cached_property
-    def a(self) -> socket.socket:
+    def a(self) -> End:
         """The end A, if it is a socket."""
         return self._socket(0)
 
     @cached_property
-    def b(self) -> socket.socket:
+    def b(self) -> End:
         """The end B, if it is a socket."""
         return self._socket(1)
 

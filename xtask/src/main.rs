@@ -16,7 +16,7 @@
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
 //! | `boot` | runs the boot loader in QEMU, and prints what it takes ([`boot`]) |
 //! | `capi` | builds the library for C, and tests it with programs in C ([`capi`]) |
-//! | `python [--release]` | builds the package for Python, and tests it ([`python`]) |
+//! | `python [--release] [--ray]` | builds the package for Python, and tests it ([`python`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]

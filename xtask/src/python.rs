@@ -1,4 +1,7 @@
-//! `cargo xtask python [--release]`: the wheel of `python/`, installed into an environment of its own, and its tests.
+//! `cargo xtask python [--release] [--ray]`: the wheel of `python/`, installed into an environment of its own, and its tests.
+//!
+//! Ray is not among what is installed, since it is 245 MB and may take minutes to get: `--ray` installs it, and requires its
+//! test, which is run wherever Ray is.
 //!
 //! Everything is below `target/python`: the environment (`venv`), the wheels, and a directory that the tests are run in,
 //! so that they find the wheel and not the source. The crates are built in the workspace's `target`, whose profile is the
@@ -8,11 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
-    let profile = match args {
-        [] => "dev",
-        [one] if one == "--release" => "release",
-        _ => return Err(format!("expected --release or nothing, got {}", args.join(" "))),
-    };
+    let (mut profile, mut ray) = ("dev", false);
+    for arg in args {
+        match arg.as_str() {
+            "--release" => profile = "release",
+            "--ray" => ray = true,
+            _ => return Err(format!("expected --release or --ray, got {arg}")),
+        }
+    }
     let (home, source) = (root.join("target/python"), root.join("python"));
     let (venv, wheels, scratch) = (home.join("venv"), home.join("wheels"), home.join("empty"));
     for empty in [&wheels, &scratch] {
@@ -32,6 +38,9 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
         command
     };
     ended(pip(&["-r"]).arg(source.join("requirements.txt")))?;
+    if ray {
+        ended(&mut pip(&["ray==2.*"]))?;
+    }
     ended(
         Command::new(&python)
             .args(["-m", "maturin", "build", "--quiet", "--locked", "--profile", profile, "-i"])
@@ -47,6 +56,9 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     let mut tests = Command::new(&python);
     tests.args(["-m", "pytest", "-q", "--durations=5"]).arg(source.join("tests"));
     tests.current_dir(&scratch).env("PYTHONDONTWRITEBYTECODE", "1");
+    if ray {
+        tests.env("WETSTRING_RAY", "1");
+    }
     let wst = root.join("target/debug/wst");
     if wst.exists() {
         tests.env("WETSTRING_WST", wst);

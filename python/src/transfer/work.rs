@@ -233,7 +233,9 @@ impl Work {
         options.signals = Some(&signals);
         options.before = &work.before;
         // The port stays open, and a prompt may follow: the last bytes of ZMODEM's peer are not the prompt's.
-        options.linger = work.protocol.is::<zmodem::Config>().then_some(true);
+        // And where the caller knows better than a socket that bytes are lost, the last ACK may have to be repeated.
+        let waits = work.protocol.is::<zmodem::Config>() || work.facts.reliable == Some(false);
+        options.linger = waits.then_some(true);
         let (ended, mut answer) = if matches!(work.role, Role::Get(..) | Role::Ask) {
             let mut store = Answer::new(disk.as_mut().map(|disk| disk as &mut dyn Store));
             let mut translated = Translated::new(&mut store, sets);
