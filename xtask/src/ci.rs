@@ -89,7 +89,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "python",
         env: &[PEERS],
-        commands: &["fmt --manifest-path python/Cargo.toml --check", "xtask python --ray"],
+        commands: &["fmt --manifest-path python/Cargo.toml --check", "xtask python"],
     },
     // The package for browsers, the page in the program, and both in Chromium.
     Step {

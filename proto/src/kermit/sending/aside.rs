@@ -134,7 +134,7 @@ impl UnderWay {
     }
 
     fn first(&self) -> Option<&Entry> {
-        (self.count > 0).then(|| &self.files[self.first])
+        (IS_BUILT && self.count > 0).then(|| &self.files[self.first])
     }
 
     /// The file that began last.
