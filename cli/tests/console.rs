@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::common::{Running, WST, noise, run, tame, wst};
+use crate::common::{Ran, Running, WST, noise, run, tame, wst};
 use crate::peers;
 
 /// Files that every host has.
@@ -284,6 +284,14 @@ impl Stage {
         }
     }
 
+    /// Keeps what a command said, by lines.
+    fn hear(&mut self, ran: &Ran) {
+        for text in [&ran.stdout, &ran.stderr] {
+            self.said.push_str(text);
+            self.said.push('\n');
+        }
+    }
+
     fn perform(&mut self, block: &Block) {
         let place = format!("{}:{}", block.page, block.line);
         for (host, _) in block.lines.iter().filter_map(|line| prompt(line)) {
@@ -312,18 +320,16 @@ impl Stage {
             }
             let ran = run(self.command(host, &text));
             assert_eq!(ran.code(), 0, "{place}: {text}\n{}{}", ran.stdout, ran.stderr);
-            self.said.push_str(&ran.stdout);
-            self.said.push_str(&ran.stderr);
+            self.hear(&ran);
         }
-        for (text, serves, running) in self.beside.drain(..).rev() {
+        for (text, serves, running) in std::mem::take(&mut self.beside).into_iter().rev() {
             if serves {
                 running.signal(rustix::process::Signal::INT);
             }
             let ran = running.end();
             let good = ran.code() == 0 || serves && ran.code() == 130;
             assert!(good, "{place}: {text}\n{}{}", ran.stdout, ran.stderr);
-            self.said.push_str(&ran.stdout);
-            self.said.push_str(&ran.stderr);
+            self.hear(&ran);
         }
         assert!(commands > 0, "{place}: expected a command, with a prompt");
         for output in outputs.iter().filter(|line| !line.is_empty()) {

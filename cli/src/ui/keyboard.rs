@@ -46,8 +46,7 @@ impl Keys {
         let len = terminal::stdin::read(&mut pressed).unwrap_or(0);
         // The terminal is closed.
         self.gone = len == 0;
-        // Several at once are text that was typed, or pasted, for the program after this one.
-        if let [key] = pressed[..len] { meaning(key) } else { None }
+        pressed[..len].iter().find_map(|key| meaning(*key))
     }
 }
 
