@@ -25,7 +25,7 @@ fn files() -> Vec<File> {
     files.push(File { text: true, ..File::new("lines.txt", b"one\ntwo\r\n\r\rthree\n\nend\r") });
     files.push(File::new("long.bin", &random(60_000, 5)));
     files.push(File { text: true, ..File::new("many.txt", &b"word\n".repeat(4000)) });
-    files.push(File::new("zeros", &[0; 20_000]));
+    files.push(File::new("zeros", &vec![0; 20_000]));
     let runs: Vec<u8> =
         (1..600usize).flat_map(|len| std::iter::repeat_n((len / 3) as u8, len)).collect();
     files.push(File::new("runs", &runs));
@@ -112,7 +112,7 @@ fn files_share_packets() {
         "{spent} bytes more than {bytes}"
     );
     println!("{spent} bytes more than {bytes}");
-    let packets = letters(&ends.to_receiver).iter().filter(|kind| **kind == b'D').count();
+    let packets = String::from_utf8_lossy(&letters(&ends.to_receiver)).matches('D').count();
     assert!(packets < 100, "{packets} packets");
 }
 
@@ -292,7 +292,7 @@ fn codes_that_are_left_out_never_stand_on_the_line() {
         let (sink, ends) = transfer(&set, &set, &mut Source::new(files()));
         assert_whole(&sink.files, &files(), prefixing);
         for code in absent {
-            let count = ends.to_receiver.iter().filter(|byte| **byte == code).count();
+            let count = ends.to_receiver.split(|byte| *byte == code).count() - 1;
             // MARK and CR frame packets.
             assert!(count == 0 || matches!(code, 1 | 13), "{prefixing}: {code}, {count} times");
         }

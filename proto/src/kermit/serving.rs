@@ -360,7 +360,7 @@ impl Core {
             Reply::Done => self.said(cx, mem, kind, 0),
             Reply::Remote(RemoteReply::Said(len)) => self.said(cx, mem, kind, len.min(limit)),
             Reply::Remote(RemoteReply::Follow { screen, batch }) => {
-                self.send(cx, mem, screen, batch)
+                self.send(cx, mem, screen, batch);
             }
             Reply::Remote(RemoteReply::Denied(len)) => {
                 // A text of more than a packet is cut, not left unsaid.
