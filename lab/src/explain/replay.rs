@@ -100,16 +100,13 @@ impl Account {
             *ns = middle;
             range = Some((low, high));
         }
-        // Over the seeds it may gain nothing, what one replay gained.
-        let best = best.filter(|(_, ns)| worth(*ns));
-        let range = range.filter(|_| best.is_some());
-        let replayed_ns = now;
+        best = best.filter(|(_, ns)| worth(*ns));
         let (rate_source, scenario) = (self.rate_source, table::text(base));
         Ok(Advice {
             before_ns,
             best,
             range,
-            replayed_ns,
+            replayed_ns: now,
             fails,
             trials,
             inferred,

@@ -213,6 +213,7 @@ impl Account {
         };
         let (blame, kind) = side.failed.as_ref()?;
         Some(match (kind.as_str(), blame.as_str()) {
+            ("silence", _) if side.got.is_empty() => Trouble::Unanswered,
             ("silence", _) => self.refined(side).unwrap_or(Trouble::FellSilent),
             ("too-many-retries", _) => self.refined(side).unwrap_or(Trouble::Noise),
             ("not-reliable", _) => Trouble::NotReliable,
@@ -253,10 +254,10 @@ impl Account {
         if data_damaged(&self.log) {
             return Some(Trouble::DataDamaged);
         }
-        if evidence.is_damaged {
-            return Some(Trouble::Noise);
+        if side.got.is_empty() {
+            return Some(Trouble::Unanswered);
         }
-        side.got.is_empty().then_some(Trouble::Unanswered)
+        evidence.is_damaged.then_some(Trouble::Noise)
     }
 }
 

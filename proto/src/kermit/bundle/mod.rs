@@ -15,8 +15,8 @@
 //!              'C'                                         its end: cut short
 //! ```
 //!
-//! Reading order: [`radix`] is the code of the data field, [`record`] finds records in the stream, [`head`] is a
-//! file's header, [`mark`] what a receiver says of files in its acknowledgements, [`lines`] the line ends of text, [`runs`] runs of
+//! Reading order: [`radix`] is the code of the data field, `record` finds records in the stream, `head` is a
+//! file's header, `mark` what a receiver says of files in its acknowledgements, `lines` the line ends of text, `runs` runs of
 //! equal bytes.
 
 use super::flight::MAX_SLOTS;
