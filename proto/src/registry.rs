@@ -12,7 +12,6 @@ pub use advice::{Advised, InForce, Trial};
 pub use swarm::{Pick, Picks, Step};
 
 use crate::engine::Engine;
-use crate::file::Left;
 use crate::line::LineFacts;
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::settings::Settings;
@@ -90,11 +89,6 @@ pub trait Registered: Settings + Clone + Default + fmt::Debug + Send + Sync + 's
     type Sender<M: Memory>: Engine;
     /// The engine that receives.
     type Receiver<M: Memory>: Engine;
-
-    /// Sets what is to be sent, if that is known. Most protocols ignore it.
-    fn on_batch(&mut self, left: Left) {
-        let _ = left;
-    }
 
     /// Sets what is known of the line. A datagram protocol ignores it.
     fn on_line(&mut self, line: LineFacts) {

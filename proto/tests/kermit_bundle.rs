@@ -4,6 +4,7 @@
 use crate::common;
 use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, random};
 use std::cell::RefCell;
+use wetstring_proto::file::Left;
 use wetstring_proto::kermit::bundle::radix::alphabet;
 use wetstring_proto::kermit::params::Params;
 use wetstring_proto::kermit::{Config, Switch};
@@ -390,4 +391,46 @@ fn lost_acknowledgements_cost_nothing() {
     assert!(lost > 10, "{lost}");
     assert_eq!(s.stats().retransmissions, 0);
     assert_eq!(source.closed, [(true, true)]);
+}
+
+/// Whoever has answered B may be gone: no answer to anything else is missing then.
+#[test]
+fn the_end_waits_for_every_answer() {
+    let set = config(&[("streaming", "off"), ("reliable", "off"), ("receive-length", "94")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
+    let mut source = Source::new(files());
+    let mut sink = Sink::new();
+    let mut missing = None;
+    let ends = {
+        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+        let missing = &mut missing;
+        let mut asked = 0_i64;
+        pair.meddle = Box::new(move |from_sender, wire| {
+            for kind in letters(wire) {
+                match (from_sender, kind) {
+                    (true, b'B') => *missing = Some(asked),
+                    (true, _) => asked += 1,
+                    (false, _) => asked -= 1,
+                }
+            }
+        });
+        pair.run()
+    };
+    assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
+    assert_eq!(missing, Some(0));
+}
+
+/// What a sender of its own accord offers: several files that are short.
+#[test]
+fn auto_is_for_several_short_files() {
+    let cases = [(0, 0, false), (1, 10, false), (2, 2000, true), (3, 900_000, false)];
+    for (files, bytes, wanted) in cases {
+        let theirs = config(&[("streaming", "off"), ("bundle", "auto")]);
+        let ours = Config { batch: Left { files, bytes }, ..theirs.clone() };
+        let mut source = Source::new(vec![File::new("a", b"a"), File::new("b", b"b")]);
+        let (sink, ends) = transfer(&ours, &theirs, &mut source);
+        assert_eq!(sink.files.len(), 2);
+        let bundled = !letters(&ends.to_receiver).contains(&b'F');
+        assert_eq!(bundled, wanted, "{files} files of {bytes} bytes");
+    }
 }

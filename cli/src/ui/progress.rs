@@ -67,6 +67,8 @@ impl Meter {
             (Some(unsent), None) => self.left_by(now, stats, unsent),
             (None, _) => stats.current_file_bytes,
         };
+        // Until the first acknowledgement it is an estimate: what was shown is not taken back before the end.
+        let bytes = self.recent.back().map_or(bytes, |(_, shown)| bytes.max(*shown));
         self.read_at(now, bytes, stats)
     }
 
@@ -90,8 +92,6 @@ impl Meter {
     }
 
     fn read_at(&mut self, now: Instant, bytes: u64, stats: &Stats) -> Reading {
-        // Until the first acknowledgement it is an estimate: what was shown is not taken back.
-        let bytes = self.recent.back().map_or(bytes, |(_, shown)| bytes.max(*shown));
         self.recent.push_back((now, bytes));
         while self.recent.len() > 2 && now.duration_since(self.recent[0].0) > RECENT {
             self.recent.pop_front();
@@ -271,6 +271,7 @@ mod tests {
         stats.current_acked_bytes = Some(1_200);
         assert_eq!(read(&stats, Some(0)), 1_200, "acknowledged");
         assert_eq!(shown.read(&stats, Some(0)).bytes, 2_700, "what was shown is not taken back");
+        assert_eq!(shown.read_end(1_200, &stats).bytes, 1_200, "but at the end");
         // No line carries more than its rate.
         let meter = meter(Some(10_200), Some(9_600));
         stats.current_acked_bytes = None;

@@ -3,7 +3,6 @@
 use super::check::crc16;
 use super::states::{Receiving, Requesting, Sending};
 use super::{Config, Receiver, Sender};
-use crate::file::Left;
 use crate::line::LineFacts;
 use crate::registry::{
     Advised, Carrier, Entry, InForce,
@@ -94,10 +93,6 @@ impl Registered for Config {
     ]);
 
     engines!();
-
-    fn on_batch(&mut self, left: Left) {
-        self.batch = left;
-    }
 
     fn on_line(&mut self, line: LineFacts) {
         self.line = line;
