@@ -1,5 +1,5 @@
 //! What the program is told when it is built: the text that `wst demo` moves over the wet string, which is the source of
-//! Kermit, and what `wst --version --verbose` says: target and commit.
+//! ZMODEM, and what `wst --version --verbose` says: target and commit.
 //!
 //! The commit is what the packager says (`WETSTRING_COMMIT`), or what cargo wrote into a published crate, or what git
 //! says. Only builds for release ask git: otherwise each commit would cost every developer a build.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders whose text it is, in this order.
-const FOLDERS: &[&str] = &["proto/src/kermit"];
+const FOLDERS: &[&str] = &["proto/src/zmodem"];
 
 /// Where the source of the program is, from this crate.
 const SOURCES: &[&str] = &[

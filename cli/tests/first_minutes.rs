@@ -184,6 +184,11 @@ fn the_readmes_line_carries_a_file_between_two_links() {
     let line = ["line", "9600,delay=250ms,burst=8@2s", "-a", &ends[0], "-b", &ends[1]];
     let line = Running::start(wst(line));
     line.says("line 9600,");
+    // Another program does not take these names away from it.
+    let second = run(wst(["line", "2400", "-a", &ends[1], "-b", "pty:"]));
+    assert!(!second.status.success(), "{}", second.stderr);
+    let held = format!("{b} is in use by another wst, whose PTY it leads to (/dev/pts/");
+    assert!(second.stderr.contains(&held), "{}", second.stderr);
     let into = desk.path("inbox");
     let receiver = Running::start(wst(["receive", &b, "-o", &into]));
     run(wst(["send", &desk.path("notes.txt"), &a])).expect(0);

@@ -1,11 +1,13 @@
 //! `cargo xtask ci [STEP...]`: what CI runs, or the steps that are named, and how long each took.
 //!
-//! What fails soon comes first; a few steps run only if they are named. `.ci/run` installs what a bare machine lacks and calls this.
+//! What fails soon comes first; a few steps run only if they are named. Most tests of the program wait for lines, so two long builds
+//! are made beside them. `.ci/run` installs what a bare machine lacks and calls this.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write as _};
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// A step of CI.
@@ -101,7 +103,6 @@ const STEPS: &[Step] = &[
             "xtask web test",
         ],
     },
-    Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
     // The program of Windows and the tests of what asks something of the system, under Wine.
     Step {
         name: "windows",
@@ -114,10 +115,10 @@ const STEPS: &[Step] = &[
             ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUSTFLAGS", "-D warnings"),
         ],
         commands: &[
-            "build -p wetstring --locked --target x86_64-pc-windows-gnu",
+            "build -p wetstring --locked --target x86_64-pc-windows-gnu --config profile.dev.opt-level=0",
             "test -p wetstring --locked --test wine",
             "clippy -p wetstring --locked --target x86_64-pc-windows-gnu -- -D warnings",
-            "test -p wetstring-script -p wetstring-drive --lib --tests --locked --target x86_64-pc-windows-gnu --no-fail-fast",
+            "test -p wetstring-script -p wetstring-drive --lib --tests --locked --target x86_64-pc-windows-gnu --config profile.dev.opt-level=0 --no-fail-fast",
         ],
     },
     Step {
@@ -134,6 +135,10 @@ const STEPS: &[Step] = &[
         ],
         commands: &["check -p wetstring --locked --target aarch64-apple-darwin"],
     },
+];
+
+/// They take the processor that the tests of [`STEPS`] leave, in folders of their own: a second `cargo xtask ci`, at low priority.
+const BESIDE: &[Step] = &[
     // All that is made for one target, how large it is, and the Debian packages where nothing else is installed.
     Step {
         name: "packages",
@@ -143,6 +148,11 @@ const STEPS: &[Step] = &[
             "run --quiet -p xtask --locked --features packages -- dist x86_64-unknown-linux-musl --bare target/bare",
         ],
     },
+    Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
+];
+
+/// With the release that has been built beside.
+const LAST: &[Step] = &[
     Step { name: "tables", env: &[], commands: &["xtask audit"] },
     Step { name: "pictures", env: &[], commands: &["xtask docs --check"] },
 ];
@@ -174,14 +184,40 @@ struct Report {
 
 /// Runs the steps of these names, or all.
 pub(crate) fn run(root: &Path, names: &[String]) -> Result<(), String> {
-    let steps = chosen(names)?;
     let mut report = Report::default();
     let began = Instant::now();
-    let mut result = Ok(());
-    for step in steps {
+    let result = if names.is_empty() {
+        all(root, &mut report)
+    } else {
+        steps(root, chosen(names)?, &mut report)
+    };
+    print!("{}", report.text(began.elapsed()));
+    result
+}
+
+fn all(root: &Path, report: &mut Report) -> Result<(), String> {
+    let (before, tests) =
+        STEPS.split_at(STEPS.iter().take_while(|step| step.name != "test").count());
+    steps(root, before, report)?;
+    let mut beside = Beside::start(root)?;
+    steps(root, tests, report).inspect_err(|_| beside.stop())?;
+    let began = Instant::now();
+    let result = beside.finish();
+    report.times.push((("waiting for what ran beside", began.elapsed()), Vec::new()));
+    result?;
+    steps(root, LAST, report)
+}
+
+/// Runs these, one after another, up to the first that fails.
+fn steps<'a>(
+    root: &Path,
+    steps: impl IntoIterator<Item = &'a Step>,
+    report: &mut Report,
+) -> Result<(), String> {
+    steps.into_iter().try_for_each(|step| {
         let began = Instant::now();
         let mut commands = Vec::new();
-        result = step.commands.iter().try_for_each(|command| {
+        let result = step.commands.iter().try_for_each(|command| {
             println!("\n== {}: cargo {command}", step.name);
             let began = Instant::now();
             let done = cargo(root, step, command, &mut report.tests);
@@ -189,25 +225,57 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<(), String> {
             done
         });
         report.times.push(((step.name, began.elapsed()), commands));
-        if result.is_err() {
-            break;
-        }
+        result
+    })
+}
+
+/// The steps of [`BESIDE`], in a process of their own.
+struct Beside {
+    process: Child,
+    log: PathBuf,
+}
+
+impl Beside {
+    fn start(root: &Path) -> Result<Self, String> {
+        let log = root.join("target/ci-beside.log");
+        let failed = |e: std::io::Error| format!("{}: {e}", log.display());
+        let output = File::create(&log).map_err(failed)?;
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut nice = Command::new("nice");
+        nice.args(["-n", "19"]).arg(program).arg("ci").args(BESIDE.iter().map(|step| step.name));
+        nice.current_dir(root).stderr(output.try_clone().map_err(failed)?).stdout(output);
+        let process = nice.spawn().map_err(|e| format!("nice: {e}"))?;
+        Ok(Self { process, log })
     }
-    print!("{}", report.text(began.elapsed()));
-    result
+
+    /// Waits for it, and shows what it printed.
+    fn finish(&mut self) -> Result<(), String> {
+        let status = self.process.wait().map_err(|e| format!("what ran beside: {e}"))?;
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        println!("\n== beside the tests\n{}", String::from_utf8_lossy(&text));
+        if status.success() { Ok(()) } else { Err("a step beside the tests failed".to_owned()) }
+    }
+
+    /// Its result is of no use any more.
+    fn stop(&mut self) {
+        // It may have ended; the compiler that it runs ends by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Every step there is, in the order in which they are shown.
+fn every() -> impl Iterator<Item = &'static Step> {
+    STEPS.iter().chain(BESIDE).chain(LAST).chain(NAMED)
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
     let find = |name: &String| {
-        let all = || STEPS.iter().chain(NAMED);
-        all().find(|step| step.name == name).ok_or_else(|| {
-            let all: Vec<&str> = all().map(|step| step.name).collect();
+        every().find(|step| step.name == name).ok_or_else(|| {
+            let all: Vec<&str> = every().map(|step| step.name).collect();
             format!("expected steps of CI ({}), got {name}", all.join(", "))
         })
     };
-    if names.is_empty() {
-        return Ok(STEPS.iter().collect());
-    }
     names.iter().map(find).collect()
 }
 
@@ -289,7 +357,6 @@ mod tests {
 
     #[test]
     fn steps_are_chosen_by_name() {
-        assert_eq!(chosen(&[]).unwrap_or_default().len(), STEPS.len());
         let names = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             chosen(&words).map(|steps| steps.iter().map(|step| step.name).collect::<Vec<_>>())

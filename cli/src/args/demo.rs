@@ -10,7 +10,7 @@ pub(crate) const LINE: &str = "9600,delay=250ms,parity=even,burst=8@2s";
 /// `wst demo`.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// The file to transfer [default: the source of Kermit]
+    /// The file to transfer [default: the source of ZMODEM]
     pub(crate) file: Option<PathBuf>,
     /// The line, as for `wst line`
     #[arg(long, value_name = "SPEC", default_value = LINE)]

@@ -32,8 +32,13 @@ pub(super) struct Linux {
 const AMD64: Option<Linux> = Some(Linux { deb: "amd64", rpm: "x86_64" });
 const ARM64: Option<Linux> = Some(Linux { deb: "arm64", rpm: "aarch64" });
 
+/// What the whole-program LTO may inline: a tenth of LLVM's limit makes a program smaller by 6 %. Loops that move bytes are inlined when
+/// their own crate is compiled, and are as fast (docs/decisions/110).
+const INLINE: &str = "-Cllvm-args=-inline-threshold=25";
 /// Relocations as a bitmap: a fortieth of the program less.
-const SHORT: &[&str] = &["-Clink-arg=-Wl,-z,pack-relative-relocs"];
+const LINUX: &[&str] = &[INLINE, "-Clink-arg=-Wl,-z,pack-relative-relocs"];
+/// Otherwise the program has the time of its linking in it.
+const WINDOWS: &[&str] = &[INLINE, "-Clink-arg=-Wl,--no-insert-timestamp"];
 
 /// Every target, the one that CI builds first.
 pub(super) const TARGETS: &[Target] = &[
@@ -41,7 +46,7 @@ pub(super) const TARGETS: &[Target] = &[
         triple: "x86_64-unknown-linux-musl",
         linker: Linker::Cargo("musl-tools"),
         linux: AMD64,
-        flags: SHORT,
+        flags: LINUX,
         limited: true,
     },
     Target {
@@ -55,8 +60,7 @@ pub(super) const TARGETS: &[Target] = &[
         triple: "x86_64-pc-windows-gnu",
         linker: Linker::Cargo("gcc-mingw-w64-x86-64"),
         linux: None,
-        // Otherwise the program has the time of its linking in it.
-        flags: &["-Clink-arg=-Wl,--no-insert-timestamp"],
+        flags: WINDOWS,
         limited: true,
     },
     Target {

@@ -33,7 +33,7 @@ use crate::ui::progress::{can_redraw, columns, has_colour};
 use scene::{Scene, TransferProgress};
 use world::{Observers, World};
 
-/// The default file: the source of Kermit. All protocols would be a seventh of the whole program.
+/// The default file: the source of ZMODEM. All protocols would be a seventh of the whole program.
 const TEXT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wetstring-source.txt"));
 const TEXT_NAME: &str = "wetstring-source.txt";
 

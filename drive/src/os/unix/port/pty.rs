@@ -2,6 +2,7 @@
 
 use crate::event::Source;
 use crate::port::{OpenError, PATIENCE, Port, PortFacts};
+use rustix::fs::{FlockOperation, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsStr;
 use std::io;
@@ -45,8 +46,7 @@ impl PtyLine {
             unlockpt(&master)?;
             let name = ptsname(&master, Vec::new())?;
             let path = PathBuf::from(OsStr::from_bytes(name.as_bytes()));
-            let flags =
-                rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC;
+            let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
             let slave = rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?;
             crate::terminal::make_raw(&slave)?;
             super::nonblocking(&master)?;
@@ -55,9 +55,16 @@ impl PtyLine {
         let (master, slave, slave_path) =
             make().map_err(|error| OpenError::io("make a pty", error))?;
         if let Some(link) = link {
+            if let Some(there) = held_by_another(link) {
+                let (device, there) = (link.display().to_string(), there.display());
+                let by = format!("another wst, whose PTY it leads to ({there})");
+                return Err(OpenError::Locked { device, by });
+            }
             self::link(&slave_path, link)
                 .map_err(|error| OpenError::io(format!("link {}", link.display()), error))?;
         }
+        // After the look at the link: to close a descriptor of this PTY would release the lock.
+        hold(&slave);
         match link {
             Some(link) => {
                 notes(&format!("pty {} -> {}", link.display(), slave_path.display()));
@@ -69,6 +76,29 @@ impl PtyLine {
         let link = link.map(Path::to_owned);
         Ok(Self { master, slave, slave_path, link, facts, written: false, finished: false })
     }
+}
+
+/// How the names of PTYs begin, Apple's last. Nothing else is opened to see whether it is held: that would raise DTR of a
+/// serial port.
+const PTYS: [&str; 2] = ["/dev/pts/", "/dev/ttys"];
+
+/// Marks a PTY as that of a running program, by a lock of a record, which ends with the process. Terminal programs lock
+/// devices too, by `flock`; they must be able to.
+fn hold(slave: &OwnedFd) {
+    // Where devices have no such locks, a second program replaces the link of the first.
+    let _ = rustix::fs::fcntl_lock(slave, FlockOperation::NonBlockingLockExclusive);
+}
+
+/// The PTY that `link` leads to, if another process has made it and runs.
+fn held_by_another(link: &Path) -> Option<PathBuf> {
+    let there = std::fs::read_link(link).ok()?;
+    if !PTYS.iter().any(|pty| there.as_os_str().as_bytes().starts_with(pty.as_bytes())) {
+        return None;
+    }
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let slave = rustix::fs::open(&there, flags, rustix::fs::Mode::empty()).ok()?;
+    let locked = rustix::fs::fcntl_lock(&slave, FlockOperation::NonBlockingLockExclusive);
+    matches!(locked, Err(rustix::io::Errno::ACCESS | rustix::io::Errno::AGAIN)).then_some(there)
 }
 
 /// Creates a symlink. An existing symlink is replaced, anything else is not.
