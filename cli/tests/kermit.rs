@@ -441,7 +441,7 @@ fn what_is_shown_is_laid_out_as_scripts_expect_it() {
     ] {
         assert!(text.lines().any(|shown| shown == line), "{line}:\n{text}");
     }
-    // Before anything was set: what is so then, as docs/howto/kermit.md tells it.
+    // Before anything was set: what is so then, as docs/reference/ckermit-differences.md tells it.
     let out = kermit(&scene, "u", "show file\nshow server\n", &[]).output().expect("wst runs");
     let text = String::from_utf8_lossy(&out.stdout);
     for line in [

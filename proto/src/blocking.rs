@@ -11,6 +11,7 @@
 use crate::engine::{AnyTrace, Cx, Engine, Event, Outcome};
 use crate::file::Store;
 use crate::time::{Duration, Instant};
+use crate::turn::{Step, Turn};
 
 mod stores;
 #[cfg(feature = "std")]
@@ -19,11 +20,6 @@ mod stream;
 pub use stream::Stream;
 
 pub use stores::{Incoming, Outgoing, Piece};
-
-/// Bytes that are read at once.
-const READ: usize = 512;
-/// The longest wait for the wire where no timer runs.
-const LONG: Duration = Duration::from_secs(60);
 
 /// A line of bytes and a clock.
 pub trait Wire {
@@ -70,50 +66,27 @@ pub fn run_watched<W: Wire>(
     trace: &mut AnyTrace<'_>,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Outcome, W::Error> {
-    let (mut input, mut from, mut to) = ([0; READ], 0, 0);
+    let mut turn = Turn::default();
     loop {
-        while let Some(event) = engine.event() {
-            watch(&event);
-        }
         let now = wire.now();
-        if let Some(request) = engine.request() {
-            let reply = store.answer(request);
-            engine.reply(&mut Cx { now, trace: &mut *trace }, reply);
-            continue;
-        }
-        let bytes = engine.transmit(&mut Cx { now, trace: &mut *trace });
-        if !bytes.is_empty() {
-            match wire.write(bytes) {
+        match turn.next(engine, store, trace, watch, now) {
+            Step::Again | Step::Rest(_) => {}
+            Step::Write => match wire.write(engine.transmit(&mut Cx { now, trace: &mut *trace })) {
                 Ok(len) => engine.transmitted(&mut Cx { now, trace: &mut *trace }, len),
                 Err(error) => return engine.if_closed().ok_or(error),
-            }
-            continue;
-        }
-        if let crate::Status::Over(outcome) = engine.status() {
-            wire.unread(input.get(from..to).unwrap_or_default());
-            return Ok(outcome);
-        }
-        if from < to {
-            let rest = input.get(from..to).unwrap_or_default();
-            let taken = engine.receive(&mut Cx { now, trace: &mut *trace }, rest);
-            from += taken;
-            if taken > 0 {
-                continue;
-            }
-        }
-        let patience = engine.deadline().map_or(LONG, |at| at.since(now));
-        // What the engine does not take now it takes after a timer.
-        if from == to && !patience.is_zero() {
-            match wire.read(&mut input, patience) {
-                Ok(len) => (from, to) = (0, len.min(READ)),
+            },
+            Step::Read(patience) => match wire.read(turn.room(), patience) {
+                Ok(0) => {
+                    let now = wire.now();
+                    engine.tick(&mut Cx { now, trace: &mut *trace });
+                }
+                Ok(len) => turn.filled(len),
                 Err(error) => return engine.if_closed().ok_or(error),
+            },
+            Step::Over(outcome) => {
+                wire.unread(turn.rest());
+                return Ok(outcome);
             }
-        }
-        if from == to {
-            let now = wire.now();
-            engine.tick(&mut Cx { now, trace: &mut *trace });
-        } else if patience.is_zero() {
-            engine.tick(&mut Cx { now, trace: &mut *trace });
         }
     }
 }

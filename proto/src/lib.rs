@@ -56,7 +56,7 @@
 //! wire bytes <- frame <- packet <- sender/receiver <- Reply from the store (and Command)
 //! ```
 //!
-//! Modules: [`engine`] is the contract, [`blocking`] a loop that fulfils it, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
+//! Modules: [`engine`] is the contract, [`blocking`] a loop that fulfils it, [`asynchronous`] the same for `async`, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! belong to it, [`mod@line`] is what is known of the line, [`mod@settings`] is the one description of
 //! a setting; [`arpanet`], [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
 //! files, [`slip`] carries IP over the line, [`telnet`] is the layer between a protocol and a Telnet connection,
@@ -82,6 +82,7 @@ extern crate std;
 
 #[cfg(feature = "arpanet")]
 pub mod arpanet;
+pub mod asynchronous;
 pub mod blocking;
 pub mod charset;
 pub mod checksum;
@@ -110,6 +111,7 @@ pub mod stats;
 pub mod telnet;
 pub mod time;
 pub mod trace;
+mod turn;
 #[cfg(feature = "uucp")]
 pub mod uucp;
 pub mod xymodem;

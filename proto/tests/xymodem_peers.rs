@@ -174,6 +174,30 @@ fn cancel_at_second_eot_of_empty_file_is_success() {
     assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Aborted)));
 }
 
+/// The sender of a block that came to its end waits: the receiver does not let it wait for a second.
+#[test]
+fn nak_of_a_whole_block_comes_at_once() {
+    let set = config(&[("variant", "xmodem-crc")]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    assert_eq!(bench.wait(ms(100)), b"C");
+    assert_eq!(bench.give(&block(1, &[b'a'; 128])), [6]);
+    let mut bad = block(2, &[b'b'; 128]);
+    bad[50] ^= 1;
+    assert_eq!(bench.give(&bad), []);
+    assert_eq!(bench.wait(ms(99)), []);
+    assert_eq!(bench.wait(ms(2)), [NAK]);
+    // The STX of a long block was damaged: what seems to be its end is not, and the rest of it is no answer's place.
+    let mut long = block(2, &[b'b'; 1024]);
+    long[0] = 1;
+    assert_eq!(bench.give(&long[..600]), []);
+    assert_eq!(bench.wait(ms(50)), []);
+    assert_eq!(bench.give(&long[600..]), []);
+    assert_eq!(bench.wait(ms(990)), []);
+    assert_eq!(bench.wait(ms(20)), [NAK]);
+    assert_eq!(bench.give(&block(2, &[b'b'; 128])), [6]);
+}
+
 /// What looked like the ACK of EOT was noise, and then comes the NAK of a receiver that wants EOT twice.
 #[test]
 pub(crate) fn nak_after_ack_of_eot_repeats_eot() {

@@ -1,4 +1,4 @@
-// What `npm pack` makes, used from an empty directory by the example of the page docs/howto/browser.md.
+// What `npm pack` makes, used from an empty directory by the example of the page docs/howto/web-serial.md.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

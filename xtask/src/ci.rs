@@ -69,12 +69,13 @@ const STEPS: &[Step] = &[
     // The crate of the protocols for others: each feature alone, its front page, its example; the library for C.
     Step {
         name: "library",
-        env: &[],
+        env: &[PEERS],
         commands: &[
             "check -p wetstring-proto --locked --no-default-features --target thumbv6m-none-eabi",
             "check -p wetstring-proto --locked --no-default-features --features kermit --target thumbv6m-none-eabi",
             "check -p wetstring-proto --locked --no-default-features --features zmodem,std --example xyz",
             "test -p wetstring-proto --locked --features std --doc",
+            "test -p wetstring-proto --locked --features tokio --test asynchronous",
         ],
     },
     Step {

@@ -37,6 +37,14 @@ pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
         {
             Some("nothing is listening there: is the peer started?".to_owned())
         }
+        LineSpec::TcpListen(_)
+        | LineSpec::TelnetListen(_)
+        | LineSpec::TlsListen(_)
+        | LineSpec::UdpListen(_)
+            if error.kind() == ErrorKind::PermissionDenied =>
+        {
+            Some("ports below 1024 are for root: choose another, such as 2000".to_owned())
+        }
         _ => None,
     };
     advice.map_or(said.clone(), |advice| format!("{said}; {advice}"))
@@ -98,6 +106,10 @@ mod tests {
         assert!(
             refused.ends_with("; nothing is listening there: is the peer started?"),
             "{refused}"
+        );
+        let privileged = said("tcp-listen://127.0.0.1:69", ErrorKind::PermissionDenied);
+        assert!(
+            privileged.ends_with("; ports below 1024 are for root: choose another, such as 2000")
         );
         let other = said("tcp://127.0.0.1:1", ErrorKind::TimedOut);
         assert_eq!(other, "could not open tcp://127.0.0.1:1: timed out");

@@ -93,8 +93,11 @@ crate::settings! {
             "Silence inside a block that ends it",
             "[XY88] chapter 7";
         "xymodem.purge" purge: Span[10..=60_000 milliseconds] = 1000,
-            "Silence that must follow a damaged block before the NAK",
+            "Silence that must follow damage before the NAK",
             "[XY88] chapter 7";
+        "xymodem.quick-nak" quick_nak: bool[word] = "on",
+            "After a damaged block that came to its end the purge is a tenth of a second: its sender waits for the answer",
+            "[XY88] chapter 7 waits a second in any case";
         "xymodem.first-eot" first_eot: FirstEot[word] = "auto",
             "How a receiver handles the first EOT: accept it if the announced length agrees, else NAK; always NAK; accept it if a second of silence follows",
             "[XY88] figures 3 to 5; lrzsz";

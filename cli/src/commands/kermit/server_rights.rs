@@ -6,7 +6,7 @@ use wetstring_drive::serve::Action;
 use wetstring_script::world::Scope;
 
 /// The defaults of ENABLE in this version of C-Kermit. Deleting, EXIT and host commands
-/// are disabled: that is stricter than any C-Kermit with clients that connected to us (docs/howto/kermit.md).
+/// are disabled: that is stricter than any C-Kermit with clients that connected to us (docs/reference/ckermit-differences.md).
 pub(super) fn allowed_at_first(version: u8) -> BTreeMap<Action, Scope> {
     use Action as A;
     let scope = |action| match action {

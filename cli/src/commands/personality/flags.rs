@@ -115,7 +115,7 @@ pub(super) fn help(who: &Personality) -> String {
             format!("{name}: receives files by {title} over stdin and stdout\n\n{name} [OPTIONS]\n")
         }
     };
-    page += "\nThis is wetstring's wst under another name; docs/howto/sz-rz.md compares it with lrzsz.\n\n";
+    page += "\nThis is wetstring's wst under another name; docs/reference/lrzsz-names.md compares it with lrzsz.\n\n";
     let mut specs = specs(who.direction);
     specs.retain(|spec| !spec.help.is_empty());
     specs.sort_by_key(|spec| (spec.long.to_ascii_lowercase(), spec.long));

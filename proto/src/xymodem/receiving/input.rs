@@ -27,6 +27,8 @@ const ALONE: Duration = Duration::from_millis(30);
 /// More damaged bytes than these, half of the shortest block, are a block that must be retransmitted;
 /// fewer are a damaged EOT, or noise on an idle line.
 const MOST_NOISE: usize = SHORT / 2;
+/// Silence after a damaged block that came to its end: longer than networks and adapters hold the rest of a longer one back.
+const WHOLE: Duration = Duration::from_millis(100);
 /// Silence after which lrzsz accepts an EOT.
 const ALONE_LONG: Duration = Duration::from_secs(1);
 
@@ -46,6 +48,9 @@ impl Core {
                         let cans = self.reader.cancels(self.sink.room(mem.file));
                         self.on_damaged(cx, why, len);
                         self.purge(cx, len, cans);
+                        if why == BadBlock::Check {
+                            self.await_answer(cx);
+                        }
                     }
                     Some(Found::Byte(byte)) => self.on_byte(cx, byte),
                 }
@@ -136,6 +141,16 @@ impl Core {
     fn await_quiet(&mut self, cx: &Cx<'_>) {
         let quiet = self.link.config.purge.get();
         self.link.timers.set(Timer::Settle, cx.now + quiet);
+    }
+
+    /// All of a block has come: its sender waits for the answer. What comes all the same belongs to a longer block, and
+    /// is purged as anything else.
+    fn await_answer(&mut self, cx: &Cx<'_>) {
+        let config = &self.link.config;
+        if config.quick_nak {
+            let quiet = WHOLE.max(config.line.time(10)).min(config.purge.get());
+            self.link.timers.set(Timer::Settle, cx.now + quiet);
+        }
     }
 
     /// After the end: only a duplicate of the last packet, or its start, is ours.
