@@ -317,6 +317,6 @@ mod tests {
     #[test]
     fn the_text_is_of_a_few_hundred_kilobytes() {
         assert!((150_000..600_000).contains(&TEXT.len()), "{}", TEXT.len());
-        assert!(TEXT.starts_with(b"==> proto/src/kermit/"));
+        assert!(TEXT.starts_with(b"==> proto/src/zmodem/"));
     }
 }
