@@ -81,7 +81,7 @@ impl Turn {
         &mut self.input
     }
 
-    /// So many bytes were read.
+    /// `len` bytes were read.
     pub(crate) fn filled(&mut self, len: usize) {
         (self.from, self.to) = (0, len.min(READ));
     }

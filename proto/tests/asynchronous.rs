@@ -1,4 +1,4 @@
-//! The loop for `async`: two engines as tasks of one runtime, and `sz` of lrzsz at the other end of a socket.
+//! The loop for `async`: two engines as tasks of one runtime, and `sz` of lrzsz as the peer on a socket.
 
 // lrzsz runs in real time.
 #![allow(clippy::disallowed_methods)]

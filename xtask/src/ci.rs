@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A step of CI.
@@ -40,9 +40,9 @@ const STEPS: &[Step] = &[
     Step {
         name: "clippy",
         env: &[],
+        // With all features; without object storage it is looked at for Windows.
         commands: &[
-            "clippy --workspace --all-targets --locked --features xtask/packages -- -D warnings",
-            "clippy -p wetstring -p wetstring-objects --all-targets --locked --features wetstring/objects -- -D warnings",
+            "clippy --workspace --all-targets --locked --features xtask/packages,wetstring/objects -- -D warnings",
         ],
     },
     Step {
@@ -138,7 +138,7 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// They take the processor that the tests of [`STEPS`] leave, in folders of their own: a second `cargo xtask ci`, at low priority.
+/// They take the processor that the tests of [`STEPS`] leave, in folders of their own: a second `cargo xtask ci`, when nothing else runs.
 const BESIDE: &[Step] = &[
     // All that is made for one target, how large it is, and the Debian packages where nothing else is installed.
     Step {
@@ -181,6 +181,8 @@ struct Report {
     times: Vec<(Timed, Vec<Timed>)>,
     /// cargo's lines of what it tested, and what came of it.
     tests: Vec<String>,
+    /// What runs beside.
+    beside: Option<Beside>,
 }
 
 /// Runs the steps of these names, or all.
@@ -200,11 +202,16 @@ fn all(root: &Path, report: &mut Report) -> Result<(), String> {
     let (before, tests) =
         STEPS.split_at(STEPS.iter().take_while(|step| step.name != "test").count());
     steps(root, before, report)?;
-    let mut beside = Beside::start(root)?;
-    steps(root, tests, report).inspect_err(|_| beside.stop())?;
+    report.beside = Some(Beside::start(root)?);
+    let result = steps(root, tests, report);
     let began = Instant::now();
-    let result = beside.finish();
-    report.times.push((("waiting for what ran beside", began.elapsed()), Vec::new()));
+    if let Some(beside) = report.beside.take() {
+        match result {
+            Ok(()) => beside.finish()?,
+            Err(_) => beside.signal("KILL"),
+        }
+        report.times.push((("waiting for what ran beside", began.elapsed()), Vec::new()));
+    }
     result?;
     steps(root, LAST, report)
 }
@@ -221,7 +228,7 @@ fn steps<'a>(
         let result = step.commands.iter().try_for_each(|command| {
             println!("\n== {}: cargo {command}", step.name);
             let began = Instant::now();
-            let done = cargo(root, step, command, &mut report.tests);
+            let done = cargo(root, step, command, report);
             commands.push((*command, began.elapsed()));
             done
         });
@@ -230,7 +237,7 @@ fn steps<'a>(
     })
 }
 
-/// The steps of [`BESIDE`], in a process of their own.
+/// The steps of [`BESIDE`], in a process of their own, which leads a group.
 struct Beside {
     process: Child,
     log: PathBuf,
@@ -242,26 +249,33 @@ impl Beside {
         let failed = |e: std::io::Error| format!("{}: {e}", log.display());
         let output = File::create(&log).map_err(failed)?;
         let program = std::env::current_exe().map_err(failed)?;
-        let mut nice = Command::new("nice");
-        nice.args(["-n", "19"]).arg(program).arg("ci").args(BESIDE.iter().map(|step| step.name));
-        nice.current_dir(root).stderr(output.try_clone().map_err(failed)?).stdout(output);
-        let process = nice.spawn().map_err(|e| format!("nice: {e}"))?;
+        let mut idle = Command::new("chrt");
+        idle.args(["--idle", "0"]).arg(program).arg("ci").args(BESIDE.iter().map(|step| step.name));
+        idle.current_dir(root).stderr(output.try_clone().map_err(failed)?).stdout(output);
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut idle, 0);
+        let process = idle.spawn().map_err(|e| format!("chrt: {e}"))?;
         Ok(Self { process, log })
     }
 
     /// Waits for it, and shows what it printed.
-    fn finish(&mut self) -> Result<(), String> {
+    fn finish(mut self) -> Result<(), String> {
         let status = self.process.wait().map_err(|e| format!("what ran beside: {e}"))?;
         let text = std::fs::read(&self.log).unwrap_or_default();
         println!("\n== beside the tests\n{}", String::from_utf8_lossy(&text));
         if status.success() { Ok(()) } else { Err("a step beside the tests failed".to_owned()) }
     }
 
-    /// Its result is of no use any more.
-    fn stop(&mut self) {
-        // It may have ended; the compiler that it runs ends by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+    /// Sends a signal to all of it.
+    fn signal(&self, name: &str) {
+        // It may have ended.
+        let kill = format!("kill -s {name} -- -{}", self.process.id());
+        let _ = Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status();
+    }
+
+    /// Tests that measure times have the machine alone: `running` is a line that names a test program.
+    fn make_way(&self, running: &str) {
+        self.signal(if running.contains(" tests/timed.rs ") { "STOP" } else { "CONT" });
     }
 }
 
@@ -281,7 +295,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
 }
 
 /// Runs one command of a step; its output is shown, and its results are kept.
-fn cargo(root: &Path, step: &Step, command: &str, tests: &mut Vec<String>) -> Result<(), String> {
+fn cargo(root: &Path, step: &Step, command: &str, report: &mut Report) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("{}: {e}", step.name);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(command.split(' ')).envs(step.env.iter().copied());
@@ -292,7 +306,7 @@ fn cargo(root: &Path, step: &Step, command: &str, tests: &mut Vec<String>) -> Re
             cargo.env_remove(name);
         }
     }
-    let before = tests.len();
+    let before = report.tests.len();
     let status = if command.starts_with("test ") {
         let (said, into) = std::io::pipe().map_err(failed)?;
         cargo.stdout(into.try_clone().map_err(failed)?).stderr(into);
@@ -301,7 +315,13 @@ fn cargo(root: &Path, step: &Step, command: &str, tests: &mut Vec<String>) -> Re
         drop(cargo);
         for line in BufReader::new(said).split(b'\n') {
             let mut line = line.map_err(failed)?;
-            tests.extend(of_a_result(&String::from_utf8_lossy(&line)));
+            if let Some(line) = of_a_result(&String::from_utf8_lossy(&line)) {
+                if let Some(beside) = report.beside.as_ref().filter(|_| line.contains(" Running "))
+                {
+                    beside.make_way(&line);
+                }
+                report.tests.push(line);
+            }
             line.push(b'\n');
             std::io::stdout().write_all(&line).map_err(failed)?;
         }
@@ -312,7 +332,7 @@ fn cargo(root: &Path, step: &Step, command: &str, tests: &mut Vec<String>) -> Re
     if !status.success() {
         return Err(format!("step {} of CI failed: cargo {command}", step.name));
     }
-    if command.starts_with("test ") && passed(&tests[before..]) == 0 {
+    if command.starts_with("test ") && passed(&report.tests[before..]) == 0 {
         return Err(format!("expected step {} of CI to run a test, it ran none", step.name));
     }
     Ok(())
@@ -382,7 +402,7 @@ mod tests {
             (("fmt", one), vec![("fmt", one)]),
             (("test", one + minute), vec![("test a", one), ("test b", minute)]),
         ];
-        let text = Report { times, tests: found }.text(Duration::from_secs(62));
+        let text = Report { times, tests: found, beside: None }.text(Duration::from_secs(62));
         assert!(text.contains("test result: ok. 12 passed; 0 failed"), "{text}");
         assert!(text.ends_with(
                 "\n== 62 s\n    1 s  fmt\n   61 s  test\n          1 s  cargo test a\n         60 s  cargo test b\n"

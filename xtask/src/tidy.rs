@@ -69,7 +69,7 @@ const BANS: &[Ban] = &[
         under: &["proto/src/"],
         ends: SOURCE,
         not_tests: true,
-        except: &["proto/src/blocking/stream.rs"],
+        except: &["proto/src/blocking/stream.rs", "proto/src/asynchronous/stream.rs"],
         words: &["std::"],
         why: "an engine runs on bare metal; use core",
     },
@@ -475,10 +475,11 @@ fn check_manifest(name: &str, text: &str, complain: &mut Complain<'_>) {
         complain("who-may-depend", 1, format!("{OF_TESTS} belongs in [dev-dependencies]"));
     }
     let Some((_, allowed)) = MAY_DEPEND.iter().find(|(of, _)| *of == name) else { return };
-    let others = dependencies.keys().filter(|dependency| *dependency != OF_TESTS);
-    for dependency in others {
+    for (dependency, of) in dependencies.iter().filter(|(of, _)| *of != OF_TESTS) {
         let ours = dependency.starts_with("wetstring");
-        if (ours && !allowed.contains(&dependency.as_str())) || (!ours && name == "proto") {
+        // An optional one is there for whoever asks for its feature.
+        let foreign = !ours && of.get("optional").and_then(toml::Value::as_bool) != Some(true);
+        if (ours && !allowed.contains(&dependency.as_str())) || (foreign && name == "proto") {
             complain("who-may-depend", 1, format!("{name} may not depend on {dependency}"));
         }
     }
@@ -573,6 +574,8 @@ mod tests {
     fn who_may_depend_on_whom() {
         let needs = |name: &str| format!("[dependencies]\n{name} = \"1\"\n");
         assert_eq!(broken("proto/Cargo.toml", &needs("libm")), ["who-may-depend"]);
+        let optional = "[dependencies]\ntokio = { version = \"1\", optional = true }\n";
+        assert!(broken("proto/Cargo.toml", optional).is_empty());
         assert_eq!(broken("lab/Cargo.toml", &needs("wetstring-drive")), ["who-may-depend"]);
         assert!(broken("lab/Cargo.toml", &needs("serde")).is_empty());
         assert!(broken("drive/Cargo.toml", &needs("wetstring-lab")).is_empty());

@@ -118,7 +118,7 @@ const fn meaning(key: u8) -> Option<Command> {
 mod tests {
     use super::*;
 
-    /// The commands of these keys, each pressed so many milliseconds after the last.
+    /// The commands of these keys, each pressed that many milliseconds after the last.
     fn commands(keys: &[(u64, u8)]) -> Vec<Command> {
         let (mut typed, mut now) = (Typed::default(), Instant::now());
         let mut commands = Vec::new();
