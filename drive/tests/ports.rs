@@ -136,7 +136,8 @@ fn a_unix_socket_carries_both_directions() {
     write_all(&mut *near, &content);
     assert_eq!(read_up_to(&mut *near, 9), b"unreadall");
     reader.join().unwrap();
-    assert_eq!(near.read(&mut [0; 10]).unwrap(), Some(0), "closed by the peer");
+    // A child that another test has started a moment ago may hold the peer's end until it runs its program.
+    assert_eq!(read_up_to(&mut *near, 1), b"", "closed by the peer");
     near.finish(LONG).unwrap();
 }
 

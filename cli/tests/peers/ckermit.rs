@@ -277,7 +277,7 @@ impl<'a> Session<'a> {
 
     /// The end of the one that was the child of the other.
     fn child_end(&self) -> Result<End, String> {
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(40);
         let said = fs::read_to_string(self.scene.path("wst.err")).unwrap_or_default();
         loop {
             let code = fs::read_to_string(self.code_file()).unwrap_or_default();

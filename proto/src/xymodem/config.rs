@@ -96,7 +96,7 @@ crate::settings! {
             "Silence that must follow damage before the NAK",
             "[XY88] chapter 7";
         "xymodem.quick-nak" quick_nak: bool[word] = "on",
-            "After a damaged block that came to its end the purge is a tenth of a second: its sender waits for the answer",
+            "Ask for a damaged block of full length after 0.1 s of silence, not after the whole purge",
             "[XY88] chapter 7 waits a second in any case";
         "xymodem.first-eot" first_eot: FirstEot[word] = "auto",
             "How a receiver handles the first EOT: accept it if the announced length agrees, else NAK; always NAK; accept it if a second of silence follows",
