@@ -116,10 +116,10 @@ const STEPS: &[Step] = &[
             ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUSTFLAGS", "-D warnings"),
         ],
         commands: &[
-            "build -p wetstring --locked --target x86_64-pc-windows-gnu --config profile.dev.opt-level=0",
+            "build -p wetstring --locked --target x86_64-pc-windows-gnu",
             "test -p wetstring --locked --test wine",
             "clippy -p wetstring --locked --target x86_64-pc-windows-gnu -- -D warnings",
-            "test -p wetstring-script -p wetstring-drive --lib --tests --locked --target x86_64-pc-windows-gnu --config profile.dev.opt-level=0 --no-fail-fast",
+            "test -p wetstring-script -p wetstring-drive --lib --tests --locked --target x86_64-pc-windows-gnu --no-fail-fast",
         ],
     },
     Step {
