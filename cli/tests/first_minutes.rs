@@ -195,6 +195,12 @@ fn the_readmes_line_carries_a_file_between_two_links() {
     receiver.end().expect(0);
     let came = std::fs::read(desk.path("inbox/notes.txt")).expect("the file");
     assert_eq!(came, b"some notes\n");
-    line.signal(rustix::process::Signal::INT);
-    line.end().expect(0);
+    // A killed one leaves its links, and they are in nobody's use.
+    line.signal(rustix::process::Signal::KILL);
+    line.end();
+    assert!(std::path::Path::new(&a).is_symlink());
+    let next = Running::start(wst(["line", "9600", "-a", &ends[0], "-b", &ends[1]]));
+    next.says("line 9600 is up");
+    next.signal(rustix::process::Signal::INT);
+    next.end().expect(0);
 }

@@ -244,7 +244,7 @@ fn a_relay_of_udp_loses_what_it_is_told_to() {
 #[test]
 fn a_relay_with_a_short_queue_is_filled_without_being_told_a_length() {
     let _turn = crate::turn();
-    // As docs/howto/lossy-network.md has it: the interface takes 64 KiB, and the queue six of those.
+    // The interface takes 64 KiB, and the queue six of those.
     let desk = Desk::new(5_000_000);
     let secret = secret(&desk);
     let into = desk.path("in");

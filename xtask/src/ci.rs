@@ -1,7 +1,7 @@
 //! `cargo xtask ci [STEP...]`: what CI runs, or the steps that are named, and how long each took.
 //!
-//! What fails soon comes first; a few steps run only if they are named. Most tests of the program wait for lines, so two long builds
-//! are made beside them. `.ci/run` installs what a bare machine lacks and calls this.
+//! What fails soon comes first; a few steps run only if they are named. Two long builds take what processor the tests leave.
+//! `.ci/run` installs what a bare machine lacks and calls this.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -40,7 +40,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "clippy",
         env: &[],
-        // With all features; without object storage it is looked at for Windows.
+        // With all features. The program without object storage is looked at for Windows; the test that it says so is compiled only.
         commands: &[
             "clippy --workspace --all-targets --locked --features xtask/packages,wetstring/objects -- -D warnings",
         ],
@@ -206,13 +206,13 @@ fn all(root: &Path, report: &mut Report) -> Result<(), String> {
     let result = steps(root, tests, report);
     let began = Instant::now();
     if let Some(beside) = report.beside.take() {
-        match result {
-            Ok(()) => beside.finish()?,
-            Err(_) => beside.signal("KILL"),
+        if result.is_err() {
+            beside.signal("KILL");
         }
+        let done = beside.finish();
         report.times.push((("waiting for what ran beside", began.elapsed()), Vec::new()));
+        result.and(done)?;
     }
-    result?;
     steps(root, LAST, report)
 }
 

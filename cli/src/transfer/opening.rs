@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use wetstring_drive::line::{HostPort, TlsSpec};
 use wetstring_drive::os::files;
 use wetstring_drive::port::OpenError;
 use wetstring_drive::{LineSpec, Signals, in_words};
@@ -37,10 +38,10 @@ pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
         {
             Some("nothing is listening there: is the peer started?".to_owned())
         }
-        LineSpec::TcpListen(_)
-        | LineSpec::TelnetListen(_)
-        | LineSpec::TlsListen(_)
-        | LineSpec::UdpListen(_)
+        LineSpec::TcpListen(HostPort { port: ..1024, .. })
+        | LineSpec::TelnetListen(HostPort { port: ..1024, .. })
+        | LineSpec::TlsListen(TlsSpec { to: HostPort { port: ..1024, .. }, .. })
+        | LineSpec::UdpListen(HostPort { port: ..1024, .. })
             if error.kind() == ErrorKind::PermissionDenied =>
         {
             Some("ports below 1024 are for root: choose another, such as 2000".to_owned())
@@ -111,6 +112,9 @@ mod tests {
         assert!(
             privileged.ends_with("; ports below 1024 are for root: choose another, such as 2000")
         );
+        // Windows keeps others for itself.
+        let kept = said("tcp-listen://127.0.0.1:50000", ErrorKind::PermissionDenied);
+        assert!(kept.ends_with("permission denied"), "{kept}");
         let other = said("tcp://127.0.0.1:1", ErrorKind::TimedOut);
         assert_eq!(other, "could not open tcp://127.0.0.1:1: timed out");
     }
