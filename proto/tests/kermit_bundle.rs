@@ -393,31 +393,64 @@ fn lost_acknowledgements_cost_nothing() {
     assert_eq!(source.closed, [(true, true)]);
 }
 
-/// Whoever has answered B may be gone: no answer to anything else is missing then.
+/// The end is sent without waiting for answers; those that get lost are repeated after it.
 #[test]
-fn the_end_waits_for_every_answer() {
-    let set = config(&[("streaming", "off"), ("reliable", "off"), ("receive-length", "94")]);
-    let (mut s, mut r) = (sender(&set), receiver(&set));
-    let mut source = Source::new(files());
-    let mut sink = Sink::new();
-    let mut missing = None;
-    let ends = {
-        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-        let missing = &mut missing;
-        let mut asked = 0_i64;
-        pair.meddle = Box::new(move |from_sender, wire| {
-            for kind in letters(wire) {
-                match (from_sender, kind) {
-                    (true, b'B') => *missing = Some(asked),
-                    (true, _) => asked += 1,
-                    (false, _) => asked -= 1,
+fn the_end_waits_for_no_answer() {
+    for lost in 0..6 {
+        let set = config(&[("streaming", "off"), ("reliable", "off"), ("receive-length", "94")]);
+        let (mut s, mut r) = (sender(&set), receiver(&set));
+        let mut source = Source::new(files());
+        let mut sink = Sink::new();
+        let mut missing = None;
+        let ends = {
+            let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+            let missing = &mut missing;
+            let (mut asked, mut dropped) = (0_i64, 0);
+            pair.meddle = Box::new(move |from_sender, wire| {
+                for kind in letters(wire) {
+                    match (from_sender, kind) {
+                        (true, b'B') => *missing = missing.or(Some(asked)),
+                        (true, _) => asked += 1,
+                        (false, _) => asked -= 1,
+                    }
                 }
-            }
-        });
-        pair.run()
-    };
+                if !from_sender && missing.is_some() && dropped < lost && !wire.is_empty() {
+                    dropped += 1;
+                    wire.clear();
+                }
+            });
+            pair.run()
+        };
+        assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done), "{lost}");
+        assert!(missing > Some(0), "{missing:?}");
+        assert!(source.closed.iter().all(|closed| closed.0), "{lost}");
+    }
+}
+
+/// Refuses every file.
+struct Refusing(Sink);
+
+impl Store for Refusing {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Offer { .. } => Reply::Refuse(Refusal::Exists),
+            request => self.0.answer(request),
+        }
+    }
+}
+
+/// The number of a file looks like what else an acknowledgement may begin with.
+#[test]
+fn a_refusal_is_understood_whatever_the_number_of_its_file_is() {
+    let set = config(&[("streaming", "off"), ("receive-length", "94")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
+    let all = (0..100).map(|index| File::new(&format!("file-{index}"), &random(70, index)));
+    let mut source = Source::new(all.collect());
+    let mut refusing = Refusing(Sink::new());
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut refusing).run();
     assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
-    assert_eq!(missing, Some(0));
+    assert_eq!(source.closed.len(), 100);
+    assert!(source.closed.iter().all(|closed| !closed.0), "{:?}", source.closed);
 }
 
 /// What a sender of its own accord offers: several files that are short.

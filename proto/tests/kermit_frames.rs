@@ -35,6 +35,7 @@ fn feed(reader: &mut FrameReader, stream: &[u8], cuts: &[usize]) -> Vec<Owned> {
                 Found::Packet(body) => Owned::Packet(body.to_vec()),
                 Found::Damaged { why, len } => Owned::Damaged(why, len),
                 Found::Interrupt => Owned::Interrupt,
+                found => panic!("not without error correction: {found:?}"),
             }));
         }
     }

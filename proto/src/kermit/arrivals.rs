@@ -104,6 +104,21 @@ impl Arrivals {
         Some(number)
     }
 
+    /// The number of a packet in the window that came damaged, if it is still missing: it counts as asked for.
+    pub(crate) fn missing(&mut self, seq: u8) -> Option<u64> {
+        let number = match self.place(seq) {
+            Place::Next => self.next,
+            Place::Ahead(number) => number,
+            _ => return None,
+        };
+        if self.stored[self.index(number)].is_some() {
+            return None;
+        }
+        self.asked |= 1 << (number - self.next);
+        self.high = self.high.max(number + 1);
+        Some(number)
+    }
+
     /// One above the highest number that came.
     pub(crate) fn high(&self) -> u64 {
         self.high

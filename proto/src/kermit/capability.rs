@@ -11,6 +11,7 @@
 
 use super::bundle::IS_BUILT;
 use super::check::{tochar, unchar};
+use super::correction;
 
 /// A capability: its letter, its place in a [`Capabilities`], the newest version that is known here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,14 +24,21 @@ pub struct Capability {
 /// Headers, data and ends of many files go in one window (the module `bundle`).
 pub const BUNDLE: Capability = Capability { letter: b'B', place: 0, newest: 1 };
 
+/// Their packets may have error correction (the module `correction`).
+pub const CORRECTION: Capability = Capability { letter: b'E', place: 1, newest: 1 };
+
 /// All that are known here.
-pub const KNOWN: &[Capability] = if IS_BUILT { &[BUNDLE] } else { &[] };
+pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
+    (true, true) => &[BUNDLE, CORRECTION],
+    (true, false) => &[BUNDLE],
+    _ => &[],
+};
 
 /// The most entries of a list: what a parameter string of 40 bytes has room for.
 pub const MOST: usize = 6;
 
 /// Places in a [`Capabilities`].
-const PLACES: usize = 1;
+const PLACES: usize = 2;
 
 /// Versions of capabilities; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::attributes::Tags;
 use super::bundle::IS_BUILT;
-use super::capability::{BUNDLE, Capabilities};
+use super::capability::{BUNDLE, CORRECTION, Capabilities};
 use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
@@ -231,6 +231,9 @@ crate::settings! {
         "kermit.bundle" bundle: Switch[word] = "auto",
             "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: several short ones",
             "Wetstring: a capability of the extension after WHATAMI2", no_flag;
+        "kermit.correction" correction: bool[word] = "on",
+            "When packets arrive damaged, send bundles with error correction when the peer is a Wetstring too",
+            "Wetstring: a capability of the extension after WHATAMI2; Reed and Solomon 1960", no_flag;
         "kermit.by-length" by_length: bool[word] = "on",
             "While streaming on a clear channel frame by length alone when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2", no_flag;
@@ -480,7 +483,9 @@ impl Config {
                 if self.by_length { params::OWN_LENGTH } else { 0 }
                     | if self.digest { params::OWN_DIGEST } else { 0 },
             ),
-            capabilities: Capabilities::NONE.set(BUNDLE, self.has_bundles()),
+            capabilities: Capabilities::NONE
+                .set(BUNDLE, self.has_bundles())
+                .set(CORRECTION, self.has_bundles() && self.correction),
         }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Slot {
     pub(crate) file: usize,
     /// Why the copy that waits, or was sent last, is another one.
     pub(crate) why: Option<Again>,
+    /// Parity symbols of the last copy.
+    pub(crate) parity: usize,
     /// Order of sending among all copies of all packets.
     pub(crate) order: u64,
 }
@@ -132,6 +134,11 @@ impl Flight {
         (slot.start, slot.end) = (start, end);
     }
 
+    /// The copy that is queued has this many parity symbols.
+    pub(crate) fn protected(&mut self, number: u64, parity: usize) {
+        self.slot_mut(number).parity = parity;
+    }
+
     /// A packet in flight has another data length now.
     pub(crate) fn reload(&mut self, number: u64, data: usize) {
         self.slot_mut(number).data = data;
@@ -184,6 +191,12 @@ impl Flight {
                 slot.left = Some(now);
             }
         }
+    }
+
+    /// The packet that was queued last of those of which nothing was heard.
+    pub(crate) fn last_unanswered(&self) -> Option<&Slot> {
+        let slots = (self.low..self.next).map(|number| self.slot(number));
+        slots.filter(|slot| !slot.acked && !slot.held).max_by_key(|slot| (slot.queue, slot.order))
     }
 
     /// An acknowledgement of `number`, which is in flight. `None` if it had been acknowledged.

@@ -9,9 +9,14 @@
 //! search continues after it. The block check is not verified here.
 
 use super::check::{Check, unchar};
+use super::correction::IS_BUILT;
+use super::correction::finder::Finder;
+use super::correction::packet::{HEADER, Header};
 use super::packet::{SLACK, field};
 use super::reason::BadPacket;
 use super::scan;
+
+mod corrected;
 
 const CTRL_C: u8 = 3;
 /// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts after it.
@@ -75,6 +80,8 @@ pub struct FrameSettings {
     pub transparent: bool,
     /// Ctrl-Cs in a row between packets that cancel the transfer; 0: never.
     pub interrupt: u8,
+    /// Packets with error correction are looked for, too.
+    pub correction: bool,
     /// Longest body (LEN to CHECK) expected; [`SLACK`] more is taken, and short packets always
     /// are, as far as the buffer goes.
     pub max_len: usize,
@@ -89,6 +96,7 @@ impl Default for FrameSettings {
             parity: None,
             transparent: false,
             interrupt: 0,
+            correction: false,
             max_len: LONGEST_SHORT,
         }
     }
@@ -116,6 +124,24 @@ pub enum Found<'a> {
     },
     /// The agreed number of Ctrl-Cs came between packets.
     Interrupt,
+    /// The data field of a packet with error correction.
+    Corrected {
+        /// Its number, modulo 64.
+        seq: u8,
+        /// The data field.
+        data: &'a [u8],
+        /// The most wrong characters in one code word.
+        worst: usize,
+    },
+    /// A packet with error correction that has too many errors for it.
+    Uncorrected {
+        /// Its number, modulo 64.
+        seq: u8,
+        /// What was wrong.
+        why: BadPacket,
+        /// Bytes discarded.
+        len: usize,
+    },
 }
 
 /// How a packet ended badly, and after how many bytes.
@@ -127,7 +153,7 @@ struct Damage {
 
 /// The header so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Header {
+enum Length {
     /// More of it must come.
     Open,
     /// The body has this many bytes.
@@ -155,6 +181,9 @@ pub struct FrameReader {
     courtesy: bool,
     ctrl_cs: u8,
     noise_bytes: u64,
+    finder: Finder,
+    /// A packet with error correction is in the buffer, from its second byte on.
+    corrected: Option<Header>,
 }
 
 /// Which parities the bytes of one packet allow.
@@ -203,6 +232,8 @@ impl FrameReader {
             courtesy: true,
             ctrl_cs: 0,
             noise_bytes: 0,
+            finder: Finder::new(),
+            corrected: None,
         }
     }
 
@@ -226,13 +257,17 @@ impl FrameReader {
 
     /// Whether an unfinished packet is held.
     pub fn mid_packet(&self) -> bool {
-        self.in_packet
+        self.in_packet || self.corrected.is_some()
     }
 
     /// Gives up the unfinished packet, for example after silence; returns its bytes, MARK
     /// included.
     pub fn abandon(&mut self) -> usize {
-        let len = if self.in_packet { self.held + 1 } else { 0 };
+        let len = match self.corrected.take() {
+            Some(_) => HEADER + self.held,
+            None if self.in_packet => self.held + 1,
+            None => 0,
+        };
         self.in_packet = false;
         len
     }
@@ -243,6 +278,14 @@ impl FrameReader {
     /// `buf` must be the same memory every time, as long as an unfinished packet is held in it;
     /// [`FrameSettings::buffer_len`] says how long. A packet longer than `buf` is damaged.
     pub fn next<'a>(&mut self, buf: &'a mut [u8], input: &'a [u8]) -> (usize, Option<Found<'a>>) {
+        if IS_BUILT && self.settings.correction {
+            return self.next_of_both(buf, input);
+        }
+        self.usual(buf, input)
+    }
+
+    /// The same without error correction.
+    fn usual<'a>(&mut self, buf: &'a mut [u8], input: &'a [u8]) -> (usize, Option<Found<'a>>) {
         let mut at = 0;
         while at < input.len() {
             if !self.in_packet {
@@ -331,7 +374,7 @@ impl FrameReader {
         if !self.in_packet || self.sensed() != Some(Parity::None) {
             return None;
         }
-        let Header::Len(len) = self.header(&input[..input.len().min(field::LONG_DATA)], room)
+        let Length::Len(len) = self.header(&input[..input.len().min(field::LONG_DATA)], room)
         else {
             return None;
         };
@@ -355,47 +398,47 @@ impl FrameReader {
     }
 
     /// Reads the header from the body's first bytes.
-    fn header(&self, body: &[u8], room: usize) -> Header {
-        let Some(&len) = body.first() else { return Header::Open };
+    fn header(&self, body: &[u8], room: usize) -> Length {
+        let Some(&len) = body.first() else { return Length::Open };
         let short = match len {
             b' ' => None,
             35..=127 => Some(usize::from(unchar(len)) + 1),
-            _ => return Header::Bad(BadPacket::Length),
+            _ => return Length::Bad(BadPacket::Length),
         };
         match body.get(field::SEQ) {
-            None => return Header::Open,
+            None => return Length::Open,
             Some(32..=95) => {}
-            Some(_) => return Header::Bad(BadPacket::Sequence),
+            Some(_) => return Length::Bad(BadPacket::Sequence),
         }
         if body.len() < field::DATA {
-            return Header::Open;
+            return Length::Open;
         }
         let Some(len) = short else { return self.long_header(body, room) };
-        if len > room { Header::Bad(BadPacket::Buffer) } else { Header::Len(len) }
+        if len > room { Length::Bad(BadPacket::Buffer) } else { Length::Len(len) }
     }
 
     /// Reads the rest of a long packet's header.
-    fn long_header(&self, body: &[u8], room: usize) -> Header {
+    fn long_header(&self, body: &[u8], room: usize) -> Length {
         let Some((covered, &[hcheck])) =
             body.get(..field::LONG_DATA).and_then(|header| header.split_last_chunk::<1>())
         else {
-            return Header::Open;
+            return Length::Open;
         };
         let digit = |at: usize| usize::from(unchar(covered[at]));
         let (high, low) = (digit(field::LENX1), digit(field::LENX2));
         if !Check::Sum6.verify(covered, &[hcheck]) {
-            return Header::Bad(BadPacket::HeaderCheck);
+            return Length::Bad(BadPacket::HeaderCheck);
         }
         let extended = high * 95 + low;
         // 95 is no digit, but C-Kermit 10 beta fills 9024 bytes of data and then adds the check.
         if high > 95 || low > 94 || extended == 0 {
-            return Header::Bad(BadPacket::LongLength);
+            return Length::Bad(BadPacket::LongLength);
         }
         let len = field::LONG_DATA + extended;
         if len > self.settings.max_len.saturating_add(SLACK) || len > room {
-            return Header::Bad(BadPacket::TooLong);
+            return Length::Bad(BadPacket::TooLong);
         }
-        Header::Len(len)
+        Length::Len(len)
     }
 
     /// Takes bytes of an unfinished packet into `buf`; returns how many, and how it ended: well, or
@@ -481,9 +524,9 @@ impl FrameReader {
                 strip_all(&mut header, 0x7F);
             }
             match self.header(&header[..seen], buf.len()) {
-                Header::Open => {}
-                Header::Len(len) => self.need = len,
-                Header::Bad(why) => return (1, self.damaged(0, why).1),
+                Length::Open => {}
+                Length::Len(len) => self.need = len,
+                Length::Bad(why) => return (1, self.damaged(0, why).1),
             }
         }
         (1, (self.held == self.need).then_some(Ok(())))

@@ -18,6 +18,8 @@ pub(crate) struct LengthPolicy {
     carried: u64,
     /// Packets were lost before there was data.
     doubtful: bool,
+    /// What is lost first is lost once: errors are corrected from then on.
+    pub(crate) is_bold: bool,
     enabled: bool,
 }
 
@@ -27,6 +29,8 @@ const OVERHEAD: [u64; 2] = [8, 11];
 const SHORT: u64 = 97;
 /// Bytes a line is trusted for that has not been hit yet, and one that has.
 const TRUST: [u64; 2] = [25_000, 1_000];
+/// Bytes that are expected to come through before the first error, for each that did.
+const BOLD: u64 = 30;
 /// A packet of this length comes through one bit error in 1,000 with one copy of 20.
 const BEARABLE: u64 = 300;
 /// Lengths below this are all overhead.
@@ -49,7 +53,7 @@ fn cost(overhead: u64, len: u64, between: u64) -> u64 {
 
 impl LengthPolicy {
     pub(crate) fn new(enabled: bool) -> Self {
-        Self { bytes: 0, losses: 0, carried: 0, doubtful: false, enabled }
+        Self { bytes: 0, losses: 0, carried: 0, doubtful: false, is_bold: false, enabled }
     }
 
     /// Nothing has been acknowledged yet.
@@ -66,6 +70,11 @@ impl LengthPolicy {
             self.bytes /= 2;
             self.losses /= 2;
         }
+    }
+
+    /// Bytes of packets that came through.
+    pub(crate) fn bytes_carried(&self) -> u64 {
+        self.carried
     }
 
     /// A packet without data was lost.
@@ -93,7 +102,7 @@ impl LengthPolicy {
     /// Bytes between two hits, as far as is known.
     fn between(&self) -> u64 {
         if self.losses == 0 {
-            self.bytes * 10 + TRUST[0]
+            self.bytes * if self.is_bold { BOLD } else { 10 } + TRUST[0]
         } else {
             (self.bytes + TRUST[1]) / (self.losses + 1)
         }

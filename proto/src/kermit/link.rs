@@ -75,6 +75,7 @@ pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     clear: false,
     own: None,
     bundle: false,
+    correction: false,
 };
 
 impl Link {
@@ -85,6 +86,7 @@ impl Link {
             parity: config.parity,
             transparent: false,
             interrupt: config.interrupts,
+            correction: false,
             max_len: usize::from(config.receive_length),
         });
         Self {
@@ -277,6 +279,7 @@ impl Link {
             ..NOTHING_AGREED
         };
         self.reader.settings.transparent = false;
+        self.reader.settings.correction = false;
         self.ending = Ending::No;
         self.doubted = None;
         self.timers.stop(Timer::Turn);
@@ -483,6 +486,7 @@ impl Link {
         also(a.attributes, "attributes");
         also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
         also(a.bundle, "files in one window");
+        also(a.correction, "error correction");
         self.agreement = text;
         self.notes.push(QueuedEvent::Negotiated);
     }

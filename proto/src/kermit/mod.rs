@@ -11,7 +11,7 @@
 //! on one screen, and [`Sender`] and [`Receiver`] are the two engines of a transfer. [`command`] is
 //! what a client asks of a server, [`Server`] and [`Client`] are the two engines of that exchange;
 //! they hand the line over to the other two and take it back. [`capability`] is what two of our own ends agree on, and
-//! [`bundle`] how files go between them.
+//! [`bundle`] how files go between them, `correction` how errors of the line are corrected.
 //!
 //! Not implemented: character sets, checkpointing (never deployed).
 
@@ -24,6 +24,7 @@ pub mod check;
 pub mod command;
 mod command_memory;
 pub mod config;
+mod correction;
 pub mod decode;
 pub mod encode;
 mod flight;

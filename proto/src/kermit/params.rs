@@ -14,7 +14,7 @@
 //! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
 //! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
-use super::capability::{BUNDLE, Capabilities};
+use super::capability::{BUNDLE, CORRECTION, Capabilities};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 use super::reason::BadPacket;
@@ -353,6 +353,8 @@ pub struct Agreed {
     pub own: Option<u8>,
     /// Everything after S goes in one window (the module `bundle`).
     pub bundle: bool,
+    /// Its packets may have error correction (the module `correction`).
+    pub correction: bool,
 }
 
 /// Puts `ours` (as sent) and `theirs` (as received) together.
@@ -379,6 +381,14 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
     let both = |bit: u8| {
         ours.whatami.is_some_and(|w| w & bit != 0) && theirs.whatami.is_some_and(|w| w & bit != 0)
     };
+    // What its data fields are made of needs eight bits, and the usual end of packets.
+    let bundle = crate::kermit::bundle::IS_BUILT
+        && ours.capabilities.both(theirs.capabilities).has(BUNDLE)
+        && !both(WMI_STREAM)
+        && qbin.is_none()
+        && shift == Shift::Off
+        && (ours.eol, theirs.eol) == (b'\r', b'\r')
+        && ours.max_short.min(theirs.max_short) >= 20;
     Agreed {
         check: match check {
             b'5' => Check::Crc16,
@@ -399,14 +409,8 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
             (Some(a), Some(b)) => Some(a & b),
             _ => None,
         },
-        // What its data fields are made of needs eight bits, and the usual end of packets.
-        bundle: crate::kermit::bundle::IS_BUILT
-            && ours.capabilities.both(theirs.capabilities).has(BUNDLE)
-            && !both(WMI_STREAM)
-            && qbin.is_none()
-            && shift == Shift::Off
-            && (ours.eol, theirs.eol) == (b'\r', b'\r')
-            && ours.max_short.min(theirs.max_short) >= 20,
+        bundle,
+        correction: bundle && ours.capabilities.both(theirs.capabilities).has(CORRECTION),
     }
 }
 

@@ -31,6 +31,8 @@ reasons! {
         NakWithData = "NAK with data",
         /// The block check is wrong.
         Check = "block check",
+        /// More errors than the code can correct.
+        Correction = "more errors than can be corrected",
         /// An E packet that is right by a weaker check only.
         WeakError = "error under a weaker check",
         /// Parameters: a control character.

@@ -21,6 +21,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
 mod bundled;
+mod corrected;
 mod files;
 mod receiver;
 
@@ -259,7 +260,10 @@ impl Core {
             .count();
         let rest = &bytes[courtesy..];
         let Some(first) = rest.first() else { return courtesy };
-        if !self.link.reader.mid_packet() && first & 0x7f != mark {
+        if !self.link.reader.mid_packet()
+            && !self.link.reader.may_be_header(*first)
+            && first & 0x7f != mark
+        {
             // The prompt, or the next protocol: not ours.
             if let Ending::Linger { outcome, .. } = self.link.ending {
                 self.link.ending = Ending::Over(outcome);
@@ -268,14 +272,39 @@ impl Core {
         }
         let (count, found) = self.link.reader.next(frame, rest);
         let Agreed { check, forced_check, .. } = self.link.agreed;
-        if let Some(Found::Packet(body)) = found
-            && packet::parse(body, check, forced_check).is_ok_and(|p| p.kind == kind::BREAK)
-        {
-            self.link.stats.duplicates += 1;
-            let last = self.arrivals.next - 1;
-            self.ack(cx, mem, last, &[]);
+        match found {
+            Some(Found::Packet(body)) => {
+                if let Ok(packet) = packet::parse(body, check, forced_check) {
+                    self.linger_packet(cx, mem, &packet);
+                }
+            }
+            Some(Found::Corrected { seq, data, .. }) => {
+                let packet = Packet { kind: kind::DATA, seq, data, weak: false };
+                self.linger_packet(cx, mem, &packet);
+            }
+            _ => {}
         }
         courtesy + count
+    }
+
+    /// A packet that is repeated after the end. A sender of bundles that repeats one is not satisfied yet.
+    fn linger_packet(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
+        if let Ending::Linger { outcome, .. } = self.link.ending
+            && self.bundles()
+        {
+            self.link.linger_once(cx, outcome, self.linger());
+        }
+        match (packet.kind, self.arrivals.place(packet.seq)) {
+            (kind::BREAK, _) => {
+                self.link.stats.duplicates += 1;
+                let (last, said) = (self.arrivals.next - 1, self.answered.1.clone());
+                self.ack(cx, mem, last, said.as_bytes());
+            }
+            (kind::DATA, Place::Behind(number)) if self.bundles() => {
+                self.behind(cx, mem, packet, number);
+            }
+            _ => {}
+        }
     }
 
     fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
@@ -327,6 +356,12 @@ impl Core {
             kind::ERROR => return self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None),
             _ => {}
         }
+        self.placed(cx, mem, &packet);
+    }
+
+    /// A packet whose check was right.
+    fn placed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
+        let agreed = self.link.agreed;
         let place = self.arrivals.place(packet.seq);
         self.note_interval(cx.now, matches!(place, Place::Next | Place::Ahead(_)));
         self.link.spoke = cx.now;
@@ -334,12 +369,12 @@ impl Core {
             self.link.turn_begins(cx.now);
         }
         match place {
-            Place::Next => self.in_turn(cx, mem, &packet),
+            Place::Next => self.in_turn(cx, mem, packet),
             Place::Ahead(number) if self.has_window() && !agreed.streaming => {
-                self.ahead(cx, mem, &packet, number);
+                self.ahead(cx, mem, packet, number);
             }
             Place::Behind(number) if !(self.streaming() && packet.kind == kind::DATA) => {
-                self.behind(cx, mem, &packet, number);
+                self.behind(cx, mem, packet, number);
             }
             Place::Ahead(_) | Place::Behind(_) | Place::Outside if self.streaming() => {
                 let say = Some("Transmission error on reliable link");
@@ -353,6 +388,7 @@ impl Core {
     /// our own questions.
     fn note_interval(&mut self, now: Instant, is_new: bool) {
         let gap = self.silence.take().unwrap_or(now - self.link.spoke);
+        self.opened_after(gap);
         self.heard = now;
         if is_new {
             self.interval = if self.has_window() {
@@ -378,6 +414,9 @@ impl Core {
     fn ahead(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>, number: u64) {
         let slot_len = mem.hold.len();
         let at = self.arrivals.index(number) * slot_len;
+        if self.bundles() && packet.kind == kind::BREAK {
+            return self.ends_at(cx, mem, number);
+        }
         if packet.kind != kind::DATA || packet.data.len() > slot_len {
             // The window is one for everything else.
             return;
@@ -388,7 +427,12 @@ impl Core {
             self.link.stats.duplicates += 1;
             trace_duplicate(cx, number);
         }
-        self.ack(cx, mem, number, if self.bundles() { KEPT } else { &[] });
+        let mut said = Text::<4>::new();
+        if self.bundles() {
+            said.put(KEPT);
+            said.put(self.take_errors().as_bytes());
+        }
+        self.ack(cx, mem, number, said.as_bytes());
         while let Some(missing) = self.arrivals.ask(number) {
             self.nak(cx, mem, missing);
         }
@@ -419,6 +463,9 @@ impl Core {
     /// Deals with packets that wait in their slots, as far as the store keeps up.
     fn follow_up(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         while self.waiting == Waiting::Nothing && self.link.ending.is_running() {
+            if self.is_at_end() {
+                return self.step(cx, mem, kind::BREAK, &[]);
+            }
             let Some(len) = self.arrivals.ready() else { return };
             let at = self.arrivals.index(self.arrivals.next) * mem.hold.len();
             let slots = core::mem::take(&mut mem.slots);
@@ -450,7 +497,8 @@ impl Core {
             Some(ReceiverStep::Store) => self.store_data(cx, mem, data, true),
             Some(ReceiverStep::Close) => self.close(cx, mem, data),
             Some(ReceiverStep::Finish) => {
-                self.answer(cx, mem, number, &[]);
+                let also = self.also();
+                self.answer(cx, mem, number, also.as_bytes());
                 self.arrivals.advance();
                 self.enter(cx, ReceiverInput::Done);
                 self.link.end(cx, Outcome::Done);
@@ -482,6 +530,7 @@ impl Core {
         self.send_params(cx, mem);
         self.link.agreed = agreed;
         self.link.settle();
+        self.link.reader.settings.correction = self.link.agreed.correction;
         self.arrivals.agree(self.link.agreed.window);
         self.arrivals.advance();
         self.link.describe_agreement(cx);

@@ -24,6 +24,7 @@ const PICKS: Picks = Picks {
             Of("kermit.repeat", &["on", "off"]),
             Of("kermit.digest", &["on", "off"]),
             Of("kermit.bundle", &["on", "auto", "off"]),
+            Of("kermit.correction", &["on", "off"]),
         ]),
         Step::Both(&[
             OneIn(3, "kermit.parity", &["even", "odd", "mark", "space"]),

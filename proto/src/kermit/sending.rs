@@ -4,7 +4,8 @@
 use self::aside::UnderWay;
 use self::congestion::Congestion;
 use self::packing::Packing;
-use super::capability::BUNDLE;
+use self::protection::Protection;
+use super::capability::Capabilities;
 use super::config::Config;
 use super::flight::Flight;
 use super::length::LengthPolicy;
@@ -26,6 +27,7 @@ mod aside;
 mod congestion;
 mod files;
 mod packing;
+mod protection;
 mod retransmission;
 mod sender;
 
@@ -94,6 +96,7 @@ pub(super) struct Core {
     /// Of bundles: what goes into packets, and the files that are under way.
     packing: Packing,
     under_way: UnderWay,
+    protection: Protection,
 }
 
 /// The memory of the slot a number lives in.
@@ -112,7 +115,9 @@ impl Core {
         let adapt = config.adapt_length && !config.is_reliable();
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
         let mut ours = config.params(announced);
-        ours.capabilities = ours.capabilities.set(BUNDLE, config.offers_bundles());
+        if !config.offers_bundles() {
+            ours.capabilities = Capabilities::NONE;
+        }
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();
         Self {
@@ -133,6 +138,7 @@ impl Core {
             serving: false,
             packing,
             under_way,
+            protection: Protection::new(),
             link,
         }
     }
@@ -220,6 +226,10 @@ impl Core {
         let long = link.agreed.send_long.map(|long| usize::from(long).min(ours));
         let most = data_room(short, long, check);
         if kind != kind::DATA || link.agreed.streaming {
+            return most;
+        }
+        let most = self.protected_room(most);
+        if self.is_protecting() {
             return most;
         }
         let window = usize::from(link.agreed.window);
@@ -324,22 +334,30 @@ impl Core {
         } else {
             slot
         };
-        let memory = slot_of(mem.slots, &self.link, &self.flight, number);
-        let packet = &memory[slot.start..slot.end];
-        let Some(leaves_at) = self.link.enqueue(cx, mem.out, packet, true) else { return false };
+        let (leaves_at, len) = match self.enqueue_protected(cx, mem, number) {
+            Some(queued) => queued,
+            None => {
+                let memory = slot_of(mem.slots, &self.link, &self.flight, number);
+                let packet = &memory[slot.start..slot.end];
+                let Some(leaves_at) = self.link.enqueue(cx, mem.out, packet, true) else {
+                    return false;
+                };
+                (leaves_at, slot.len())
+            }
+        };
         let again = self.flight.queued(number, leaves_at, cx.now);
         if again > 0 {
             self.link.stats.retransmissions += 1;
-            self.link.stats.repeated_bytes += slot.len() as u64;
+            self.link.stats.repeated_bytes += len as u64;
         }
         let load = Load {
-            at: self.link.begin_of(leaves_at, slot.len()),
+            at: self.link.begin_of(leaves_at, len),
             data: slot.data,
             file: slot.file,
             old: if again > 0 { slot.file } else { 0 },
             why: slot.why.filter(|_| again > 0),
         };
-        trace_sent(cx, slot.kind, number, slot.len(), again, load);
+        trace_sent(cx, slot.kind, number, len, again, load);
         true
     }
 

@@ -32,11 +32,30 @@ pub(crate) const KEPT: &[u8] = b"+";
 /// Before all else that is said: the number after it, of packets before this one of which nothing was said, are
 /// acknowledged, too, even if their own acknowledgements are lost.
 pub(crate) const ALSO: u8 = b'=';
+/// Before what is said of files: the number after it is the most wrong characters that a code word of the packet had
+/// (the module `correction`).
+pub(crate) const ERRORS: u8 = b'!';
+/// The most that either says, so that no mark begins like it: these letters stand for more.
+const MOST: u8 = 30;
+
+/// The number after one of these characters, and the rest.
+pub(crate) fn count(what: u8, data: &[u8]) -> Option<(u8, &[u8])> {
+    let [first, count, rest @ ..] = data else { return None };
+    (*first == what && unchar(*count) <= MOST).then(|| (unchar(*count), rest))
+}
+
+/// The rest of what says that a packet is kept.
+pub(crate) fn kept(data: &[u8]) -> Option<&[u8]> {
+    let rest = data.strip_prefix(KEPT)?;
+    (rest.is_empty() || count(ERRORS, rest).is_some_and(|(_, rest)| rest.is_empty()))
+        .then_some(rest)
+}
+
 /// Room for an acknowledgement's data.
-pub(crate) const ANSWER: usize = ROOM + 2;
+pub(crate) const ANSWER: usize = ROOM + 4;
 
 /// Room for what is said of the files of one packet.
-pub(crate) const ROOM: usize = if super::IS_BUILT { 88 } else { 1 };
+pub(crate) const ROOM: usize = if super::IS_BUILT { 86 } else { 1 };
 
 /// The character of a file's number.
 pub(crate) fn name_of(number: u64) -> u8 {

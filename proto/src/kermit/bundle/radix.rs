@@ -27,9 +27,14 @@ pub struct Alphabet {
 impl Alphabet {
     /// Every code but those of the table. `block` is the largest n for which 256^n <= size^(n+1), or the longest.
     const fn without(letter: u8, table: &PrefixTable, block: usize) -> Self {
+        Self::of(letter, table, 256, block)
+    }
+
+    /// At most this many of them. A prime number of codes are symbols for error correction.
+    const fn of(letter: u8, table: &PrefixTable, most: usize, block: usize) -> Self {
         let (mut codes, mut values, mut size) = ([0; 256], [0; 256], 0);
         let mut code = 0;
-        while code < 256 {
+        while code < 256 && size < most {
             if !table.contains(code as u8) {
                 codes[size] = code as u8;
                 values[code] = size as u8;
@@ -43,6 +48,30 @@ impl Alphabet {
     /// Bytes of a whole block.
     pub const fn block_len(&self) -> usize {
         self.block
+    }
+
+    /// How many codes it has.
+    pub(crate) const fn size(&self) -> u32 {
+        self.size as u32
+    }
+
+    /// Codes become the digits that they stand for. What is no code becomes 0.
+    pub(crate) fn to_values(&self, codes: &mut [u8]) {
+        for code in codes {
+            *code = self.values[usize::from(*code)];
+        }
+    }
+
+    /// Digits become codes.
+    pub(crate) fn to_codes(&self, digits: &mut [u8]) {
+        for digit in digits {
+            *digit = self.codes[usize::from(*digit)];
+        }
+    }
+
+    /// How many digits this many bytes take.
+    pub(crate) const fn digits(&self, bytes: usize) -> usize {
+        bytes + bytes.div_ceil(self.block)
     }
 
     /// How many bytes fit in this many digits.
@@ -117,7 +146,7 @@ impl Alphabet {
 }
 
 /// Every alphabet, the safest first.
-static ALPHABETS: [Alphabet; 7] = [
+static ALPHABETS: [Alphabet; 14] = [
     Alphabet::without(b'A', &PrefixTable::ALL, 17),
     Alphabet::without(b'C', &PrefixTable::CAUTIOUS, 40),
     Alphabet::without(b'M', &PrefixTable::MINIMAL, 84),
@@ -125,7 +154,19 @@ static ALPHABETS: [Alphabet; 7] = [
     Alphabet::without(b'N', &PrefixTable::NONE_NETWORK, 173),
     Alphabet::without(b'X', &PrefixTable::CLEAR_TELNET, 232),
     Alphabet::without(b'S', &PrefixTable::NONE_SERIAL, LONGEST_BLOCK),
+    Alphabet::of(b'a', &PrefixTable::ALL, 181, 14),
+    Alphabet::of(b'c', &PrefixTable::CAUTIOUS, 223, 39),
+    Alphabet::of(b'm', &PrefixTable::MINIMAL, 239, 79),
+    Alphabet::of(b't', &PrefixTable::TRIED, 241, 90),
+    Alphabet::of(b'n', &PrefixTable::NONE_NETWORK, 241, 90),
+    Alphabet::of(b'x', &PrefixTable::CLEAR_TELNET, 241, 90),
+    Alphabet::of(b's', &PrefixTable::NONE_SERIAL, 251, LONGEST_BLOCK),
 ];
+
+/// The one for headers of packets with error correction.
+pub(crate) fn careful_prime() -> &'static Alphabet {
+    &ALPHABETS[8]
+}
 
 /// The alphabet with this letter.
 pub fn alphabet(letter: u8) -> Option<&'static Alphabet> {

@@ -52,6 +52,11 @@ impl Link {
         self.bare == ProbeState::Untried && a.own.is_some() && eight_bit && open
     }
 
+    /// Whether the alphabet depends on what passes the line.
+    pub(crate) fn chooses_alphabet(&self) -> bool {
+        self.config.prefixing == Prefixing::Auto && !self.agreed.clear
+    }
+
     /// The letter of the alphabet of data fields in bundles.
     pub(crate) fn alphabet(&self) -> u8 {
         match self.config.prefixing {

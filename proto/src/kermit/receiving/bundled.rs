@@ -19,6 +19,7 @@ use crate::kermit::names::from_common;
 use crate::kermit::probe;
 use crate::kermit::states::{ReceiverInput, Receiving};
 use crate::session::Text;
+use crate::time::Duration;
 use crate::trace::TraceEvent;
 
 /// What a receiver of bundles keeps.
@@ -52,7 +53,16 @@ pub(super) struct Unpacking {
     next: Option<Current>,
     /// The digest that came with the end.
     digest: Option<[u8; 8]>,
+    /// The most wrong characters in a code word of the packet that is to be acknowledged.
+    pub(super) errors: Option<usize>,
+    /// The number of a B that came before its turn.
+    ends_at: Option<u64>,
+    /// The silence between the agreement and the first packet after it.
+    opening: Duration,
 }
+
+/// More than that is no round trip.
+const LONGEST_OPENING: Duration = Duration::from_secs(5);
 
 impl Unpacking {
     pub(super) fn new() -> Self {
@@ -75,6 +85,9 @@ impl Unpacking {
             silent: 0,
             next: None,
             digest: None,
+            errors: None,
+            ends_at: None,
+            opening: Duration::ZERO,
         }
     }
 
@@ -118,6 +131,32 @@ impl Core {
     /// The digest that came with the end of the file.
     pub(super) fn bundled_digest(&self) -> Option<[u8; 8]> {
         self.unpacking.digest.filter(|_| IS_BUILT)
+    }
+
+    /// B came before its turn: what is missing before it is requested, and it is treated after that.
+    pub(super) fn ends_at(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) {
+        self.unpacking.ends_at = Some(number);
+        while let Some(missing) = self.arrivals.ask(number) {
+            self.nak(cx, mem, missing);
+        }
+    }
+
+    /// Whether it is the turn of a B that came before.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.bundles() && self.unpacking.ends_at == Some(self.arrivals.next)
+    }
+
+    /// How long to repeat answers after the end: answers to the last packets may be lost as well as that to B.
+    pub(super) fn linger(&self) -> Duration {
+        let linger = self.link.config.linger.get();
+        if self.bundles() { linger + self.unpacking.opening * 4 } else { linger }
+    }
+
+    /// The first packet after the agreement came after this silence: a round trip.
+    pub(super) fn opened_after(&mut self, gap: Duration) {
+        if self.bundles() && self.arrivals.next == 1 {
+            self.unpacking.opening = gap.min(LONGEST_OPENING);
+        }
     }
 
     /// What was said in the acknowledgement of a packet.
@@ -174,7 +213,7 @@ impl Core {
     }
 
     /// The beginning of an acknowledgement: it is one of the packets before, too, as far as nothing was said of them.
-    fn also(&self) -> Text<ANSWER> {
+    pub(super) fn also(&self) -> Text<ANSWER> {
         let mut answer = Text::new();
         if self.bundles() && self.unpacking.silent > 0 && self.arrivals.window() > 1 {
             answer.put(&[ALSO, tochar(self.unpacking.silent as u8)]);
@@ -199,6 +238,7 @@ impl Core {
             _ => {}
         }
         let mut answer = self.also();
+        answer.put(self.take_errors().as_bytes());
         answer.put(self.unpacking.said.as_bytes());
         self.unpacking.silent = if self.unpacking.said.as_bytes().is_empty() {
             (self.unpacking.silent + 1).min(MAX_SLOTS as u64 - 1)

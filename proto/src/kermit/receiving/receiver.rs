@@ -73,11 +73,12 @@ impl Machine for Core {
         }
         match outcome {
             Outcome::Done => {
-                let linger = self.link.config.linger.get();
-                if self.link.config.is_reliable() || linger.is_zero() {
+                let linger = self.linger();
+                if self.link.config.is_reliable() || self.link.config.linger.get().is_zero() {
                     self.link.ending = Ending::Over(outcome);
                 } else {
                     self.link.reader.settings.transparent = false;
+                    self.link.reader.forget();
                     self.link.linger_once(cx, outcome, linger);
                 }
             }
@@ -112,10 +113,17 @@ impl Machine for Core {
             used += turn + count;
             self.link.stats.wire_in_bytes += (turn + count) as u64;
             match found {
-                None => break,
+                // Perhaps a header was found.
+                None => {}
                 Some(Found::Packet(body)) => self.on_body(cx, mem, body),
                 Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
                 Some(Found::Interrupt) => self.abort(cx, mem),
+                Some(Found::Corrected { seq, data, worst }) => {
+                    self.on_corrected(cx, mem, seq, data, worst);
+                }
+                Some(Found::Uncorrected { seq, why, len }) => {
+                    self.on_uncorrected(cx, mem, seq, why, len);
+                }
             }
         }
         if used > 0 && self.link.reader.mid_packet() {

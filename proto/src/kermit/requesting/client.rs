@@ -52,7 +52,7 @@ impl Core {
         let (count, found) = self.link.reader.next(frame, &bytes[turn..]);
         self.link.stats.wire_in_bytes += (turn + count) as u64;
         match found {
-            None => {}
+            None | Some(Found::Corrected { .. } | Found::Uncorrected { .. }) => {}
             Some(Found::Packet(body)) => self.on_body(cx, mem, body),
             Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
             Some(Found::Interrupt) => self.abort(cx, mem),

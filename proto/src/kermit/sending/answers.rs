@@ -2,8 +2,7 @@
 
 use super::{Cancel, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
-use crate::kermit::bundle::mark::{ALSO, KEPT};
-use crate::kermit::check::unchar;
+use crate::kermit::bundle::mark::{self, ALSO, ERRORS};
 use crate::kermit::link::trace_got;
 use crate::kermit::packet::{self, BadPacket, Packet, kind};
 use crate::kermit::params::DIGESTS_DIFFER;
@@ -102,8 +101,10 @@ impl Core {
         number: u64,
         data: &[u8],
     ) {
-        if self.bundles() && data == KEPT {
-            return self.kept(cx, number);
+        if self.bundles()
+            && let Some(rest) = mark::kept(data)
+        {
+            return self.kept(cx, number, rest);
         }
         let data = if self.bundles() { self.also(cx, mem, number, data) } else { data };
         let low = self.flight.low;
@@ -141,6 +142,7 @@ impl Core {
             self.resend(cx, self.flight.low, Again::Lost);
         }
         if self.bundles() {
+            let data = self.errors_told(cx, number, data);
             return self.bundle_acked(number, acked.file, data);
         }
         match on_ack(self.state) {
@@ -173,8 +175,8 @@ impl Core {
         number: u64,
         data: &'d [u8],
     ) -> &'d [u8] {
-        let [ALSO, count, rest @ ..] = data else { return data };
-        let first = number.saturating_sub(u64::from(unchar(*count))).max(self.flight.low);
+        let Some((count, rest)) = mark::count(ALSO, data) else { return data };
+        let first = number.saturating_sub(u64::from(count)).max(self.flight.low);
         for before in first..number {
             if !self.flight.slot(before).acked {
                 // When it came there is not known: no round trip is measured.
@@ -185,8 +187,18 @@ impl Core {
         rest
     }
 
+    /// What an acknowledgement says of the errors of its packet; the rest of what it says.
+    fn errors_told<'d>(&mut self, cx: &mut Cx<'_>, number: u64, data: &'d [u8]) -> &'d [u8] {
+        let Some((errors, rest)) = mark::count(ERRORS, data) else { return data };
+        self.protected_came(cx, number, errors);
+        rest
+    }
+
     /// The receiver of a bundle has a packet before its turn: what left before it is lost.
-    fn kept(&mut self, cx: &mut Cx<'_>, number: u64) {
+    fn kept(&mut self, cx: &mut Cx<'_>, number: u64, data: &[u8]) {
+        if !self.flight.slot(number).held {
+            self.errors_told(cx, number, data);
+        }
         if let Some((rtt, bytes)) = self.flight.hold(number, cx.now) {
             self.timing.sample(rtt, bytes, self.link.agreed.window);
         }

@@ -31,6 +31,7 @@ impl Core {
         let forced = self.link.config.locking_shift == Shift::Forced;
         self.link.agreed = agree(&self.ours, &self.link.theirs, true, forced);
         self.link.settle();
+        self.lengths.is_bold = self.link.agreed.correction;
         self.link.describe_agreement(cx);
         if self.bundles() {
             self.enter(cx, SenderInput::Ready);

@@ -248,8 +248,8 @@ impl Core {
                 Piece::Put => {}
                 Piece::Wait => return false,
                 Piece::Nothing if self.packing.packet.is_some() => return self.seal(mem),
-                // A receiver that has answered B may be gone: every other answer has to be here before.
-                Piece::Nothing if self.has_all() => {
+                // The receiver takes it in its turn, and answers what was repeated as long as it lingers.
+                Piece::Nothing if self.has_sent_all() => {
                     self.send_break(cx, mem);
                     return true;
                 }
@@ -544,9 +544,14 @@ impl Core {
         self.marked(data);
     }
 
-    /// Whether the receiver has all that there is.
-    fn has_all(&self) -> bool {
-        self.packing.no_more && self.state == Sending::Next && self.flight.is_empty()
+    /// Whether everything is in packets.
+    fn has_sent_all(&self) -> bool {
+        self.packing.no_more && self.state == Sending::Next
+    }
+
+    /// Whether every file that was sent is safe at the receiver.
+    pub(super) fn has_stored(&self) -> bool {
+        !self.bundles() || self.under_way.is_settled()
     }
 
     /// Whether everything is over: each packet acknowledged, each file settled.

@@ -6,7 +6,7 @@ use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::kermit::flight::Slot;
 use crate::kermit::packet::{LONG_HEADER, kind};
 use crate::kermit::probe::ProbeState;
-use crate::kermit::states::SenderInput;
+use crate::kermit::states::{SenderInput, Sending};
 use crate::line::line_time;
 use crate::time::{Duration, Instant};
 use crate::trace::Again;
@@ -15,6 +15,10 @@ const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
 
 /// Most bytes in the buffers between two streaming ends, and how slowly they may drain.
 const MOST_UNDER_WAY: u64 = 8 << 20;
+
+/// The shortest wait for the answer to a B of bundles, and copies of it that do not wait longer.
+const LAST_ANSWER: Duration = Duration::from_millis(400);
+const LAST_ASKED: u32 = 5;
 
 /// Most bytes that a serial port's driver may buffer.
 const PORT_BUFFER: usize = 4096;
@@ -79,7 +83,7 @@ impl Core {
     pub(super) fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) -> bool {
         let again = self.flight.again(number, cx.now, self.timing.soonest(), why);
         if again {
-            self.count_loss(number);
+            self.count_loss(number, why);
         }
         again
     }
@@ -91,13 +95,28 @@ impl Core {
         Some(low.left.filter(|_| waits)? + QUIET.max(self.timing.soonest()))
     }
 
-    pub(super) fn count_loss(&mut self, number: u64) {
-        let slot = self.flight.slot(number);
+    pub(super) fn count_loss(&mut self, number: u64, why: Again) {
+        let slot = *self.flight.slot(number);
         if slot.kind == kind::DATA {
-            self.lengths.lost(slot.len());
+            self.protected_lost(number, why);
+            if slot.parity == 0 {
+                self.lengths.lost(slot.len());
+            }
         } else {
             self.lengths.stumbled();
         }
+    }
+
+    /// When to ask again for the last answers of bundles. The receiver lingers for a while only, so that this cannot
+    /// wait for the timeout of the oldest packet, which is that of a whole window; and a B is short.
+    pub(super) fn end_overdue(&self) -> Option<Instant> {
+        if !self.bundles() || self.state != Sending::Break || self.flight.is_empty() {
+            return None;
+        }
+        let end = self.flight.slot(self.flight.next - 1);
+        let waits = !end.acked && !end.queue && end.copies < LAST_ASKED;
+        let rtt = self.timing.smoothed().unwrap_or_default();
+        Some(end.left.filter(|_| waits)? + (rtt * 3 / 2).max(LAST_ANSWER))
     }
 
     /// When the answer to the oldest packet is overdue.
@@ -106,6 +125,8 @@ impl Core {
         if low.acked || low.queue {
             return None;
         }
+        // Of bundles the answer to a later packet tells of those before it.
+        let low = if self.bundles() { self.flight.last_unanswered().unwrap_or(low) } else { low };
         if low.kind == kind::EOF && self.link.agreed.streaming {
             // This line loses nothing, but streamed data may still be in flight: in the
             // peer's buffers, and in those of any relay. A Z again would only come after it.

@@ -82,6 +82,8 @@ impl Machine for Core {
                 Some(Found::Packet(body)) => self.on_packet(cx, mem, body),
                 Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
                 Some(Found::Interrupt) => self.abort(cx, mem),
+                // Only a receiver looks for them.
+                Some(Found::Corrected { .. } | Found::Uncorrected { .. }) => {}
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
@@ -102,7 +104,8 @@ impl Machine for Core {
             return self.link.ending_deadline();
         }
         let stalled = self.link.stalled_at();
-        [stalled, self.link.timers.get(Timer::Turn), self.overdue(), self.wanted_at()]
+        let turn = self.link.timers.get(Timer::Turn);
+        [stalled, turn, self.overdue(), self.wanted_at(), self.end_overdue()]
             .into_iter()
             .flatten()
             .min()
@@ -115,6 +118,8 @@ impl Machine for Core {
         self.link.timers.expire(Timer::Turn, cx.now);
         if self.wanted_at().is_some_and(|at| at <= cx.now) {
             self.resend(cx, self.flight.low, Again::Nak);
+        } else if self.end_overdue().is_some_and(|overdue| overdue <= cx.now) {
+            self.flight.again(self.flight.next - 1, cx.now, Duration::ZERO, Again::Timeout);
         } else if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
             let number = self.flight.low;
             if self.flight.slot(number).kind == kind::EOF && self.link.agreed.streaming {
@@ -130,7 +135,7 @@ impl Machine for Core {
             cx.trace
                 .record(cx.now, &TraceEvent::Timeout { waiting_for: "acknowledgement", number });
             self.flight.again(number, cx.now, Duration::ZERO, Again::Timeout);
-            self.count_loss(number);
+            self.count_loss(number, Again::Timeout);
             self.link.reader.abandon();
         }
         if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
@@ -162,7 +167,7 @@ impl Machine for Core {
         let has_file = !matches!(self.state, Sending::Start | Sending::Init | Sending::Next);
         match command {
             // Nothing is left to cancel.
-            Command::Abort if self.state == Sending::Break => {}
+            Command::Abort if self.state == Sending::Break && self.has_stored() => {}
             Command::Abort => self.abort(cx, mem),
             Command::CancelBatch if !has_file && self.state != Sending::Next => self.abort(cx, mem),
             Command::CancelBatch => self.cancel = Cancel::Batch { by_peer: false },
@@ -186,8 +191,7 @@ impl Machine for Core {
         let Self { state, link, .. } = self;
         // Every file is acknowledged, and peers that are done hang up: C-Kermit's answer to B
         // dies with its terminal. Where that can be (not on TCP) only the final exchange is missing.
-        let stored = !self.bundles() || self.under_way.is_settled();
-        let last = *state == Sending::Break && link.ending.is_running() && stored;
+        let last = *state == Sending::Break && link.ending.is_running() && self.has_stored();
         if last && !link.config.is_reliable() {
             return Status::Lingering(Outcome::Done);
         }

@@ -1,0 +1,228 @@
+//! How much error correction packets get, from what the receiver says of their errors (the module `correction`).
+//!
+//! Nothing until a packet is lost. Then enough for many errors, until acknowledgements tell how many there are: as many
+//! wrong characters in a code word as the worst of the last packets had, and some more if that was many.
+
+use super::{Core, Mem, slot_of};
+use crate::engine::Cx;
+use crate::kermit::bundle::{CAREFUL, PROBE, TRIED};
+use crate::kermit::correction::packet::{self, Form};
+use crate::kermit::correction::{IS_BUILT, parity_for};
+use crate::kermit::packet::{LONG_HEADER, kind};
+use crate::kermit::probe::ProbeState;
+use crate::trace::{Again, TraceEvent};
+
+/// Wrong characters in a code word that the first packets stand, before anything is known: on a line that lost a packet
+/// early, and on one that carried this many bytes before it did.
+const FIRST: [usize; 2] = [5, 2];
+const CARRIED: u64 = 5000;
+/// Length of the first packet of those, and of those that were never too long: they have bursts or single errors in
+/// every code word, and their header is half a percent.
+const LENGTHS: [usize; 2] = [600, 2400];
+const LONGEST: usize = 6700;
+/// Times longer the next packet is after each that came.
+const GROWTH: usize = 2;
+/// Times that codes are tried which did not pass the first time: noise may have been the reason.
+const TRIES: u32 = 3;
+/// Parts of a worst case, so that it is forgotten slowly.
+const PARTS: usize = 16;
+/// Packets in a row without an error that end it.
+const CALM: u32 = 64;
+
+/// What is known of errors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Protection {
+    /// Parity symbols of a code word; 0: packets go without.
+    parity: usize,
+    /// Wrong characters in the worst code word of the last packets, in parts.
+    worst: usize,
+    /// What the first packets stand.
+    least: usize,
+    length: usize,
+    /// Packets in a row that had no error.
+    calm: u32,
+    /// The packet in which the codes are tried that a careful sender leaves out, and how often that has failed.
+    tried_in: Option<u64>,
+    failures: u32,
+}
+
+/// Wrong characters to prepare for where the worst code word had this many.
+const fn prepared(worst: usize) -> usize {
+    match worst {
+        0 | 1 => 1,
+        2 | 3 => 3,
+        4 => 4,
+        _ => worst + (worst + 1) / 3,
+    }
+}
+
+impl Protection {
+    pub(super) const fn new() -> Self {
+        Self {
+            parity: 0,
+            worst: 0,
+            least: 0,
+            length: LENGTHS[0],
+            calm: 0,
+            tried_in: None,
+            failures: 0,
+        }
+    }
+
+    /// A packet was lost that had this many parity symbols, after so many bytes that came through.
+    fn failed(&mut self, parity: usize, carried: u64) {
+        self.calm = 0;
+        if self.parity == 0 {
+            let kind = usize::from(carried > CARRIED);
+            (self.least, self.worst, self.length) = (FIRST[kind], 0, LENGTHS[kind]);
+            self.parity = parity_for(self.least);
+        } else if parity >= self.parity {
+            self.parity = parity_for(parity / 2 + parity / 4 + 1);
+            self.worst = self.parity / 2 * PARTS;
+        }
+    }
+
+    /// A packet came with this many wrong characters in its worst code word.
+    fn came(&mut self, errors: usize) {
+        self.calm = if errors == 0 { self.calm + 1 } else { 0 };
+        let wrong = if self.length < LONGEST {
+            // A few code words do not show how many errors the worst of many has.
+            self.length = (self.length * GROWTH).min(LONGEST);
+            self.worst = self.worst.max(errors * PARTS);
+            self.least.max(prepared(self.worst.div_ceil(PARTS)) + 1)
+        } else {
+            self.worst = (errors * PARTS).max(self.worst - self.worst.div_ceil(4));
+            prepared(self.worst.div_ceil(PARTS))
+        };
+        self.parity = if self.calm >= CALM { 0 } else { parity_for(wrong) };
+    }
+}
+
+impl Core {
+    /// Room in the data field of a packet, of which this much the limits allow.
+    pub(super) fn protected_room(&self, most: usize) -> usize {
+        if !IS_BUILT || !self.link.agreed.correction {
+            return most;
+        }
+        // So that a copy with parity symbols still fits.
+        let most = most * 3 / 4;
+        if self.protection.parity > 0 { most.min(self.protection.length) } else { most }
+    }
+
+    /// Whether the length of packets is chosen here.
+    pub(super) fn is_protecting(&self) -> bool {
+        IS_BUILT && self.protection.parity > 0
+    }
+
+    /// A copy of a data packet was lost. If only its acknowledgement may be, that says nothing.
+    pub(super) fn protected_lost(&mut self, number: u64, why: Again) {
+        if !IS_BUILT || !self.link.agreed.correction || why == Again::Timeout {
+            return;
+        }
+        self.protection.failed(self.flight.slot(number).parity, self.lengths.bytes_carried());
+        if self.protection.tried_in == Some(number) {
+            self.protection.tried_in = None;
+            self.protection.failures += 1;
+        }
+    }
+
+    /// The receiver tells of the errors that a packet had.
+    pub(super) fn protected_came(&mut self, cx: &mut Cx<'_>, number: u64, errors: u8) {
+        if !IS_BUILT || self.protection.parity == 0 {
+            return;
+        }
+        self.protection.came(usize::from(errors));
+        let value = self.protection.parity as u64;
+        cx.trace.record(cx.now, &TraceEvent::Value { name: "parity", value });
+        if self.protection.tried_in == Some(number) {
+            self.link.bare = ProbeState::Passed;
+        }
+    }
+
+    /// The alphabet of a copy of a packet whose data field has this one. What was lost with the first try of all codes
+    /// was perhaps hit by noise.
+    fn protected_letter(&mut self, number: u64, letter: u8) -> u8 {
+        if letter != CAREFUL || !self.link.chooses_alphabet() {
+            return letter.to_ascii_lowercase();
+        }
+        let again = self.link.bare == ProbeState::Failed && self.protection.failures < TRIES;
+        if again && self.protection.tried_in.is_none() {
+            self.protection.tried_in = Some(number);
+        }
+        let tries = self.protection.tried_in == Some(number);
+        let bare = self.link.bare == ProbeState::Passed || tries;
+        if bare { TRIED.to_ascii_lowercase() } else { CAREFUL.to_ascii_lowercase() }
+    }
+
+    /// Puts a copy of a data packet into the queue with parity symbols: where it ends in the stream, and its length.
+    /// `None` if it goes without, or there is no room now.
+    pub(super) fn enqueue_protected(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        number: u64,
+    ) -> Option<(u64, usize)> {
+        let slot = *self.flight.slot(number);
+        if !self.is_protecting() || slot.kind != kind::DATA {
+            return None;
+        }
+        // What was lost with as many gets more.
+        let again =
+            if slot.parity > 0 && slot.copies > 0 { slot.parity / 2 * 3 / 2 + 1 } else { 0 };
+        let mut parity = self.protection.parity.max(if again > 0 { parity_for(again) } else { 0 });
+        let first = slot_of(mem.slots, &self.link, &self.flight, number)[LONG_HEADER];
+        if first == PROBE {
+            return None;
+        }
+        let letter = self.protected_letter(number, first);
+        let memory = slot_of(mem.slots, &self.link, &self.flight, number);
+        let data = &memory[LONG_HEADER..LONG_HEADER + slot.data];
+        let long = self.link.agreed.send_long.unwrap_or(u16::from(self.link.theirs.max_short));
+        let most = usize::from(self.link.config.send_length.min(long));
+        let room = self.link.output.room(mem.out, most + 1, 0)?;
+        let len = loop {
+            let form = Form { letter, parity };
+            match packet::write(data, (number % 64) as u8, form, &mut room[..most]) {
+                Some(len) => break len,
+                None if parity > 2 => parity = parity_for(parity / 4),
+                None => return None,
+            }
+        };
+        room[len] = self.link.theirs.eol;
+        self.link.queued_in_place(cx, len + 1, len);
+        self.flight.protected(number, parity);
+        Some((self.link.output.taken() + self.link.output.pending() as u64, len))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parity_follows_the_errors_that_are_told() {
+        let mut protection = Protection::new();
+        protection.failed(0, 0);
+        assert_eq!((protection.parity, protection.length), (10, LENGTHS[0]));
+        for errors in [7, 6, 7, 5, 7, 6, 7, 7] {
+            protection.came(errors);
+        }
+        assert_eq!(
+            (protection.parity, protection.length),
+            (20, LONGEST),
+            "nine, and the next size"
+        );
+        for _ in 0..12 {
+            protection.came(1);
+        }
+        assert_eq!(protection.parity, 2);
+        protection.failed(2, 0);
+        assert_eq!(protection.parity, 4);
+        for _ in 0..CALM {
+            protection.came(0);
+        }
+        assert_eq!(protection.parity, 0);
+        protection.failed(0, 2 * CARRIED);
+        assert_eq!((protection.parity, protection.length), (4, LENGTHS[1]));
+    }
+}
