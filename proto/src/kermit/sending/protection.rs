@@ -82,12 +82,14 @@ impl Protection {
         }
     }
 
-    /// A packet came with this many wrong characters in its worst code word.
-    fn came(&mut self, errors: usize) {
+    /// A packet of this length came with this many wrong characters in its worst code word.
+    fn came(&mut self, errors: usize, len: usize) {
         self.calm = if errors == 0 { self.calm + 1 } else { 0 };
         let wrong = if self.length < LONGEST {
             // A few code words do not show how many errors the worst of many has.
-            self.length = (self.length * GROWTH).min(LONGEST);
+            if len * GROWTH >= self.length {
+                self.length = (self.length * GROWTH).min(LONGEST);
+            }
             self.worst = self.worst.max(errors * PARTS);
             self.least.max(prepared(self.worst.div_ceil(PARTS)) + 1)
         } else {
@@ -131,7 +133,8 @@ impl Core {
         if !IS_BUILT || self.protection.parity == 0 {
             return;
         }
-        self.protection.came(usize::from(errors));
+        let len = self.flight.slot(number).data;
+        self.protection.came(usize::from(errors), len);
         let value = self.protection.parity as u64;
         cx.trace.record(cx.now, &TraceEvent::Value { name: "parity", value });
         if self.protection.tried_in == Some(number) {
@@ -205,7 +208,8 @@ mod tests {
         protection.failed(0, 0);
         assert_eq!((protection.parity, protection.length), (10, LENGTHS[0]));
         for errors in [7, 6, 7, 5, 7, 6, 7, 7] {
-            protection.came(errors);
+            let len = protection.length;
+            protection.came(errors, len);
         }
         assert_eq!(
             (protection.parity, protection.length),
@@ -213,13 +217,13 @@ mod tests {
             "nine, and the next size"
         );
         for _ in 0..12 {
-            protection.came(1);
+            protection.came(1, LONGEST);
         }
         assert_eq!(protection.parity, 2);
         protection.failed(2, 0);
         assert_eq!(protection.parity, 4);
         for _ in 0..CALM {
-            protection.came(0);
+            protection.came(0, LONGEST);
         }
         assert_eq!(protection.parity, 0);
         protection.failed(0, 2 * CARRIED);

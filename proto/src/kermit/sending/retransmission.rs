@@ -127,6 +127,9 @@ impl Core {
         }
         // Of bundles the answer to a later packet tells of those before it.
         let low = if self.bundles() { self.flight.last_unanswered().unwrap_or(low) } else { low };
+        if low.queue {
+            return None;
+        }
         if low.kind == kind::EOF && self.link.agreed.streaming {
             // This line loses nothing, but streamed data may still be in flight: in the
             // peer's buffers, and in those of any relay. A Z again would only come after it.
