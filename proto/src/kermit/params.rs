@@ -14,7 +14,7 @@
 //! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
 //! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
-use super::capability::{BUNDLE, Capabilities};
+use super::capability::{BUNDLE, COMPRESS, Capabilities};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 use super::reason::BadPacket;
@@ -353,6 +353,8 @@ pub struct Agreed {
     pub own: Option<u8>,
     /// Everything after S goes in one window (the module `bundle`).
     pub bundle: bool,
+    /// There it may be compressed.
+    pub compress: bool,
 }
 
 /// Puts `ours` (as sent) and `theirs` (as received) together.
@@ -407,6 +409,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
             && shift == Shift::Off
             && (ours.eol, theirs.eol) == (b'\r', b'\r')
             && ours.max_short.min(theirs.max_short) >= 20,
+        compress: ours.capabilities.both(theirs.capabilities).has(COMPRESS),
     }
 }
 

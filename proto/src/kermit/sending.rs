@@ -4,7 +4,7 @@
 use self::aside::UnderWay;
 use self::congestion::Congestion;
 use self::packing::Packing;
-use super::capability::BUNDLE;
+use super::capability::{BUNDLE, COMPRESS};
 use super::config::Config;
 use super::flight::Flight;
 use super::length::LengthPolicy;
@@ -23,6 +23,7 @@ use crate::trace::{Load, Wait};
 
 mod answers;
 mod aside;
+mod compression;
 mod congestion;
 mod files;
 mod packing;
@@ -112,7 +113,9 @@ impl Core {
         let adapt = config.adapt_length && !config.is_reliable();
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
         let mut ours = config.params(announced);
-        ours.capabilities = ours.capabilities.set(BUNDLE, config.offers_bundles());
+        let (bundles, compression) = (config.offers_bundles(), config.offers_compression());
+        ours.capabilities = ours.capabilities.set(BUNDLE, bundles);
+        ours.capabilities = ours.capabilities.set(COMPRESS, bundles && compression);
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();
         Self {

@@ -1,6 +1,7 @@
 //! Taking files out of bundles (the module `bundle`). A packet is acknowledged when all that is in it is done; what
 //! is to be said of its files is in the acknowledgement.
 
+use super::decompression::Decompression;
 use super::{Cancel, Core, Current, Mem, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::FileKind;
@@ -52,6 +53,8 @@ pub(super) struct Unpacking {
     next: Option<Current>,
     /// The digest that came with the end.
     digest: Option<[u8; 8]>,
+    /// The stream of records may come out of it.
+    pub(super) frame: Decompression,
 }
 
 impl Unpacking {
@@ -75,7 +78,33 @@ impl Unpacking {
             silent: 0,
             next: None,
             digest: None,
+            frame: Decompression::default(),
         }
+    }
+
+    /// Where the next byte of the file belongs that the sender sends.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Decoded bytes of the packet in hand that are not yet read.
+    pub(super) fn rest_of_block(&self) -> &[u8] {
+        &self.block[self.at..self.len]
+    }
+
+    /// This number of them is read.
+    pub(super) fn pass(&mut self, len: usize) {
+        self.at += len;
+    }
+
+    /// Decodes the next block if the last one is read. False if there is none.
+    pub(super) fn has_block(&mut self, hold: &[u8]) -> bool {
+        self.at < self.len || self.refill(hold)
+    }
+
+    /// This number of bytes of the stream is read.
+    fn read(&mut self, len: usize) {
+        if self.frame.has_some() { self.frame.at += len } else { self.at += len }
     }
 
     /// Says something of the current file.
@@ -99,7 +128,7 @@ impl Unpacking {
 }
 
 /// What became of the next piece.
-enum Piece {
+pub(super) enum Piece {
     Taken,
     /// The store has to reply first, or the user to hear of a file.
     Wait,
@@ -182,7 +211,7 @@ impl Core {
         answer
     }
 
-    fn makes_no_sense(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    pub(super) fn makes_no_sense(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let say = Some("Unknown data in a packet");
         self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
     }
@@ -222,22 +251,36 @@ impl Core {
                 Err(()) => Piece::Failed,
             };
         }
-        if self.unpacking.at == self.unpacking.len && !self.unpacking.refill(mem.hold) {
+        if self.unpacking.frame.has_some() {
+            let unpacked = core::mem::take(&mut mem.unpacked);
+            let frame = &self.unpacking.frame;
+            let piece = self.next_record(cx, mem, &unpacked[frame.at..frame.len]);
+            mem.unpacked = unpacked;
+            return piece;
+        }
+        if self.unpacking.frame.is_open() {
+            return self.read_frame(mem.hold);
+        }
+        if !self.unpacking.has_block(mem.hold) {
             return Piece::Over;
         }
-        let (at, len) = (self.unpacking.at, self.unpacking.len);
-        let block = self.unpacking.block;
-        let raw = &block[at..len];
+        let (block, at, len) = (self.unpacking.block, self.unpacking.at, self.unpacking.len);
+        self.next_record(cx, mem, &block[at..len])
+    }
+
+    /// The next record of the stream, or a part of it.
+    fn next_record(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, raw: &[u8]) -> Piece {
         let busy = !self.ask.is_idle();
         // The store closes one file before it is offered another.
         if self.unpacking.records.is_before_head(raw[0]) && busy {
             return Piece::Wait;
         }
         let (used, found) = self.unpacking.records.next(raw, mem.next_name);
-        self.unpacking.at += used;
+        self.unpacking.read(used);
         let Ok(found) = found else { return Piece::Failed };
         match found {
             None => Piece::Taken,
+            Some(Record::Packed) => self.frame_begins(),
             Some(Record::Head { name_len }) => self.headed(cx, mem, name_len),
             Some(Record::Attributes) if self.state == Receiving::Attributes => {
                 let list = self.unpacking.records.list();
@@ -352,7 +395,7 @@ impl Core {
         let unpacking = &mut self.unpacking;
         if runs {
             let (used, made) = unpacking.runs.undo(raw, &mut unpacking.plain, left);
-            unpacking.at += used;
+            unpacking.read(used);
             (unpacking.plain_at, unpacking.plain_len) = (0, made);
             unpacking.records.passed(made);
             if made == left {
@@ -363,7 +406,7 @@ impl Core {
         match self.take_data(mem, &raw[..raw.len().min(left)]) {
             Ok(0) => Piece::Wait,
             Ok(taken) => {
-                self.unpacking.at += taken;
+                self.unpacking.read(taken);
                 self.unpacking.records.passed(taken);
                 Piece::Taken
             }
@@ -374,6 +417,9 @@ impl Core {
     /// Bytes of the file; how many were taken.
     fn take_data(&mut self, mem: &mut Mem<'_>, raw: &[u8]) -> Result<usize, ()> {
         let taken = if self.file.unwanted || self.cancel != Cancel::No {
+            if self.passes_too_much(mem, raw.len()) {
+                return Err(());
+            }
             raw.len()
         } else {
             let at = self.sink.end();
