@@ -261,7 +261,7 @@ pub enum Reply<'a> {
     Digest([u8; 32]),
     /// To `Write` and `Close`: done and durable.
     Done,
-    /// To `Pack`: this many bytes were made of all that were given.
+    /// To `Pack`: this many bytes, at least one, were made of all that were given.
     Packed(usize),
     /// To `Unpack`.
     Unpacked {
