@@ -14,15 +14,14 @@ use wetstring_lab::trace::Recorder;
 use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender, Switch};
 use wetstring_proto::settings::Settings;
 use wetstring_proto::{
-    Cx, Duration, Engine, FailureKind, FileInfo, FileKind, Instant, NoTrace, Outcome, Refusal, Reply, Request,
-    Status, Store, StoreError,
+    Cx, Duration, Engine, FailureKind, FileInfo, FileKind, Instant, NoTrace, Outcome, Refusal,
+    Reply, Request, Status, Store, StoreError,
 };
 
 /// An end that can compress, on a line of this rate.
 fn config(rate_bps: u32, settings: &[(&str, &str)]) -> Config {
     let line = LineFacts { reliable: Some(false), rate_bps, ..LineFacts::default() };
-    let mut config =
-        Config { line, bundle: Switch::On, compressor: true, ..Config::default() };
+    let mut config = Config { line, bundle: Switch::On, compressor: true, ..Config::default() };
     for (name, value) in settings {
         config.set(&format!("kermit.{name}"), value).unwrap();
     }
@@ -156,12 +155,9 @@ fn small_files_share_one_history() {
 #[test]
 fn either_end_can_do_without() {
     let files = small(20);
-    for (ours, theirs, acts) in [
-        ("auto", "auto", true),
-        ("on", "auto", true),
-        ("off", "on", false),
-        ("on", "off", false),
-    ] {
+    for (ours, theirs, acts) in
+        [("auto", "auto", true), ("on", "auto", true), ("off", "on", false), ("on", "off", false)]
+    {
         let settings = [[("compress", ours)], [("compress", theirs)]];
         let ends = [&settings[0][..], &settings[1]];
         let (report, _) = run("9600", &files, ends, MemorySink::new());
@@ -378,11 +374,7 @@ fn a_frame_that_never_ends_ends_the_session() {
             FailureKind::Violation,
         ),
         // More than there is room for.
-        (
-            None,
-            MemorySink::new().with_space(1_000_000),
-            FailureKind::Store(StoreError::NoSpace),
-        ),
+        (None, MemorySink::new().with_space(1_000_000), FailureKind::Store(StoreError::NoSpace)),
     ] {
         let bomb = frame(&zeros(10_000, size));
         assert!(bomb.len() < 12_000, "{}", bomb.len());

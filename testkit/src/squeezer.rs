@@ -29,7 +29,13 @@ pub struct Squeezer {
 
 impl Squeezer {
     /// Answers `Request::Pack`.
-    pub fn pack(&mut self, bytes: &[u8], into: &mut [u8], begin: bool, end: bool) -> Reply<'static> {
+    pub fn pack(
+        &mut self,
+        bytes: &[u8],
+        into: &mut [u8],
+        begin: bool,
+        end: bool,
+    ) -> Reply<'static> {
         if begin {
             self.packed.clear();
             self.seen.clear();

@@ -41,7 +41,8 @@ impl Config {
         let [source, queue, slots, _, _, names, chunk, packed] = self.sender_lengths();
         let [file, out, kept, frame, hold, _, next_name, unpacked] = self.receiver_lengths();
         let own = 2 * Self::queued_len(usize::from(self.send_length));
-        let (queue, sending) = if sends { (queue, source + slots + names + chunk + packed) } else { (0, 0) };
+        let (queue, sending) =
+            if sends { (queue, source + slots + names + chunk + packed) } else { (0, 0) };
         let work = sending.max(file + kept + hold + next_name + unpacked) + MAX_NAME;
         [own.max(queue).max(out), frame, WORDS, ANSWER, work]
     }

@@ -4,10 +4,12 @@
 //! that went as they are. It goes on over data and files, and ends with a chunk that does not shrink.
 
 use super::{Core, Mem, slot_of};
+use crate::engine::Cx;
 use crate::file::Request;
 use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::packet::LONG_HEADER;
 use crate::session::Ask;
+use crate::trace::TraceEvent;
 
 /// A chunk has to shrink to less than this many hundredths.
 const WORTH_IT: usize = 95;
@@ -140,12 +142,7 @@ impl Core {
     }
 
     /// What the host is asked. The end of a frame is put after its last chunk.
-    pub(super) fn pack_request<'a>(
-        &'a self,
-        mem: Mem<'a>,
-        begin: bool,
-        end: bool,
-    ) -> Request<'a> {
+    pub(super) fn pack_request<'a>(&'a self, mem: Mem<'a>, begin: bool, end: bool) -> Request<'a> {
         let compression = &self.packing.compression;
         let rate_bps = self.link.config.line.rate_bps;
         let (bytes, into) = if end {
@@ -157,7 +154,7 @@ impl Core {
     }
 
     /// The host has compressed the chunk to this many bytes.
-    pub(super) fn pressed(&mut self, end: bool, made: usize, mem: &mut Mem<'_>) {
+    pub(super) fn pressed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: bool, made: usize) {
         let compression = &mut self.packing.compression;
         let room = mem.packed.len() - if end { compression.out_end } else { 1 };
         let made = made.min(room);
@@ -168,6 +165,8 @@ impl Core {
             self.link.stats.packed_bytes += made as u64;
             return self.chunk_goes_out();
         }
+        let value = (made * 100 / compression.len.max(1)) as u64;
+        cx.trace.record(cx.now, &TraceEvent::Value { name: "compressed-percent", value });
         let is_first = compression.way == Way::Tried;
         let shrinks = (made + 1) * 100 < compression.len * WORTH_IT;
         if is_first && !shrinks {
