@@ -65,7 +65,7 @@ mod zstd {
 
     /// The largest window, as a power of 2, that is made, and that is taken.
     const WINDOW_LOG: u32 = 20;
-    /// The highest level of zstd on a line of up to so many bits per second: with a tenth of a fast processor it is
+    /// Levels of zstd on lines of up to that many bits per second: with a tenth of a fast processor it is
     /// still faster than the line. The last one is for all that are faster.
     const LEVELS: [(u32, i32); 4] =
         [(250_000, 19), (1_000_000, 12), (20_000_000, 3), (u32::MAX, 1)];
@@ -98,7 +98,7 @@ mod zstd {
             let how =
                 if end { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_flush };
             let left = cx.compress_stream2(&mut to, &mut from, how).ok()?;
-            // The room is more than the most that zstd makes of so many bytes.
+            // The room is more than zstd ever makes of that many bytes.
             (left == 0 && from.pos == bytes.len()).then(|| Reply::Packed(to.pos()))
         }
 

@@ -1,7 +1,6 @@
 //! Compressed frames in the stream of records: the host undoes them, some bytes at a time.
 
-use super::bundled::Piece;
-use super::{Core, Mem};
+use super::{Core, Mem, Piece};
 use crate::engine::Cx;
 use crate::file::{FileKind, Request};
 use crate::kermit::bundle::IS_BUILT;
@@ -72,7 +71,7 @@ impl Core {
         let given = self.unpacking.rest_of_block().len();
         let (used, made) = (used.min(given), made.min(mem.unpacked.len()));
         if used == 0 && made == 0 && given > 0 && !over {
-            // It would be asked for ever.
+            // It would be asked again and again.
             return self.makes_no_sense(cx, mem);
         }
         self.unpacking.pass(used);

@@ -1,7 +1,7 @@
 //! Records are collected in a chunk, the host compresses it, and packets are filled with what comes of it.
 //!
 //! A frame begins where a chunk was tried and has shrunk: at the beginning of a file, and after every [`AGAIN`] bytes
-//! that went as they are. It goes on over data and files, and ends with a chunk that does not shrink.
+//! that went as they are. It continues over data and files, and ends with a chunk that does not shrink.
 
 use super::{Core, Mem, slot_of};
 use crate::engine::Cx;
@@ -87,7 +87,7 @@ impl Compression {
         len
     }
 
-    /// Headers are in the chunk, of which so many are of files that could be continued.
+    /// Headers are in the chunk, and of those `resumed` of files that could be continued.
     pub(super) fn headed(&mut self, heads: usize, resumed: usize) {
         self.heads += heads;
         self.resumed += resumed;

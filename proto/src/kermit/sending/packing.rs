@@ -16,7 +16,6 @@ use crate::kermit::bundle::{
     BLOCK_ROOM, CAREFUL, CHUNK, IS_BUILT, LONGEST_NUMBER, MOST_HEADS, MOST_RESUMED, PROBE,
     put_number,
 };
-use crate::kermit::flight::Slot;
 use crate::kermit::packet::{LONG_HEADER, kind};
 use crate::kermit::params::OWN_DIGEST;
 use crate::kermit::probe::{self, ProbeState};
@@ -74,13 +73,13 @@ pub(super) struct Packing {
     before: Before,
     /// The receiver has this much of the current file.
     pub(super) continues: Option<u64>,
-    probe_in: u64,
+    pub(super) probe_in: u64,
     /// The store has no more files.
     pub(super) no_more: bool,
     /// The store cannot put files aside.
     pub(super) alone: bool,
     /// Bytes in flight of files before the current one.
-    owed: u64,
+    pub(super) owed: u64,
     /// Records may go through it first.
     pub(super) compression: Compression,
 }
@@ -172,7 +171,7 @@ impl Packing {
 }
 
 impl Packing {
-    /// Headers are in the packet, of which so many are of files that could be continued.
+    /// Headers are in the packet, and of those `resumed` of files that could be continued.
     pub(super) fn headed(&mut self, heads: usize, resumed: usize) {
         if let Some(packet) = &mut self.packet {
             packet.heads += heads;
@@ -569,38 +568,6 @@ impl Core {
         });
         self.packing.in_end = true;
         self.enter(cx, SenderInput::EndOfData);
-    }
-
-    /// The packet with the codes to be tried is retransmitted: perhaps the line did not pass them.
-    pub(super) fn unprobed(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
-        let slot = *self.flight.slot(number);
-        if self.packing.probe_in != number || self.link.bare != ProbeState::Asked {
-            return slot;
-        }
-        self.link.bare = ProbeState::Failed;
-        let (_, count) = probe::codes();
-        let memory = slot_of(mem.slots, &self.link, &self.flight, number);
-        let data = &mut memory[LONG_HEADER..LONG_HEADER + slot.data];
-        data[0] = CAREFUL;
-        data.copy_within(1 + count.., 1);
-        let len = slot.data - count;
-        let (start, end) = self.finish(mem, kind::DATA, number, len);
-        self.flight.rewritten(number, start, end);
-        self.flight.reload(number, len);
-        *self.flight.slot(number)
-    }
-
-    /// A packet of a bundle is acknowledged, with `file` bytes of files in it.
-    pub(super) fn bundle_acked(&mut self, number: u64, file: usize, data: &[u8]) {
-        if number == self.packing.probe_in && self.link.bare == ProbeState::Asked {
-            self.link.bare = ProbeState::Passed;
-        }
-        let old = self.packing.owed.min(file as u64);
-        self.packing.owed -= old;
-        if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
-            *bytes += file as u64 - old;
-        }
-        self.marked(data);
     }
 
     /// Whether the receiver has all that there is.
