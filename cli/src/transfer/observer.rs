@@ -34,8 +34,6 @@ pub(crate) struct Observer<'a> {
     pub(crate) unverified: u64,
     /// Complete files with a digest compared by both ends.
     pub(crate) verified: u64,
-    /// Bytes that were compressed before the current file, and what to.
-    packed_before: (u64, u64),
     /// The last message of the peer, safe to show.
     pub(crate) peer_said: Option<String>,
     /// When it was received, until it is shown: if it is the last one, the end of the program shows it.
@@ -73,7 +71,6 @@ impl<'a> Observer<'a> {
             missed: 0,
             unverified: 0,
             verified: 0,
-            packed_before: (0, 0),
             peer_said: None,
             untold: Cell::new(None),
             replies: Vec::new(),
@@ -189,9 +186,8 @@ impl<'a> Observer<'a> {
             0 => String::new(),
             again => format!(", {}", format::count(again, "retransmission")),
         };
-        let packed = self.packed(stats);
         let say = format!(
-            "{}: {} {} in {} ({}{line}){packed}{again}, {truth}",
+            "{}: {} {} in {} ({}{line}){again}, {truth}",
             meter.name,
             self.direction.done(),
             format::size(size),
@@ -201,16 +197,6 @@ impl<'a> Observer<'a> {
         self.ui.say(Level::Note, &say);
         let reading = read(&meter, &reading);
         self.ui.event(Happened::FileDone { reading, verified });
-    }
-
-    /// How far what was compressed since the last file has shrunk; nothing if there was nothing.
-    fn packed(&mut self, stats: &Stats) -> String {
-        let now = (stats.unpacked_bytes, stats.packed_bytes);
-        let before = std::mem::replace(&mut self.packed_before, now);
-        match (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)) {
-            (0, _) => String::new(),
-            (all, packed) => format!(", compressed to {} %", (packed * 100).div_ceil(all)),
-        }
     }
 
     fn refused(&mut self, name: &[u8], why: Option<Refusal>, by_peer: bool) {
