@@ -19,6 +19,7 @@ use crate::port::Port;
 use crate::signals::Signals;
 use std::io;
 use std::time::Duration;
+use wetstring_lab::compressor::Compressor;
 use wetstring_proto::engine::{
     Blame, Command, Cx, Engine, Failure, FailureKind, Outcome, Status, Wants,
 };
@@ -90,6 +91,7 @@ pub fn run(
         engine,
         port,
         store,
+        compressor: Compressor::new(),
         watch,
         options,
     };
@@ -109,6 +111,7 @@ struct Turning<'a, 'o> {
     engine: &'a mut dyn Engine,
     port: &'a mut dyn Port,
     store: &'a mut dyn Store,
+    compressor: Compressor,
     watch: &'a mut dyn Watch,
     options: RunOptions<'o>,
     /// Bytes `fed..filled` have been read and not yet accepted by the engine.
@@ -230,7 +233,10 @@ impl Turning<'_, '_> {
             }
             let Some(request) = self.engine.request() else { return answered > 0 };
             let takes_its_time = matches!(request, Request::Remote(Remote::Run { .. }));
-            let reply = self.store.answer(request);
+            let reply = match self.compressor.answer(request) {
+                Ok(reply) => reply,
+                Err(request) => self.store.answer(request),
+            };
             if takes_its_time {
                 self.now = self.options.clock.now();
             }

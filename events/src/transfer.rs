@@ -106,6 +106,10 @@ pub struct Counters {
     pub wire_in_bytes: u64,
     /// Data fields of data packets, each packet counted once.
     pub encoded_bytes: u64,
+    /// Bytes that were compressed on the way.
+    pub unpacked_bytes: u64,
+    /// What they were compressed to.
+    pub packed_bytes: u64,
     /// Bytes of the wire spent on retransmissions.
     pub repeated_bytes: u64,
     /// Packets sent, retransmissions included.

@@ -19,6 +19,7 @@ pub mod agenda;
 pub mod bench;
 pub mod capture;
 pub mod chain;
+pub mod compressor;
 pub mod corpus;
 pub mod digest;
 pub mod element;

@@ -16,6 +16,7 @@ mod visit;
 pub use visit::{Standing, Visit};
 
 use crate::agenda::Agenda;
+use crate::compressor::Compressor;
 use crate::element::{Element, End, Unit, Usage};
 use crate::net::DATAGRAM_MAX;
 use crate::trace::Recorder;
@@ -187,6 +188,7 @@ pub(crate) struct Side<'a> {
     who: &'static str,
     pub(crate) engine: &'a mut dyn Engine,
     store: &'a mut dyn Store,
+    compressor: Compressor,
     /// Receives the engine's events.
     tell: Option<&'a mut Tell<'a>>,
     /// Output of the element that was not accepted yet.
@@ -397,7 +399,9 @@ impl<'a> Side<'a> {
             written: 0,
         };
         let tell = None;
-        Self { end, who, engine, store, tell, inbox: Vec::new(), held: 0, held_back: false, report }
+        let compressor = Compressor::new();
+        let (inbox, held, held_back) = (Vec::new(), 0, false);
+        Self { end, who, engine, store, compressor, tell, inbox, held, held_back, report }
     }
 
     fn tick(&mut self, now: Instant, recorder: &mut Recorder) {
@@ -413,7 +417,10 @@ impl<'a> Side<'a> {
             if let Request::Write { bytes, .. } = &request {
                 self.report.written += bytes.len() as u64;
             }
-            let reply = self.store.answer(request);
+            let reply = match self.compressor.answer(request) {
+                Ok(reply) => reply,
+                Err(request) => self.store.answer(request),
+            };
             let mut trace = recorder.of(self.who);
             self.engine.reply(&mut Cx { now, trace: &mut trace }, reply);
             moved = true;

@@ -21,6 +21,8 @@ mod interference;
 mod kermit;
 mod kermit_bare;
 mod kermit_bundle;
+#[cfg(feature = "compress")]
+mod kermit_compress;
 mod kermit_swarm;
 mod kermit_windows;
 mod kinds_swarm;

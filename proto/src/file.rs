@@ -200,6 +200,32 @@ pub enum Request<'a> {
         /// The peer has compared a digest of the whole file.
         verified: bool,
     },
+    /// A sender wants these bytes compressed, as the next of a frame: [`Reply::Packed`], with all that was made of them.
+    /// Asked only of a host
+    /// that has said it can (`compressor` of Kermit's `Config`), and answered by its loop rather than by a store.
+    Pack {
+        /// The bytes.
+        bytes: &'a [u8],
+        /// Room for a few bytes more than those.
+        into: &'a mut [u8],
+        /// A frame begins with them.
+        begin: bool,
+        /// The frame ends after them.
+        end: bool,
+        /// Bits per second of the line, 0 if unknown: a slow one is worth more effort.
+        rate_bps: u32,
+    },
+    /// A receiver wants these bytes of a frame decompressed: [`Reply::Unpacked`]. As [`Request::Pack`], for a host that
+    /// has said it can; it fails for what is no frame, or one that needs a window of more than
+    /// 2^20 bytes.
+    Unpack {
+        /// The bytes.
+        bytes: &'a [u8],
+        /// Room for what comes of them.
+        into: &'a mut [u8],
+        /// A frame begins with them.
+        begin: bool,
+    },
 }
 
 /// A store's answer to a [`Request`].
@@ -235,6 +261,17 @@ pub enum Reply<'a> {
     Digest([u8; 32]),
     /// To `Write` and `Close`: done and durable.
     Done,
+    /// To `Pack`: this many bytes, at least one, were made of all that were given.
+    Packed(usize),
+    /// To `Unpack`.
+    Unpacked {
+        /// Bytes that were taken.
+        used: usize,
+        /// Bytes that came of them. If they fill the room there may be more.
+        made: usize,
+        /// The frame is over.
+        over: bool,
+    },
     /// To any request: the store failed, with the reason. Also to `Digest` if it has none.
     Failed(StoreError),
 }

@@ -17,6 +17,10 @@ pub struct Stats {
     pub current_acked_bytes: Option<u64>,
     /// Bytes of data fields of data packets: file bytes after encoding, each packet counted once.
     pub encoded_bytes: u64,
+    /// Bytes that were compressed here, or came out of compression.
+    pub unpacked_bytes: u64,
+    /// What they were compressed to.
+    pub packed_bytes: u64,
     /// Wire bytes spent on retransmissions.
     pub repeated_bytes: u64,
     /// Packets (frames, blocks, subpackets) sent, retransmissions included.

@@ -12,7 +12,16 @@ use wetstring_proto::{
     Command, Engine, FileInfo, Outcome, Refusal, Reply, Request, Store, StoreError,
 };
 
-common::protocol!(kermit, Config { buffer_len: 8192, bundle: Switch::On, ..Config::default() });
+common::protocol!(
+    kermit,
+    Config {
+        buffer_len: 8192,
+        bundle: Switch::On,
+        compressor: true,
+        compress: Switch::Off,
+        ..Config::default()
+    }
+);
 
 /// Small files and a long one, of every kind.
 fn files() -> Vec<File> {
@@ -50,7 +59,7 @@ fn letters(wire: &[u8]) -> Vec<u8> {
 fn every_combination_of_capabilities() {
     let on_off = ["on", "off"];
     for streaming in on_off {
-        for mask in 0..64u8 {
+        for mask in 0..=255u8 {
             let pick = |bit: u8| on_off[usize::from(mask >> bit & 1)];
             let end = |at: u8| {
                 config(&[
@@ -58,11 +67,12 @@ fn every_combination_of_capabilities() {
                     ("digest", pick(at)),
                     ("by-length", pick(at + 1)),
                     ("bundle", pick(at + 2)),
+                    ("compress", pick(at / 3 + 6)),
                 ])
             };
             let mut source = Source::new(files());
             let (sink, ends) = transfer(&end(0), &end(3), &mut source);
-            let label = format!("{streaming} {mask:06b}");
+            let label = format!("{streaming} {mask:08b}");
             assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done), "{label}");
             assert_whole(&sink.files, &files(), &label);
             let digests = mask & 0b001_001 == 0;
@@ -81,6 +91,8 @@ fn every_combination_of_capabilities() {
             let bundled = mask & 0b100_100 == 0 && streaming == "off";
             let seen = letters(&ends.to_receiver);
             assert_eq!(seen.contains(&b'F'), !bundled, "{label}");
+            let compressed = bundled && mask & 0b1100_0000 == 0;
+            assert_eq!(source.squeezer.frames > 0, compressed, "{label}");
         }
     }
 }
@@ -144,6 +156,7 @@ impl Store for Shared<'_> {
             Reply::Refuse(why) => Reply::Refuse(why),
             Reply::Digest(digest) => Reply::Digest(digest),
             Reply::Done => Reply::Done,
+            Reply::Unpacked { used, made, over } => Reply::Unpacked { used, made, over },
             _ => Reply::Failed(StoreError::Unsupported),
         }
     }
@@ -151,8 +164,9 @@ impl Store for Shared<'_> {
 
 #[test]
 fn nothing_is_done_before_the_receiver_has_closed_it() {
-    for alone in [false, true] {
-        let set = config(&[("streaming", "off"), ("receive-length", "700")]);
+    for (alone, compress) in [(false, "off"), (true, "off"), (false, "on"), (true, "on")] {
+        let set =
+            config(&[("streaming", "off"), ("receive-length", "700"), ("compress", compress)]);
         let (mut s, mut r) = (sender(&set), receiver(&set));
         let sink = RefCell::new(Sink::new());
         let source = Source { one_at_a_time: alone, ..Source::new(files()) };
@@ -193,12 +207,20 @@ impl Store for Picky {
 #[test]
 fn refusals_and_parts_are_taken_in_stride() {
     for (window, digest) in [("1", "on"), ("2", "on"), ("31", "on"), ("31", "off")] {
-        for length in ["60", "700", "9024"] {
+        for (length, compress) in [
+            ("60", "off"),
+            ("700", "off"),
+            ("9024", "off"),
+            ("60", "on"),
+            ("700", "on"),
+            ("9024", "on"),
+        ] {
             let set = config(&[
                 ("streaming", "off"),
                 ("window", window),
                 ("receive-length", length),
                 ("digest", digest),
+                ("compress", compress),
             ]);
             let (mut s, mut r) = (sender(&set), receiver(&set));
             let all: Vec<File> =
@@ -238,6 +260,7 @@ fn doors_in_any_order_and_any_chunking() {
             ("receive-length", ["60", "700", "9024"][dice.roll(3)]),
             ("buffer", ["4096", "8192"][dice.roll(2)]),
             ("prefixing", ["auto", "all", "minimal", "none"][dice.roll(4)]),
+            ("compress", ["on", "off"][dice.roll(2)]),
         ]);
         let (mut s, mut r) = (sender(&set), receiver(&set));
         common::any_order(&mut s, &mut r, &files(), dice, &format!("seed {seed}"));
@@ -249,7 +272,12 @@ fn cancels_at_any_moment() {
     for by_sender in [true, false] {
         for command in [Command::CancelFile, Command::CancelBatch, Command::Abort] {
             for when in 0..60u32 {
-                let set = config(&[("streaming", "off"), ("receive-length", "300")]);
+                let compress = if when % 2 == 0 { "on" } else { "off" };
+                let set = config(&[
+                    ("streaming", "off"),
+                    ("receive-length", "300"),
+                    ("compress", compress),
+                ]);
                 let (mut s, mut r) = (sender(&set), receiver(&set));
                 let (mut source, mut sink) = (Source::new(files()), Sink::new());
                 let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);

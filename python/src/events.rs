@@ -199,6 +199,8 @@ pub(crate) fn counters(stats: &Stats) -> Counters {
         wire_out_bytes: stats.wire_out_bytes,
         wire_in_bytes: stats.wire_in_bytes,
         encoded_bytes: stats.encoded_bytes,
+        unpacked_bytes: stats.unpacked_bytes,
+        packed_bytes: stats.packed_bytes,
         repeated_bytes: stats.repeated_bytes,
         packets_out: stats.packets_out,
         packets_in: stats.packets_in,

@@ -1,6 +1,6 @@
 //! Stores in memory.
 
-use crate::digest;
+use crate::{Squeezer, digest};
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 
 /// No files, and everything is done.
@@ -60,6 +60,8 @@ pub struct Source {
     pub one_at_a_time: bool,
     /// Reads from this offset fail.
     pub fail_read_at: Option<u64>,
+    /// Compresses for an engine that asks.
+    pub squeezer: Squeezer,
 }
 
 impl Source {
@@ -98,6 +100,9 @@ impl Store for Source {
             Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files[self.at - 1].bytes[..len as usize]))
             }
+            Request::Pack { bytes, into, begin, end, .. } => {
+                self.squeezer.pack(bytes, into, begin, end)
+            }
             Request::Aside if !self.one_at_a_time => {
                 self.aside += 1;
                 Reply::Done
@@ -135,6 +140,8 @@ pub struct Sink {
     pub room: Option<usize>,
     /// Damages the next write.
     pub corrupt: bool,
+    /// Decompresses for an engine that asks.
+    pub squeezer: Squeezer,
 }
 
 impl Sink {
@@ -178,6 +185,7 @@ impl Store for Sink {
                 }
                 Reply::Done
             }
+            Request::Unpack { bytes, into, begin } => self.squeezer.unpack(bytes, into, begin),
             Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))
             }

@@ -2,6 +2,7 @@
 
 use wetstring_drive::PortFacts;
 use wetstring_drive::zone::offset_at;
+use wetstring_lab::compressor;
 use wetstring_proto::LineFacts;
 use wetstring_proto::kermit::frame::Parity;
 use wetstring_proto::kermit::prefix::PrefixTable;
@@ -29,6 +30,7 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
     };
     all.protocols.on_line(line);
     all.kermit_mut().zone = Zone(offset_at);
+    all.kermit_mut().compressor = compressor::IS_BUILT;
     if facts.local && !all.is_chosen("kermit.interrupts") {
         // No user types at the peer of a line that we opened: such bytes are noise.
         all.kermit_mut().interrupts = 0;

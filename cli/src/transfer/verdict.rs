@@ -68,6 +68,12 @@ impl Verdict<'_> {
     pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
         let (exit, message) = self.verdict(ended, observer);
         observer.told_by(&message);
+        if let Some(percent) =
+            (ended.stats.packed_bytes * 100).checked_div(ended.stats.unpacked_bytes)
+        {
+            let all = format::size(ended.stats.unpacked_bytes);
+            self.ui.say(Level::Note, &format!("{all} compressed to {percent} %"));
+        }
         let transfer = Transfer {
             files: self.file_store.files().iter().map(file_result).collect(),
             unlisted: self.file_store.unlisted(),

@@ -1,6 +1,7 @@
 //! A persistent engine, and others that connect to it one after the other: a server and its clients.
 
 use super::{Pair, Side, Stop};
+use crate::compressor::Compressor;
 use crate::element::{Element, End, Usage};
 use crate::trace::Recorder;
 use wetstring_proto::TraceEvent;
@@ -15,6 +16,7 @@ pub struct Standing {
     element: Box<dyn Element>,
     engine: Box<dyn Engine>,
     store: Box<dyn Store>,
+    compressor: Compressor,
     now: Instant,
     port_buffer: usize,
     /// Data received at end B and not accepted yet.
@@ -57,7 +59,8 @@ impl Standing {
     ) -> Self {
         let port_buffer = port_buffer.max(1);
         let (inbox, held) = (Vec::new(), 0);
-        Self { element, engine, store, now: Instant::ZERO, port_buffer, inbox, held }
+        let (compressor, now) = (Compressor::new(), Instant::ZERO);
+        Self { element, engine, store, compressor, now, port_buffer, inbox, held }
     }
 
     /// The current time.
@@ -84,6 +87,7 @@ impl Standing {
         let mut host = Side::new(End::B, "B", (&mut *self.engine, &mut *self.store));
         host.inbox = std::mem::take(&mut self.inbox);
         host.held = self.held;
+        host.compressor = std::mem::take(&mut self.compressor);
         let mut sides = [Side::new(End::A, "A", (&mut *engine, store)), host];
         sides[0].tell = Some(tell);
         let mut pair = Pair::new(&mut *self.element).port_buffer(self.port_buffer);
@@ -113,6 +117,7 @@ impl Standing {
         let [visitor, host] = sides;
         self.inbox = host.inbox;
         self.held = host.held;
+        self.compressor = host.compressor;
         let (outcome, settled) = (visitor.report.outcome, visitor.report.settled_at);
         recorder.note(self.now, "A", &TraceEvent::Ended(outcome));
         let elapsed = settled.unwrap_or(self.now).since(began);

@@ -1,5 +1,6 @@
 //! The two engines of a scenario, and their configurations by setting name.
 
+use crate::compressor;
 use crate::element::End;
 use crate::imp::{Messages, Processes};
 use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
@@ -28,6 +29,8 @@ enum Config {
 pub(super) const NETBLT: &str = "netblt";
 /// The name of that between hosts of the ARPANET.
 pub(super) const NCP: &str = "ncp";
+/// The setting by which an end compresses.
+const COMPRESS: &str = "kermit.compress";
 /// The name of bare messages between them.
 pub(super) const MESSAGES: &str = "messages";
 
@@ -108,6 +111,9 @@ impl Ends {
             return Err(format!("unknown setting, expected host: {name} has no others"));
         }
         let name = format!("{}.{key}", self.prefix);
+        if name == COMPRESS {
+            self.compresses(end);
+        }
         let (done, rows) = match &mut self.configs[end.index()] {
             Config::Engine(config) => (config.set(&name, value), config.table()),
             Config::Ncp(config) => (config.set(&name, value), Processes::table()),
@@ -121,6 +127,16 @@ impl Ends {
             }
             BadSetting::Value(_) => format!("{bad}, got {value}"),
         })
+    }
+
+    /// An end can compress where a scenario says so. Else nothing is compressed here: published times are of the
+    /// bytes that were sent, and a pattern in place of a file shrinks as no file does.
+    fn compresses(&mut self, end: End) {
+        if let Config::Engine(config) = &mut self.configs[end.index()]
+            && let Some(config) = config.as_any_mut().downcast_mut::<kermit::Config>()
+        {
+            config.compressor = compressor::IS_BUILT;
+        }
     }
 
     /// The engine that sends, at end A.

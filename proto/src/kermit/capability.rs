@@ -24,13 +24,16 @@ pub struct Capability {
 /// Headers, data and ends of many files go in one window (the module `bundle`).
 pub const BUNDLE: Capability = Capability { letter: b'B', place: 0, newest: 1 };
 
-/// Their packets may have error correction (the module `correction`).
-pub const CORRECTION: Capability = Capability { letter: b'E', place: 1, newest: 1 };
+/// The records of bundles may be compressed.
+pub const COMPRESS: Capability = Capability { letter: b'Z', place: 1, newest: 1 };
+
+/// Packets of bundles may have error correction (the module `correction`).
+pub const CORRECTION: Capability = Capability { letter: b'E', place: 2, newest: 1 };
 
 /// All that are known here.
 pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
-    (true, true) => &[BUNDLE, CORRECTION],
-    (true, false) => &[BUNDLE],
+    (true, true) => &[BUNDLE, COMPRESS, CORRECTION],
+    (true, false) => &[BUNDLE, COMPRESS],
     _ => &[],
 };
 
@@ -38,7 +41,7 @@ pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
 pub const MOST: usize = 6;
 
 /// Places in a [`Capabilities`].
-const PLACES: usize = 2;
+const PLACES: usize = 3;
 
 /// Versions of capabilities; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

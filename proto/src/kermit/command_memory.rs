@@ -38,11 +38,12 @@ pub(super) fn divide(lengths: Lengths, memory: &mut [u8]) -> Mem<'_> {
 impl Config {
     /// The parts of the memory of a server; a client only receives.
     pub(super) fn command_lengths(&self, sends: bool) -> Lengths {
-        let [source, queue, slots, _, _, names] = self.sender_lengths();
-        let [file, out, kept, frame, hold, _, next_name] = self.receiver_lengths();
+        let [source, queue, slots, _, _, names, chunk, packed] = self.sender_lengths();
+        let [file, out, kept, frame, hold, _, next_name, unpacked] = self.receiver_lengths();
         let own = 2 * Self::queued_len(usize::from(self.send_length));
-        let (queue, sending) = if sends { (queue, source + slots + names) } else { (0, 0) };
-        let work = sending.max(file + kept + hold + next_name) + MAX_NAME;
+        let (queue, sending) =
+            if sends { (queue, source + slots + names + chunk + packed) } else { (0, 0) };
+        let work = sending.max(file + kept + hold + next_name + unpacked) + MAX_NAME;
         [own.max(queue).max(out), frame, WORDS, ANSWER, work]
     }
 
@@ -71,16 +72,19 @@ impl<'a> Mem<'a> {
 
     /// The memory of a sender; `config` is the one that it was made with.
     pub(super) fn sending(self, config: &Config) -> sending::Mem<'a> {
-        let [source, _, slots, _, name, names] = config.sender_lengths();
-        let [source, slots, name, names] = split(self.work, [source, slots, name, names]);
-        sending::Mem { source, out: self.out, slots, frame: self.frame, name, names }
+        let [source, _, slots, _, name, names, chunk, packed] = config.sender_lengths();
+        let [source, slots, name, names, chunk, packed] =
+            split(self.work, [source, slots, name, names, chunk, packed]);
+        let (out, frame) = (self.out, self.frame);
+        sending::Mem { source, out, slots, frame, name, names, chunk, packed }
     }
 
     /// The memory of a receiver; `config` is the one that it was made with.
     pub(super) fn receiving(self, config: &Config) -> receiving::Mem<'a> {
-        let [file, _, slots, _, hold, name, next] = config.receiver_lengths();
-        let [file, slots, hold, name, next_name] =
-            split(self.work, [file, slots, hold, name, next]);
-        receiving::Mem { file, out: self.out, slots, frame: self.frame, hold, name, next_name }
+        let [file, _, slots, _, hold, name, next, unpacked] = config.receiver_lengths();
+        let [file, slots, hold, name, next_name, unpacked] =
+            split(self.work, [file, slots, hold, name, next, unpacked]);
+        let (out, frame) = (self.out, self.frame);
+        receiving::Mem { file, out, slots, frame, hold, name, next_name, unpacked }
     }
 }

@@ -1,8 +1,8 @@
 //! The configuration of the two Kermit engines.
 
 use super::attributes::Tags;
-use super::bundle::IS_BUILT;
-use super::capability::{BUNDLE, CORRECTION, Capabilities};
+use super::bundle::{IS_BUILT, PRESSED, UNPRESSED, packed_room};
+use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities};
 use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
@@ -229,11 +229,14 @@ crate::settings! {
             "Compare a digest of each whole file when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2, which other Kermits ignore", no_flag;
         "kermit.bundle" bundle: Switch[word] = "auto",
-            "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: several short ones",
+            "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: where they can be compressed, and several short ones",
             "Wetstring: a capability of the extension after WHATAMI2", no_flag;
         "kermit.correction" correction: bool[word] = "on",
             "When packets arrive damaged, send bundles with error correction when the peer is a Wetstring too",
             "Wetstring: a capability of the extension after WHATAMI2; Reed and Solomon 1960", no_flag;
+        "kermit.compress" compress: Switch[word] = "auto",
+            "Compress what goes in one window when the peer is a Wetstring too; auto: unless the line is fast",
+            "Wetstring: a capability of the extension after WHATAMI2", no_flag;
         "kermit.by-length" by_length: bool[word] = "on",
             "While streaming on a clear channel frame by length alone when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2", no_flag;
@@ -295,6 +298,8 @@ crate::settings! {
         /// What is to be sent, if that is known: with `kermit.bundle=auto` a sender offers bundles for several short
         /// files.
         batch: Left = Left { files: 0, bytes: 0 },
+        /// Whoever turns the engine answers [`Request::Pack`](crate::Request::Pack) and `Unpack`.
+        compressor: bool = false,
         /// The attributes that are sent.
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
@@ -324,6 +329,9 @@ pub(crate) const MAX_NAME: usize = 1024;
 
 /// Files of more bytes on average are long: what is between them takes little of their time.
 const SHORT_FILE: u64 = 65_536;
+
+/// A line of more bits per second gains nothing from compression.
+const FAST: u32 = 100_000_000;
 
 /// Room for the names of files that are under way.
 const NAMES: usize = 4 * MAX_NAME;
@@ -365,12 +373,14 @@ impl Config {
     }
 
     /// Lengths of the parts of it.
-    pub(crate) fn sender_lengths(&self) -> [usize; 6] {
+    pub(crate) fn sender_lengths(&self) -> [usize; 8] {
         let source = self.buffer_len.max(1024);
         let slots = self.slots() * Self::slot_len(usize::from(self.send_length));
         let frame = Self::slot_len(usize::from(self.receive_length));
         let names = if self.has_bundles() { NAMES } else { 0 };
-        [source, self.sender_queue(), slots, frame, MAX_NAME, names]
+        let chunk = if self.has_compression() { PRESSED } else { 0 };
+        let packed = if self.has_compression() { packed_room(PRESSED) } else { 0 };
+        [source, self.sender_queue(), slots, frame, MAX_NAME, names, chunk, packed]
     }
 
     /// Bytes of memory that a receiver of this configuration needs.
@@ -379,11 +389,12 @@ impl Config {
     }
 
     /// Lengths of the parts of it.
-    pub(crate) fn receiver_lengths(&self) -> [usize; 7] {
+    pub(crate) fn receiver_lengths(&self) -> [usize; 8] {
         let (file, out) = (self.buffer_len.max(1024), Self::receiver_queue());
         let packet = Self::slot_len(usize::from(self.receive_length));
         let next_name = if self.has_bundles() { MAX_NAME } else { 0 };
-        [file, out, self.slots() * packet, packet, packet, MAX_NAME, next_name]
+        let unpacked = if self.has_compression() { UNPRESSED } else { 0 };
+        [file, out, self.slots() * packet, packet, packet, MAX_NAME, next_name, unpacked]
     }
 
     /// Whether this end offers to stream (Kermit streaming (1998), COMMANDS).
@@ -419,12 +430,27 @@ impl Config {
         IS_BUILT && wanted && usual && !chosen && !is_small
     }
 
-    /// Whether a sender offers that. One long file gains little, and a modem that compresses finds nothing to compress in
-    /// their code.
+    /// Whether a sender offers that. Where it cannot compress, a modem that does would find nothing to compress in their
+    /// code.
     pub(crate) fn offers_bundles(&self) -> bool {
         let several = self.batch.files > 1;
         let short = self.batch.bytes / u64::from(self.batch.files.max(1)) <= SHORT_FILE;
-        self.has_bundles() && (self.bundle == Switch::On || several && short)
+        self.has_bundles()
+            && (self.bundle == Switch::On || self.has_compression() || several && short)
+    }
+
+    /// Whether this end can compress what goes in bundles, or take it compressed.
+    pub(crate) fn has_compression(&self) -> bool {
+        self.has_bundles() && self.compressor && self.compress != Switch::Off
+    }
+
+    /// Whether a sender offers that. A network without a rate may well be faster than a compressor.
+    pub(crate) fn offers_compression(&self) -> bool {
+        let is_fast = match self.line.rate_bps {
+            0 => self.is_reliable(),
+            rate => rate > FAST,
+        };
+        self.has_compression() && (self.compress == Switch::On || !is_fast)
     }
 
     /// Whether the line is known, or declared, to deliver everything.
@@ -485,6 +511,7 @@ impl Config {
             ),
             capabilities: Capabilities::NONE
                 .set(BUNDLE, self.has_bundles())
+                .set(COMPRESS, self.has_compression())
                 .set(CORRECTION, self.has_bundles() && self.correction),
         }
     }

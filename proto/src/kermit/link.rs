@@ -76,6 +76,7 @@ pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     own: None,
     bundle: false,
     correction: false,
+    compress: false,
 };
 
 impl Link {
@@ -487,6 +488,7 @@ impl Link {
         also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
         also(a.bundle, "files in one window");
         also(a.correction, "error correction");
+        also(a.bundle && a.compress, "compression");
         self.agreement = text;
         self.notes.push(QueuedEvent::Negotiated);
     }

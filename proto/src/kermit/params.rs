@@ -14,7 +14,7 @@
 //! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
 //! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
-use super::capability::{BUNDLE, CORRECTION, Capabilities};
+use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 use super::reason::BadPacket;
@@ -355,6 +355,8 @@ pub struct Agreed {
     pub bundle: bool,
     /// Its packets may have error correction (the module `correction`).
     pub correction: bool,
+    /// There it may be compressed.
+    pub compress: bool,
 }
 
 /// Puts `ours` (as sent) and `theirs` (as received) together.
@@ -411,6 +413,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         },
         bundle,
         correction: bundle && ours.capabilities.both(theirs.capabilities).has(CORRECTION),
+        compress: ours.capabilities.both(theirs.capabilities).has(COMPRESS),
     }
 }
 

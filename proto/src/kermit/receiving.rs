@@ -22,6 +22,7 @@ use crate::trace::TraceEvent;
 
 mod bundled;
 mod corrected;
+mod decompression;
 mod files;
 mod receiver;
 
@@ -86,6 +87,16 @@ enum Waiting {
     Close,
     /// The rest of a packet of a bundle is in `hold`.
     Unpack,
+}
+
+/// What became of the next piece of a bundle.
+enum Piece {
+    Taken,
+    /// The store has to reply first, or the user to hear of a file.
+    Wait,
+    /// The packet is done.
+    Over,
+    Failed,
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use self::aside::UnderWay;
 use self::congestion::Congestion;
 use self::packing::Packing;
 use self::protection::Protection;
-use super::capability::Capabilities;
+use super::capability::{COMPRESS, Capabilities};
 use super::config::Config;
 use super::flight::Flight;
 use super::length::LengthPolicy;
@@ -24,6 +24,7 @@ use crate::trace::{Load, Wait};
 
 mod answers;
 mod aside;
+mod compression;
 mod congestion;
 mod files;
 mod packing;
@@ -117,6 +118,8 @@ impl Core {
         let mut ours = config.params(announced);
         if !config.offers_bundles() {
             ours.capabilities = Capabilities::NONE;
+        } else if !config.offers_compression() {
+            ours.capabilities = ours.capabilities.set(COMPRESS, false);
         }
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();

@@ -41,6 +41,14 @@ pub(crate) enum Ask {
         complete: bool,
         verified: bool,
     },
+    /// Bytes to be compressed, and to be decompressed.
+    Pack {
+        begin: bool,
+        end: bool,
+    },
+    Unpack {
+        begin: bool,
+    },
 }
 
 impl Ask {

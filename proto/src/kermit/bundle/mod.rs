@@ -13,6 +13,7 @@
 //!              'S' offset                                  its bytes continue there
 //!              'Z' digest(8) | 'z'                         its end, with or without a digest
 //!              'C'                                         its end: cut short
+//!              'K' frame                                   a compressed frame: what comes out of it continues the stream
 //! ```
 //!
 //! Reading order: [`radix`] is the code of the data field, `record` finds records in the stream, `head` is a
@@ -49,6 +50,16 @@ pub(crate) const MOST_HEADS: usize = 8;
 pub(crate) const MOST_RESUMED: usize = 2;
 /// The longest data record.
 pub(crate) const CHUNK: usize = 8192;
+
+/// Records that are compressed at a time.
+pub(crate) const PRESSED: usize = if IS_BUILT { 16_384 } else { 0 };
+/// Room for what comes out of a frame at a time.
+pub(crate) const UNPRESSED: usize = PRESSED;
+
+/// Room for the record `K`, this many bytes if they do not shrink, and the end of the frame.
+pub(crate) const fn packed_room(len: usize) -> usize {
+    1 + len + len / 128 + 128
+}
 
 /// The longest number, as [`put_number`] writes it.
 pub(crate) const LONGEST_NUMBER: usize = 10;

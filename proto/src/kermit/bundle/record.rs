@@ -24,6 +24,8 @@ pub(crate) enum Record {
     End { digest: Option<[u8; 8]> },
     /// The file is cut short.
     Cut,
+    /// A compressed frame follows.
+    Packed,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -159,6 +161,7 @@ impl Records {
             b'Z' => State::Digest { digest: [0; 8], held: 0 },
             b'z' => return Ok(Some(Record::End { digest: None })),
             b'C' => return Ok(Some(Record::Cut)),
+            b'K' => return Ok(Some(Record::Packed)),
             _ => return Err(()),
         };
         Ok(None)

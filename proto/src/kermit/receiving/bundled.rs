@@ -1,7 +1,8 @@
 //! Taking files out of bundles (the module `bundle`). A packet is acknowledged when all that is in it is done; what
 //! is to be said of its files is in the acknowledgement.
 
-use super::{Cancel, Core, Current, Mem, Waiting};
+use super::decompression::Decompression;
+use super::{Cancel, Core, Current, Mem, Piece, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::FileKind;
 use crate::kermit::attributes::{self, Attributes};
@@ -59,6 +60,8 @@ pub(super) struct Unpacking {
     ends_at: Option<u64>,
     /// The silence between the agreement and the first packet after it.
     opening: Duration,
+    /// The stream of records may come out of it.
+    pub(super) frame: Decompression,
 }
 
 /// More than that is no round trip.
@@ -88,7 +91,33 @@ impl Unpacking {
             errors: None,
             ends_at: None,
             opening: Duration::ZERO,
+            frame: Decompression::default(),
         }
+    }
+
+    /// Where the next byte of the file belongs that the sender sends.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Decoded bytes of the packet in hand that are not yet read.
+    pub(super) fn rest_of_block(&self) -> &[u8] {
+        &self.block[self.at..self.len]
+    }
+
+    /// This number of them is read.
+    pub(super) fn pass(&mut self, len: usize) {
+        self.at += len;
+    }
+
+    /// Decodes the next block if the last one is read. False if there is none.
+    pub(super) fn has_block(&mut self, hold: &[u8]) -> bool {
+        self.at < self.len || self.refill(hold)
+    }
+
+    /// This number of bytes of the stream is read.
+    fn read(&mut self, len: usize) {
+        if self.frame.has_some() { self.frame.at += len } else { self.at += len }
     }
 
     /// Says something of the current file.
@@ -109,16 +138,6 @@ impl Unpacking {
         (self.at, self.len) = (0, len - 1);
         true
     }
-}
-
-/// What became of the next piece.
-enum Piece {
-    Taken,
-    /// The store has to reply first, or the user to hear of a file.
-    Wait,
-    /// The packet is done.
-    Over,
-    Failed,
 }
 
 impl Core {
@@ -221,7 +240,7 @@ impl Core {
         answer
     }
 
-    fn makes_no_sense(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    pub(super) fn makes_no_sense(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let say = Some("Unknown data in a packet");
         self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
     }
@@ -262,22 +281,36 @@ impl Core {
                 Err(()) => Piece::Failed,
             };
         }
-        if self.unpacking.at == self.unpacking.len && !self.unpacking.refill(mem.hold) {
+        if self.unpacking.frame.has_some() {
+            let unpacked = core::mem::take(&mut mem.unpacked);
+            let frame = &self.unpacking.frame;
+            let piece = self.next_record(cx, mem, &unpacked[frame.at..frame.len]);
+            mem.unpacked = unpacked;
+            return piece;
+        }
+        if self.unpacking.frame.is_open() {
+            return self.read_frame(mem.hold);
+        }
+        if !self.unpacking.has_block(mem.hold) {
             return Piece::Over;
         }
-        let (at, len) = (self.unpacking.at, self.unpacking.len);
-        let block = self.unpacking.block;
-        let raw = &block[at..len];
+        let (block, at, len) = (self.unpacking.block, self.unpacking.at, self.unpacking.len);
+        self.next_record(cx, mem, &block[at..len])
+    }
+
+    /// The next record of the stream, or a part of it.
+    fn next_record(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, raw: &[u8]) -> Piece {
         let busy = !self.ask.is_idle();
         // The store closes one file before it is offered another.
         if self.unpacking.records.is_before_head(raw[0]) && busy {
             return Piece::Wait;
         }
         let (used, found) = self.unpacking.records.next(raw, mem.next_name);
-        self.unpacking.at += used;
+        self.unpacking.read(used);
         let Ok(found) = found else { return Piece::Failed };
         match found {
             None => Piece::Taken,
+            Some(Record::Packed) => self.frame_begins(),
             Some(Record::Head { name_len }) => self.headed(cx, mem, name_len),
             Some(Record::Attributes) if self.state == Receiving::Attributes => {
                 let list = self.unpacking.records.list();
@@ -392,7 +425,7 @@ impl Core {
         let unpacking = &mut self.unpacking;
         if runs {
             let (used, made) = unpacking.runs.undo(raw, &mut unpacking.plain, left);
-            unpacking.at += used;
+            unpacking.read(used);
             (unpacking.plain_at, unpacking.plain_len) = (0, made);
             unpacking.records.passed(made);
             if made == left {
@@ -403,7 +436,7 @@ impl Core {
         match self.take_data(mem, &raw[..raw.len().min(left)]) {
             Ok(0) => Piece::Wait,
             Ok(taken) => {
-                self.unpacking.at += taken;
+                self.unpacking.read(taken);
                 self.unpacking.records.passed(taken);
                 Piece::Taken
             }
@@ -414,6 +447,9 @@ impl Core {
     /// Bytes of the file; how many were taken.
     fn take_data(&mut self, mem: &mut Mem<'_>, raw: &[u8]) -> Result<usize, ()> {
         let taken = if self.file.unwanted || self.cancel != Cancel::No {
+            if self.passes_too_much(mem, raw.len()) {
+                return Err(());
+            }
             raw.len()
         } else {
             let at = self.sink.end();

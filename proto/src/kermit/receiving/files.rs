@@ -362,6 +362,10 @@ impl Core {
             (Ask::Offer, Reply::Accept { offset }) => self.decided(cx, mem, offset, None),
             (Ask::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
+            (Ask::Unpack { .. }, Reply::Unpacked { used, made, over }) => {
+                self.unpacked_some(cx, mem, used, made, over);
+            }
+            (Ask::Unpack { .. }, Reply::Failed(_)) => self.makes_no_sense(cx, mem),
             (Ask::Digest { .. }, Reply::Digest(digest)) => self.compare(cx, mem, &digest),
             (Ask::Digest { .. }, Reply::Failed(_)) if self.file.resumed => self.unproved(cx, mem),
             (Ask::Digest { .. }, Reply::Failed(_)) => {

@@ -43,15 +43,17 @@ pub(in crate::kermit) struct Mem<'a> {
     pub(in crate::kermit) name: &'a mut [u8],
     /// The name of the next file in a bundle.
     pub(in crate::kermit) next_name: &'a mut [u8],
+    /// What came out of a compressed frame.
+    pub(in crate::kermit) unpacked: &'a mut [u8],
 }
 
 impl Machine for Core {
-    type Lengths = [usize; 7];
+    type Lengths = [usize; 8];
     type Mem<'a> = Mem<'a>;
 
-    fn divide(lengths: [usize; 7], memory: &mut [u8]) -> Mem<'_> {
-        let [file, out, slots, frame, hold, name, next_name] = split(memory, lengths);
-        Mem { file, out, slots, frame, hold, name, next_name }
+    fn divide(lengths: [usize; 8], memory: &mut [u8]) -> Mem<'_> {
+        let [file, out, slots, frame, hold, name, next_name, unpacked] = split(memory, lengths);
+        Mem { file, out, slots, frame, hold, name, next_name, unpacked }
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>) {
@@ -191,6 +193,7 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
+            Ask::Unpack { begin } => Some(self.unpack_request(mem, begin)),
             ask => ask.plain(),
         }
     }

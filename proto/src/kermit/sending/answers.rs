@@ -6,6 +6,7 @@ use crate::kermit::bundle::mark::{self, ALSO, ERRORS};
 use crate::kermit::link::trace_got;
 use crate::kermit::packet::{self, BadPacket, Packet, kind};
 use crate::kermit::params::DIGESTS_DIFFER;
+use crate::kermit::probe::ProbeState;
 use crate::kermit::states::{SenderInput, SenderStep, Sending, on_ack};
 use crate::session::Ask;
 use crate::trace::{Again, TraceEvent};
@@ -205,6 +206,19 @@ impl Core {
         for lost in self.flight.overtaken(number) {
             self.resend(cx, lost, Again::Lost);
         }
+    }
+
+    /// A packet of a bundle is acknowledged, with `file` bytes of files in it.
+    fn bundle_acked(&mut self, number: u64, file: usize, data: &[u8]) {
+        if number == self.packing.probe_in && self.link.bare == ProbeState::Asked {
+            self.link.bare = ProbeState::Passed;
+        }
+        let old = self.packing.owed.min(file as u64);
+        self.packing.owed -= old;
+        if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
+            *bytes += file as u64 - old;
+        }
+        self.marked(data);
     }
 
     /// A data packet's acknowledgement may carry the request to stop.

@@ -12,6 +12,8 @@ use crate::session::{Ask, QueuedEvent};
 
 /// No packet yet.
 pub(super) const NOWHERE: u64 = u64::MAX;
+/// It is in the chunk that is to be compressed, and will be in a packet.
+pub(super) const IN_CHUNK: u64 = u64::MAX - 1;
 
 /// What the user has been told of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -148,6 +150,17 @@ impl UnderWay {
         (self.settled < self.count).then(|| &self.files[self.at(self.settled)])
     }
 
+    /// The chunk ends in this packet.
+    pub(super) fn chunk_is_out(&mut self, number: u64) {
+        for index in self.settled..self.count {
+            let at = self.at(index);
+            let file = &mut self.files[at];
+            for place in [&mut file.head_in, &mut file.end_in] {
+                *place = if *place == IN_CHUNK { number } else { *place };
+            }
+        }
+    }
+
     /// Whether each file is settled.
     pub(super) fn is_settled(&self) -> bool {
         !IS_BUILT || self.settled == self.count
@@ -243,9 +256,9 @@ impl Core {
         }
     }
 
-    /// The end of the current file is in a packet.
-    pub(super) fn end_is_out(&mut self) {
-        let (size, number) = (self.source.offset, self.flight.next);
+    /// The end of the current file is in this packet.
+    pub(super) fn end_is_out(&mut self, number: u64) {
+        let size = self.source.offset;
         let by_peer = match self.cancel {
             Cancel::File { by_peer } | Cancel::Batch { by_peer } => Some(by_peer),
             Cancel::No => None,

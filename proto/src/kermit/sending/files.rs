@@ -122,6 +122,8 @@ impl Core {
             (Ask::Next, Reply::NoMoreFiles) if self.bundles() => self.packing.no_more = true,
             (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
+            (Ask::Pack { end, .. }, Reply::Packed(made)) => self.pressed(cx, mem, end, made),
+            (Ask::Pack { begin: true, .. }, Reply::Failed(_)) => self.cannot_press(),
             (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let mut first = [0; 16];
                 first.copy_from_slice(&digest[..16]);

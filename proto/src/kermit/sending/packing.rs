@@ -1,6 +1,7 @@
 //! Filling packets with records, as many files as there are (the module `bundle`).
 
-use super::aside::{NOWHERE, UnderWay};
+use super::aside::{IN_CHUNK, NOWHERE, UnderWay};
+use super::compression::Compression;
 use super::{Cancel, Core, Mem, slot_of};
 use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
@@ -15,7 +16,6 @@ use crate::kermit::bundle::{
     BLOCK_ROOM, CAREFUL, CHUNK, IS_BUILT, LONGEST_NUMBER, MOST_HEADS, MOST_RESUMED, PROBE,
     put_number,
 };
-use crate::kermit::flight::Slot;
 use crate::kermit::packet::{LONG_HEADER, kind};
 use crate::kermit::params::OWN_DIGEST;
 use crate::kermit::probe::{self, ProbeState};
@@ -73,13 +73,15 @@ pub(super) struct Packing {
     before: Before,
     /// The receiver has this much of the current file.
     pub(super) continues: Option<u64>,
-    probe_in: u64,
+    pub(super) probe_in: u64,
     /// The store has no more files.
     pub(super) no_more: bool,
     /// The store cannot put files aside.
     pub(super) alone: bool,
     /// Bytes in flight of files before the current one.
-    owed: u64,
+    pub(super) owed: u64,
+    /// Records may go through it first.
+    pub(super) compression: Compression,
 }
 
 impl Packing {
@@ -107,6 +109,7 @@ impl Packing {
             no_more: false,
             alone: false,
             owed: 0,
+            compression: Compression::default(),
         }
     }
 
@@ -139,8 +142,16 @@ impl Packing {
         done
     }
 
-    /// Puts bytes into the packet as far as there is space; returns how many.
+    /// Puts bytes into the chunk or the packet, as far as there is space; returns how many.
     fn put(&mut self, bytes: &[u8], data: &mut [u8]) -> usize {
+        if self.compression.collects() {
+            return self.compression.collect(bytes, data);
+        }
+        self.put_coded(bytes, data)
+    }
+
+    /// Puts bytes into the packet as far as there is space; returns how many.
+    pub(super) fn put_coded(&mut self, bytes: &[u8], data: &mut [u8]) -> usize {
         let Some(packet) = &mut self.packet else { return 0 };
         let block = packet.alphabet.block_len();
         let mut done = 0;
@@ -159,6 +170,23 @@ impl Packing {
     }
 }
 
+impl Packing {
+    /// Headers are in the packet, and of those `resumed` of files that could be continued.
+    pub(super) fn headed(&mut self, heads: usize, resumed: usize) {
+        if let Some(packet) = &mut self.packet {
+            packet.heads += heads;
+            packet.resumed += resumed;
+        }
+    }
+
+    /// Bytes of a file are in the packet.
+    pub(super) fn used(&mut self, len: usize) {
+        if let Some(packet) = &mut self.packet {
+            packet.used += len;
+        }
+    }
+}
+
 impl Packet {
     fn write(&mut self, block: &[u8], data: &mut [u8]) {
         let end = self.len + block.len() + 1;
@@ -169,7 +197,7 @@ impl Packet {
 
 /// What became of the next piece.
 enum Piece {
-    /// Some of it is in the packet.
+    /// Some of it is in the packet, or in the chunk.
     Put,
     /// The store has to reply first.
     Wait,
@@ -217,6 +245,7 @@ impl Core {
         packing.text = info.kind == FileKind::Text
             && !info.extras.kermit().encoding.is_wide()
             && !self.link.config.crlf_files;
+        self.try_compression();
         self.enter(cx, SenderInput::Decided);
         let coding = self.link.data_coding(false);
         self.source.begin(&coding, 0, info.size);
@@ -244,9 +273,21 @@ impl Core {
             if self.packing.packet.is_some_and(|packet| packet.space == 0) {
                 return self.seal(mem);
             }
+            if self.packing.compression.has_out() {
+                self.put_pressed(mem);
+                continue;
+            }
+            if self.packing.compression.is_full(mem.chunk) {
+                return self.press();
+            }
             match self.piece(cx, mem) {
                 Piece::Put => {}
                 Piece::Wait => return false,
+                Piece::Nothing if self.packing.compression.holds_some() => {
+                    if !self.press() {
+                        return false;
+                    }
+                }
                 Piece::Nothing if self.packing.packet.is_some() => return self.seal(mem),
                 // The receiver takes it in its turn, and answers what was repeated as long as it lingers.
                 Piece::Nothing if self.has_sent_all() => {
@@ -277,7 +318,7 @@ impl Core {
     }
 
     /// Opens a packet, if none is.
-    fn open_packet(&mut self, mem: &mut Mem<'_>) {
+    pub(super) fn open_packet(&mut self, mem: &mut Mem<'_>) {
         if self.packing.packet.is_some() {
             return;
         }
@@ -295,8 +336,9 @@ impl Core {
             len += count;
         }
         let space = alphabet.room(room.saturating_sub(len)).max(1);
+        let (heads, resumed) = self.packing.compression.heads();
         self.packing.packet =
-            Some(Packet { alphabet, len, space, used: 0, heads: 0, resumed: 0, probes });
+            Some(Packet { alphabet, len, space, used: 0, heads, resumed, probes });
     }
 
     /// Puts the next piece into the packet.
@@ -304,9 +346,12 @@ impl Core {
         if self.packing.is_drained() && self.packing.chunk == 0 && !self.packing.feed {
             return self.next_record(cx, mem);
         }
-        self.open_packet(mem);
+        let collects = self.packing.compression.collects();
+        if !collects {
+            self.open_packet(mem);
+        }
         let slot = slot_of(mem.slots, &self.link, &self.flight, self.flight.next);
-        let data = &mut slot[LONG_HEADER..];
+        let data = if collects { &mut *mem.chunk } else { &mut slot[LONG_HEADER..] };
         let packing = &mut self.packing;
         if packing.staged < packing.stage_end {
             let (stage, range) = (packing.stage, packing.staged..packing.stage_end);
@@ -342,25 +387,29 @@ impl Core {
 
     /// What was staged is in the packet.
     fn is_out(&mut self) {
-        let number = self.flight.next;
+        let resumed = usize::from(self.file.info.resume);
+        let collects = self.packing.compression.collects();
+        let number = if collects { IN_CHUNK } else { self.flight.next };
         if core::mem::take(&mut self.packing.in_head) {
-            if let Some(packet) = &mut self.packing.packet {
-                packet.heads += 1;
-                packet.resumed += usize::from(self.file.info.resume);
+            if collects {
+                self.packing.compression.headed(1, resumed);
+            } else {
+                self.packing.headed(1, resumed);
             }
             if let Some(file) = self.under_way.last_mut() {
                 file.head_in = number;
             }
         }
         if core::mem::take(&mut self.packing.in_end) {
-            self.end_is_out();
+            self.end_is_out(number);
         }
     }
 
     /// Puts bytes of the file into the packet.
     fn put_file(&mut self, mem: &mut Mem<'_>) {
         let slot = slot_of(mem.slots, &self.link, &self.flight, self.flight.next);
-        let data = &mut slot[LONG_HEADER..];
+        let collects = self.packing.compression.collects();
+        let data = if collects { &mut *mem.chunk } else { &mut slot[LONG_HEADER..] };
         if self.packing.feed {
             self.packing.feed = self.packing.put_data(b"\n", data) == 0;
             return;
@@ -381,8 +430,11 @@ impl Core {
         self.packing.chunk -= used;
         self.link.stats.file_bytes += used as u64;
         self.link.stats.current_file_bytes += used as u64;
-        if let Some(packet) = &mut self.packing.packet {
-            packet.used += used;
+        if collects {
+            self.packing.compression.used(used);
+        } else {
+            self.packing.used(used);
+            self.packing.compression.passed_plain(used);
         }
     }
 
@@ -412,10 +464,11 @@ impl Core {
             return Piece::Wait;
         }
         self.packing.no_more |= matches!(self.cancel, Cancel::Batch { .. });
-        let full = self
-            .packing
-            .packet
-            .is_some_and(|packet| packet.heads >= MOST_HEADS || packet.resumed >= MOST_RESUMED);
+        let (mut heads, mut resumed) = self.packing.compression.heads();
+        if let Some(packet) = &self.packing.packet {
+            (heads, resumed) = (heads + packet.heads, resumed + packet.resumed);
+        }
+        let full = heads >= MOST_HEADS || resumed >= MOST_RESUMED;
         if self.packing.no_more || full || !self.under_way.has_room(mem.names) {
             return Piece::Nothing;
         }
@@ -457,12 +510,17 @@ impl Core {
         if self.source.exhausted() {
             return self.end_of_file(cx, mem);
         }
+        if self.packing.compression.is_due() {
+            self.try_compression();
+        }
         let source = self.source.raw(mem.source);
         let most = if self.packing.text { CHUNK / 2 } else { CHUNK };
         let bytes = &source[..source.len().min(most)];
         let len = if self.packing.text { len_on_line(bytes) } else { bytes.len() };
         self.packing.chunk = bytes.len();
-        self.packing.runs = self.link.agreed.rept.map(|_| Runs::default());
+        // A frame finds them itself.
+        let counted = self.link.agreed.rept.filter(|_| !self.packing.compression.collects());
+        self.packing.runs = counted.map(|_| Runs::default());
         let kind = if self.packing.runs.is_some() { b'R' } else { b'D' };
         self.packing.stage(|stage| {
             stage[0] = kind;
@@ -510,38 +568,6 @@ impl Core {
         });
         self.packing.in_end = true;
         self.enter(cx, SenderInput::EndOfData);
-    }
-
-    /// The packet with the codes to be tried is retransmitted: perhaps the line did not pass them.
-    pub(super) fn unprobed(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
-        let slot = *self.flight.slot(number);
-        if self.packing.probe_in != number || self.link.bare != ProbeState::Asked {
-            return slot;
-        }
-        self.link.bare = ProbeState::Failed;
-        let (_, count) = probe::codes();
-        let memory = slot_of(mem.slots, &self.link, &self.flight, number);
-        let data = &mut memory[LONG_HEADER..LONG_HEADER + slot.data];
-        data[0] = CAREFUL;
-        data.copy_within(1 + count.., 1);
-        let len = slot.data - count;
-        let (start, end) = self.finish(mem, kind::DATA, number, len);
-        self.flight.rewritten(number, start, end);
-        self.flight.reload(number, len);
-        *self.flight.slot(number)
-    }
-
-    /// A packet of a bundle is acknowledged, with `file` bytes of files in it.
-    pub(super) fn bundle_acked(&mut self, number: u64, file: usize, data: &[u8]) {
-        if number == self.packing.probe_in && self.link.bare == ProbeState::Asked {
-            self.link.bare = ProbeState::Passed;
-        }
-        let old = self.packing.owed.min(file as u64);
-        self.packing.owed -= old;
-        if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
-            *bytes += file as u64 - old;
-        }
-        self.marked(data);
     }
 
     /// Whether everything is in packets.

@@ -3,9 +3,10 @@
 use super::congestion::QUIET;
 use super::{Core, Mem, slot_of};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
+use crate::kermit::bundle::CAREFUL;
 use crate::kermit::flight::Slot;
 use crate::kermit::packet::{LONG_HEADER, kind};
-use crate::kermit::probe::ProbeState;
+use crate::kermit::probe::{self, ProbeState};
 use crate::kermit::states::{SenderInput, Sending};
 use crate::line::line_time;
 use crate::time::{Duration, Instant};
@@ -24,6 +25,25 @@ const LAST_ASKED: u32 = 5;
 const PORT_BUFFER: usize = 4096;
 
 impl Core {
+    /// The packet with the codes to be tried is retransmitted: perhaps the line did not pass them.
+    pub(super) fn unprobed(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
+        let slot = *self.flight.slot(number);
+        if self.packing.probe_in != number || self.link.bare != ProbeState::Asked {
+            return slot;
+        }
+        self.link.bare = ProbeState::Failed;
+        let (_, count) = probe::codes();
+        let memory = slot_of(mem.slots, &self.link, &self.flight, number);
+        let data = &mut memory[LONG_HEADER..LONG_HEADER + slot.data];
+        data[0] = CAREFUL;
+        data.copy_within(1 + count.., 1);
+        let len = slot.data - count;
+        let (start, end) = self.finish(mem, kind::DATA, number, len);
+        self.flight.rewritten(number, start, end);
+        self.flight.reload(number, len);
+        *self.flight.slot(number)
+    }
+
     /// The A packet is retransmitted: perhaps the line did not pass the codes that it probes.
     pub(super) fn without_try(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
         if self.link.bare == ProbeState::Asked {

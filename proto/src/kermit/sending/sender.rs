@@ -42,15 +42,18 @@ pub(in crate::kermit) struct Mem<'a> {
     pub(in crate::kermit) name: &'a mut [u8],
     /// The names of files that are under way.
     pub(in crate::kermit) names: &'a mut [u8],
+    /// Records that are to be compressed, and what came of them.
+    pub(in crate::kermit) chunk: &'a mut [u8],
+    pub(in crate::kermit) packed: &'a mut [u8],
 }
 
 impl Machine for Core {
-    type Lengths = [usize; 6];
+    type Lengths = [usize; 8];
     type Mem<'a> = Mem<'a>;
 
-    fn divide(lengths: [usize; 6], memory: &mut [u8]) -> Mem<'_> {
-        let [source, out, slots, frame, name, names] = split(memory, lengths);
-        Mem { source, out, slots, frame, name, names }
+    fn divide(lengths: [usize; 8], memory: &mut [u8]) -> Mem<'_> {
+        let [source, out, slots, frame, name, names, chunk, packed] = split(memory, lengths);
+        Mem { source, out, slots, frame, name, names, chunk, packed }
     }
 
     /// Queues as much as the port and the window allow.
@@ -149,6 +152,7 @@ impl Machine for Core {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
+            Ask::Pack { begin, end } => Some(self.pack_request(mem, begin, end)),
             ask => ask.plain(),
         }
     }
