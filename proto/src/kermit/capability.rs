@@ -23,14 +23,17 @@ pub struct Capability {
 /// Headers, data and ends of many files go in one window (the module `bundle`).
 pub const BUNDLE: Capability = Capability { letter: b'B', place: 0, newest: 1 };
 
+/// Of a file that the receiver has in an older version only the difference is sent ([`crate::difference`]).
+pub const DIFFERENCE: Capability = Capability { letter: b'D', place: 1, newest: 1 };
+
 /// All that are known here.
-pub const KNOWN: &[Capability] = if IS_BUILT { &[BUNDLE] } else { &[] };
+pub const KNOWN: &[Capability] = if IS_BUILT { &[BUNDLE, DIFFERENCE] } else { &[] };
 
 /// The most entries of a list: what a parameter string of 40 bytes has room for.
 pub const MOST: usize = 6;
 
 /// Places in a [`Capabilities`].
-const PLACES: usize = 1;
+const PLACES: usize = 2;
 
 /// Versions of capabilities; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::attributes::Tags;
 use super::bundle::IS_BUILT;
-use super::capability::{BUNDLE, Capabilities};
+use super::capability::{BUNDLE, Capabilities, DIFFERENCE};
 use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
@@ -231,6 +231,9 @@ crate::settings! {
         "kermit.bundle" bundle: Switch[word] = "auto",
             "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: several short ones",
             "Wetstring: a capability of the extension after WHATAMI2", no_flag;
+        "kermit.difference" difference: bool[word] = "on",
+            "Of a file that the receiver has in an older version send the difference, in bundles, when the peer is a Wetstring too",
+            "Wetstring: a capability of the extension after WHATAMI2", no_flag;
         "kermit.by-length" by_length: bool[word] = "on",
             "While streaming on a clear channel frame by length alone when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2", no_flag;
@@ -292,6 +295,8 @@ crate::settings! {
         /// What is to be sent, if that is known: with `kermit.bundle=auto` a sender offers bundles for several short
         /// files.
         batch: Left = Left { files: 0, bytes: 0 },
+        /// The store can look for blocks of a file in an older version, and tell the signatures of blocks.
+        finds_blocks: bool = false,
         /// The attributes that are sent.
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
@@ -424,6 +429,11 @@ impl Config {
         self.has_bundles() && (self.bundle == Switch::On || several && short)
     }
 
+    /// Whether this end can take or send the difference to an older version. What comes of it is compared as a whole.
+    pub(crate) fn has_difference(&self) -> bool {
+        self.has_bundles() && self.difference && self.finds_blocks && self.digest
+    }
+
     /// Whether the line is known, or declared, to deliver everything.
     pub fn is_reliable(&self) -> bool {
         match self.reliable {
@@ -480,7 +490,9 @@ impl Config {
                 if self.by_length { params::OWN_LENGTH } else { 0 }
                     | if self.digest { params::OWN_DIGEST } else { 0 },
             ),
-            capabilities: Capabilities::NONE.set(BUNDLE, self.has_bundles()),
+            capabilities: Capabilities::NONE
+                .set(BUNDLE, self.has_bundles())
+                .set(DIFFERENCE, self.has_difference()),
         }
     }
 

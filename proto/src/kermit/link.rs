@@ -75,6 +75,7 @@ pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     clear: false,
     own: None,
     bundle: false,
+    difference: false,
 };
 
 impl Link {
@@ -483,6 +484,7 @@ impl Link {
         also(a.attributes, "attributes");
         also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
         also(a.bundle, "files in one window");
+        also(a.difference, "differences");
         self.agreement = text;
         self.notes.push(QueuedEvent::Negotiated);
     }

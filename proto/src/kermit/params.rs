@@ -14,7 +14,7 @@
 //! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
 //! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
-use super::capability::{BUNDLE, Capabilities};
+use super::capability::{BUNDLE, Capabilities, DIFFERENCE};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 use super::reason::BadPacket;
@@ -353,6 +353,8 @@ pub struct Agreed {
     pub own: Option<u8>,
     /// Everything after S goes in one window (the module `bundle`).
     pub bundle: bool,
+    /// Of a file that the receiver has in an older version only the difference goes.
+    pub difference: bool,
 }
 
 /// Puts `ours` (as sent) and `theirs` (as received) together.
@@ -379,6 +381,19 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
     let both = |bit: u8| {
         ours.whatami.is_some_and(|w| w & bit != 0) && theirs.whatami.is_some_and(|w| w & bit != 0)
     };
+    let own = match (ours.own, theirs.own) {
+        (Some(a), Some(b)) => Some(a & b),
+        _ => None,
+    };
+    let shared = ours.capabilities.both(theirs.capabilities);
+    // What its data fields are made of needs eight bits, and the usual end of packets.
+    let bundle = crate::kermit::bundle::IS_BUILT
+        && shared.has(BUNDLE)
+        && !both(WMI_STREAM)
+        && qbin.is_none()
+        && shift == Shift::Off
+        && (ours.eol, theirs.eol) == (b'\r', b'\r')
+        && ours.max_short.min(theirs.max_short) >= 20;
     Agreed {
         check: match check {
             b'5' => Check::Crc16,
@@ -395,18 +410,11 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         shift,
         streaming: both(WMI_STREAM),
         clear: both(WMI_CLEAR),
-        own: match (ours.own, theirs.own) {
-            (Some(a), Some(b)) => Some(a & b),
-            _ => None,
-        },
-        // What its data fields are made of needs eight bits, and the usual end of packets.
-        bundle: crate::kermit::bundle::IS_BUILT
-            && ours.capabilities.both(theirs.capabilities).has(BUNDLE)
-            && !both(WMI_STREAM)
-            && qbin.is_none()
-            && shift == Shift::Off
-            && (ours.eol, theirs.eol) == (b'\r', b'\r')
-            && ours.max_short.min(theirs.max_short) >= 20,
+        own,
+        bundle,
+        difference: bundle
+            && shared.has(DIFFERENCE)
+            && own.is_some_and(|own| own & OWN_DIGEST != 0),
     }
 }
 

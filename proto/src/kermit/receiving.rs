@@ -21,6 +21,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
 mod bundled;
+mod differing;
 mod files;
 mod receiver;
 

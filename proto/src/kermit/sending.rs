@@ -3,8 +3,9 @@
 
 use self::aside::UnderWay;
 use self::congestion::Congestion;
+use self::differing::Differing;
 use self::packing::Packing;
-use super::capability::BUNDLE;
+use super::capability::{BUNDLE, DIFFERENCE};
 use super::config::Config;
 use super::flight::Flight;
 use super::length::LengthPolicy;
@@ -24,6 +25,7 @@ use crate::trace::{Load, Wait};
 mod answers;
 mod aside;
 mod congestion;
+mod differing;
 mod files;
 mod packing;
 mod retransmission;
@@ -94,6 +96,7 @@ pub(super) struct Core {
     /// Of bundles: what goes into packets, and the files that are under way.
     packing: Packing,
     under_way: UnderWay,
+    differing: Differing,
 }
 
 /// The memory of the slot a number lives in.
@@ -112,7 +115,9 @@ impl Core {
         let adapt = config.adapt_length && !config.is_reliable();
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
         let mut ours = config.params(announced);
-        ours.capabilities = ours.capabilities.set(BUNDLE, config.offers_bundles());
+        let bundles = config.offers_bundles();
+        ours.capabilities = (ours.capabilities.set(BUNDLE, bundles))
+            .set(DIFFERENCE, bundles && config.has_difference());
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();
         Self {
@@ -133,6 +138,7 @@ impl Core {
             serving: false,
             packing,
             under_way,
+            differing: Differing::new(),
             link,
         }
     }

@@ -1,13 +1,14 @@
 //! Taking files out of bundles (the module `bundle`). A packet is acknowledged when all that is in it is done; what
 //! is to be said of its files is in the acknowledgement.
 
+use super::differing::Differing;
 use super::{Cancel, Core, Current, Mem, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::FileKind;
 use crate::kermit::attributes::{self, Attributes};
 use crate::kermit::bundle::head::{self, Head};
 use crate::kermit::bundle::lines::Lines;
-use crate::kermit::bundle::mark::{ALSO, ANSWER, Mark, ROOM};
+use crate::kermit::bundle::mark::{ALSO, ANSWER, LONGEST, Mark, ROOM};
 use crate::kermit::bundle::radix::alphabet;
 use crate::kermit::bundle::record::{Record, Records};
 use crate::kermit::bundle::runs::Runs;
@@ -24,10 +25,10 @@ use crate::trace::TraceEvent;
 /// What a receiver of bundles keeps.
 #[derive(Debug)]
 pub(super) struct Unpacking {
-    records: Records,
+    pub(super) records: Records,
     /// Decoded bytes of the packet in hand: `at..len`.
-    block: [u8; BLOCK_ROOM],
-    at: usize,
+    pub(super) block: [u8; BLOCK_ROOM],
+    pub(super) at: usize,
     len: usize,
     /// Where the rest of its data field is in `hold`, and its alphabet.
     digits: (usize, usize),
@@ -35,7 +36,7 @@ pub(super) struct Unpacking {
     /// Files begun in this session.
     begun: u64,
     /// Where the next byte of the file belongs that the sender sends.
-    position: u64,
+    pub(super) position: u64,
     lines: Option<Lines>,
     runs: Runs,
     /// Bytes of the file out of which runs were undone: `plain_at..plain_len`.
@@ -52,6 +53,7 @@ pub(super) struct Unpacking {
     next: Option<Current>,
     /// The digest that came with the end.
     digest: Option<[u8; 8]>,
+    pub(super) differing: Differing,
 }
 
 impl Unpacking {
@@ -75,12 +77,13 @@ impl Unpacking {
             silent: 0,
             next: None,
             digest: None,
+            differing: Differing::default(),
         }
     }
 
     /// Says something of the current file.
-    fn say(&mut self, mark: Mark) {
-        let mut text = [0; 24];
+    pub(super) fn say(&mut self, mark: Mark) {
+        let mut text = [0; LONGEST];
         let len = mark.put(self.begun.saturating_sub(1), &mut text);
         self.said.put(&text[..len]);
     }
@@ -99,7 +102,7 @@ impl Unpacking {
 }
 
 /// What became of the next piece.
-enum Piece {
+pub(super) enum Piece {
     Taken,
     /// The store has to reply first, or the user to hear of a file.
     Wait,
@@ -182,7 +185,7 @@ impl Core {
         answer
     }
 
-    fn makes_no_sense(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    pub(super) fn makes_no_sense(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let say = Some("Unknown data in a packet");
         self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
     }
@@ -211,6 +214,9 @@ impl Core {
     }
 
     fn next_piece(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> Piece {
+        if let Some(piece) = self.due() {
+            return piece;
+        }
         if self.unpacking.plain_at < self.unpacking.plain_len {
             let (plain, at) = (self.unpacking.plain, self.unpacking.plain_at);
             return match self.take_data(mem, &plain[at..self.unpacking.plain_len]) {
@@ -254,10 +260,15 @@ impl Core {
             Some(Record::Data { left, runs }) if self.state == Receiving::Data => {
                 self.data(mem, &raw[used..], left, runs)
             }
-            Some(Record::Seek(offset)) if self.state == Receiving::Data => {
-                let back = offset < self.unpacking.position;
-                self.unpacking.position = offset;
-                if back { Piece::Failed } else { Piece::Taken }
+            Some(Record::Seek(offset)) if self.state == Receiving::Data => self.passed_over(offset),
+            Some(Record::List { block, count }) if self.state == Receiving::Data => {
+                self.listed(mem, block, count)
+            }
+            Some(Record::Signatures { left }) if self.state == Receiving::Data => {
+                self.signatures(raw.len() - used, left)
+            }
+            Some(Record::Question { first, count }) if self.state == Receiving::Data => {
+                self.asked(first, count)
             }
             Some(Record::End { digest }) if self.state == Receiving::Data => {
                 self.unpacking.digest = digest;
@@ -286,6 +297,7 @@ impl Core {
         self.unpacking.begun += 1;
         self.unpacking.position = 0;
         self.unpacking.digest = None;
+        self.unpacking.differing = Differing::default();
         if cx.trace.enabled() {
             let text = &mem.next_name[..name_len];
             cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
@@ -343,6 +355,7 @@ impl Core {
                 self.cancel = Cancel::No;
             }
             None if offset > 0 => self.unpacking.say(Mark::Resumed(offset)),
+            None if self.unpacking.differing.is_older() => self.unpacking.say(Mark::Older),
             None => {}
         }
     }

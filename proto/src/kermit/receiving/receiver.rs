@@ -183,6 +183,7 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
+            Ask::Learn | Ask::Find => self.older_request(),
             ask => ask.plain(),
         }
     }

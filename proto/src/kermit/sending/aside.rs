@@ -205,7 +205,7 @@ impl Core {
     }
 
     /// An acknowledgement says something of files.
-    pub(super) fn marked(&mut self, mut data: &[u8]) {
+    pub(super) fn marked(&mut self, number: u64, mut data: &[u8]) {
         while let Some((name, mark, rest)) = Mark::take(data) {
             data = rest;
             let Some(index) = self.under_way.find(name) else { continue };
@@ -239,6 +239,9 @@ impl Core {
                     }
                 }
                 Mark::Unproved => file.compared = false,
+                Mark::Older if open => self.differing.told(),
+                Mark::Older => {}
+                Mark::Found(bits) => self.differing.found(number, bits),
             }
         }
     }

@@ -121,6 +121,9 @@ impl Core {
             (Ask::Next, Reply::NoMoreFiles) if self.bundles() => self.packing.no_more = true,
             (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
+            (Ask::Signatures { .. }, Reply::Read(len)) => self.signed(len),
+            // Then the whole file is sent.
+            (Ask::Signatures { .. }, Reply::Failed(_)) => self.signed(0),
             (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let mut first = [0; 16];
                 first.copy_from_slice(&digest[..16]);

@@ -1,6 +1,7 @@
 //! Filling packets with records, as many files as there are (the module `bundle`).
 
 use super::aside::{NOWHERE, UnderWay};
+use super::differing::Differing;
 use super::{Cancel, Core, Mem, slot_of};
 use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
@@ -40,6 +41,8 @@ struct Packet {
     heads: usize,
     resumed: usize,
     probes: bool,
+    /// A question about blocks ends in it.
+    asks: bool,
 }
 
 /// What is on its way into packets.
@@ -110,7 +113,7 @@ impl Packing {
         }
     }
 
-    fn stage(&mut self, fill: impl FnOnce(&mut [u8; STAGE]) -> usize) {
+    pub(super) fn stage(&mut self, fill: impl FnOnce(&mut [u8; STAGE]) -> usize) {
         (self.staged, self.stage_end) = (0, fill(&mut self.stage));
     }
 
@@ -140,7 +143,7 @@ impl Packing {
     }
 
     /// Puts bytes into the packet as far as there is space; returns how many.
-    fn put(&mut self, bytes: &[u8], data: &mut [u8]) -> usize {
+    pub(super) fn put(&mut self, bytes: &[u8], data: &mut [u8]) -> usize {
         let Some(packet) = &mut self.packet else { return 0 };
         let block = packet.alphabet.block_len();
         let mut done = 0;
@@ -168,7 +171,7 @@ impl Packet {
 }
 
 /// What became of the next piece.
-enum Piece {
+pub(super) enum Piece {
     /// Some of it is in the packet.
     Put,
     /// The store has to reply first.
@@ -214,6 +217,7 @@ impl Core {
         packing.list = flags & head::MORE != 0;
         (packing.in_head, packing.in_end, packing.cut) = (true, false, false);
         packing.continues = None;
+        self.differing = Differing::new();
         packing.text = info.kind == FileKind::Text
             && !info.extras.kermit().encoding.is_wide()
             && !self.link.config.crlf_files;
@@ -296,12 +300,13 @@ impl Core {
         }
         let space = alphabet.room(room.saturating_sub(len)).max(1);
         self.packing.packet =
-            Some(Packet { alphabet, len, space, used: 0, heads: 0, resumed: 0, probes });
+            Some(Packet { alphabet, len, space, used: 0, heads: 0, resumed: 0, probes, asks: false });
     }
 
     /// Puts the next piece into the packet.
     fn piece(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> Piece {
-        if self.packing.is_drained() && self.packing.chunk == 0 && !self.packing.feed {
+        let idle = self.packing.chunk == 0 && !self.packing.feed && self.differing.is_put();
+        if self.packing.is_drained() && idle {
             return self.next_record(cx, mem);
         }
         self.open_packet(mem);
@@ -330,6 +335,9 @@ impl Core {
                 stage[at..at + len].copy_from_slice(&list[..len]);
                 at + len
             });
+        } else if !self.differing.is_put() {
+            self.put_signatures(mem);
+            return Piece::Put;
         } else {
             self.put_file(mem);
             return Piece::Put;
@@ -351,6 +359,11 @@ impl Core {
             if let Some(file) = self.under_way.last_mut() {
                 file.head_in = number;
             }
+        }
+        if self.differing.is_out(number)
+            && let Some(packet) = &mut self.packing.packet
+        {
+            packet.asks = true;
         }
         if core::mem::take(&mut self.packing.in_end) {
             self.end_is_out();
@@ -415,7 +428,7 @@ impl Core {
         let full = self
             .packing
             .packet
-            .is_some_and(|packet| packet.heads >= MOST_HEADS || packet.resumed >= MOST_RESUMED);
+            .is_some_and(|p| p.heads >= MOST_HEADS || p.resumed >= MOST_RESUMED || p.asks);
         if self.packing.no_more || full || !self.under_way.has_room(mem.names) {
             return Piece::Nothing;
         }
@@ -436,6 +449,10 @@ impl Core {
         if self.packing.text && self.file.info.resume && self.link.agreed.resend && !decided {
             // Positions in text are not those on the line: nothing of it goes out before the answer.
             return Piece::Nothing;
+        }
+        let may_ask = self.packing.packet.is_none_or(|packet| !packet.asks);
+        if let Some(piece) = self.next_difference(may_ask) {
+            return piece;
         }
         if let Some(offset) = self.packing.continues.take().filter(|offset| *offset > position) {
             let coding = self.link.data_coding(false);
@@ -459,7 +476,8 @@ impl Core {
         }
         let source = self.source.raw(mem.source);
         let most = if self.packing.text { CHUNK / 2 } else { CHUNK };
-        let bytes = &source[..source.len().min(most)];
+        let room = usize::try_from(self.differing.room).unwrap_or(most);
+        let bytes = &source[..source.len().min(most).min(room)];
         let len = if self.packing.text { len_on_line(bytes) } else { bytes.len() };
         self.packing.chunk = bytes.len();
         self.packing.runs = self.link.agreed.rept.map(|_| Runs::default());
@@ -541,7 +559,8 @@ impl Core {
         if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
             *bytes += file as u64 - old;
         }
-        self.marked(data);
+        self.differing.acked(number);
+        self.marked(number, data);
     }
 
     /// Whether the receiver has all that there is.

@@ -144,6 +144,9 @@ impl Machine for Core {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
+            Ask::Signatures { from, block } => {
+                Some(self.signatures_request(from, block, mem.source))
+            }
             ask => ask.plain(),
         }
     }
