@@ -24,6 +24,7 @@ mod arpanet_words;
 mod blocking;
 mod edges;
 mod kermit_bundle;
+mod kermit_difference;
 mod kermit_codec;
 mod kermit_frames;
 mod kermit_hostile;

@@ -7,6 +7,7 @@
 mod bytes;
 mod dice;
 mod edges;
+mod older;
 mod store;
 #[cfg(unix)]
 mod terminal;
@@ -15,6 +16,7 @@ mod wait;
 pub use bytes::{counted, digest, noise, pattern, random};
 pub use dice::{Dice, Star};
 pub use edges::{ELSEWHERE, Edges, Elsewhere, Taken, taken};
+pub use older::Wanted;
 pub use store::{File, NoFiles, Sink, Source};
 #[cfg(unix)]
 pub use terminal::{Terminal, terminal};

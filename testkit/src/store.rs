@@ -1,6 +1,7 @@
 //! Stores in memory.
 
 use crate::digest;
+use crate::older::{Wanted, sign};
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 
 /// No files, and everything is done.
@@ -98,6 +99,9 @@ impl Store for Source {
             Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files[self.at - 1].bytes[..len as usize]))
             }
+            Request::Signatures { from, block, into } if self.digests => {
+                Reply::Read(sign(&self.files[self.at - 1].bytes, from, block, into))
+            }
             Request::Aside if !self.one_at_a_time => {
                 self.aside += 1;
                 Reply::Done
@@ -135,6 +139,12 @@ pub struct Sink {
     pub room: Option<usize>,
     /// Damages the next write.
     pub corrupt: bool,
+    /// The older version of each file that is not resumed.
+    pub older: Vec<u8>,
+    /// Bytes that were taken from it.
+    pub copied: u64,
+    /// What is looked for in it.
+    pub wanted: Option<Wanted>,
 }
 
 impl Sink {
@@ -177,6 +187,35 @@ impl Store for Sink {
                     self.corrupt = false;
                 }
                 Reply::Done
+            }
+            Request::Older if !self.older.is_empty() => {
+                self.wanted = None;
+                Reply::Done
+            }
+            Request::Learn { from, block, bytes } => {
+                let size = self.sizes.last().copied().flatten().unwrap_or(0);
+                self.wanted.get_or_insert_with(|| Wanted::new(from, block, size)).learn(bytes);
+                Reply::Done
+            }
+            Request::Find { first, into } => {
+                let Some(wanted) = &mut self.wanted else {
+                    return Reply::Failed(StoreError::NotFound);
+                };
+                wanted.find(&self.older, first, into);
+                Reply::Done
+            }
+            Request::Copy { from, to } => {
+                let file = self.files.last_mut().expect("a file was accepted");
+                assert_eq!(from, file.bytes.len() as u64, "copies are in sequence");
+                let wanted = self.wanted.as_ref().expect("there is a list");
+                match wanted.copy(&self.older, from, to) {
+                    Some(bytes) => {
+                        file.bytes.extend_from_slice(&bytes);
+                        self.copied += to - from;
+                        Reply::Done
+                    }
+                    None => Reply::Failed(StoreError::NotFound),
+                }
             }
             Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))

@@ -163,6 +163,8 @@ impl Core {
         let due = self.unpacking.differing.due;
         let end = self.sink.end();
         match due {
+            // Of a file that the store has accepted nothing is taken before that is known.
+            Due::Nothing if self.ask == Ask::Older => {}
             Due::Nothing => return None,
             _ if !self.ask.is_idle() => {}
             Due::CopyTo(to) if !self.is_wanted() || end >= to => {

@@ -450,6 +450,10 @@ impl Core {
             // Positions in text are not those on the line: nothing of it goes out before the answer.
             return Piece::Nothing;
         }
+        if self.ask == Ask::Read {
+            // Its bytes must not be taken for those of another position.
+            return Piece::Wait;
+        }
         let may_ask = self.packing.packet.is_none_or(|packet| !packet.asks);
         if let Some(piece) = self.next_difference(may_ask) {
             return piece;
