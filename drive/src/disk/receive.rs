@@ -15,6 +15,7 @@ use self::continuing::{Kept, taken_over};
 use self::copying::copy;
 use self::deciding::{check_space, one_component};
 use self::placing::Placed;
+use super::difference::Older;
 use super::digest::{self, Running};
 use super::error::Failed;
 use super::names::{NameRule, confine};
@@ -47,7 +48,7 @@ pub(super) struct Receiving {
     path: PathBuf,
     options: ReceiveOptions,
     umask: u32,
-    current: Option<Incoming>,
+    pub(super) current: Option<Incoming>,
     /// The `.part` kept of the last file, if any.
     kept: Option<Left>,
     /// Small writes are buffered here, so that short packets do not cost a system call each.
@@ -55,11 +56,11 @@ pub(super) struct Receiving {
 }
 
 /// The file being received.
-struct Incoming {
+pub(super) struct Incoming {
     /// Its final name.
-    directory: OwnedFd,
+    pub(super) directory: OwnedFd,
     path: PathBuf,
-    name: Vec<u8>,
+    pub(super) name: Vec<u8>,
     /// Its temporary name.
     part: Vec<u8>,
     file: OwnedFd,
@@ -74,7 +75,7 @@ struct Incoming {
     modified: Option<i64>,
     mode: Option<u32>,
     /// Its length, if the sender has stated it.
-    size: Option<u64>,
+    pub(super) size: Option<u64>,
     /// The furthest end of the written bytes, including gathered ones.
     reached: u64,
     /// Blocks reserved before its data.
@@ -88,6 +89,8 @@ struct Incoming {
     running: Running,
     check: Check,
     map: Map,
+    /// The older version that it replaces, if parts of it are looked for there.
+    pub(super) older: Option<Older>,
     /// Writes data in any order, and holds the map and the digest meanwhile.
     scribe: Option<Scribe>,
 }
@@ -202,6 +205,7 @@ impl Receiving {
             running: Running::new(digest),
             check,
             map: Map { resumed: have, mapped, ..Map::default() },
+            older: None,
             scribe: None,
         });
         Ok(have)
@@ -343,6 +347,8 @@ impl Receiving {
         record: Option<&mut FileRecord>,
     ) -> Result<(), Failed> {
         let (Some(mut open), Some(record)) = (self.current.take(), record) else { return Ok(()) };
+        // Nothing more is taken from it, and some systems do not replace a file that is open.
+        open.older = None;
         let flushed = open.settle().and_then(|()| open.flush(&mut self.gathered));
         let mut result = flushed.and_then(|()| open.check_failed());
         self.gathered.clear();

@@ -143,6 +143,11 @@ impl Sending {
         })
     }
 
+    /// Whether the current file can be read again.
+    pub(super) fn can_be_read_again(&self) -> bool {
+        self.current.as_ref().is_some_and(|open| !open.stream)
+    }
+
     /// Fills `into` from `offset` on; 0 is the end of the file.
     pub(super) fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let open = self.current.as_mut().ok_or(io::ErrorKind::NotFound)?;

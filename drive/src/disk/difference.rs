@@ -1,0 +1,179 @@
+//! An older version of the file that is received: blocks of the new one are looked for in it, and taken from it.
+//!
+//! It stays open, so that another process that removes or replaces its name changes nothing. Each block is hashed again
+//! when it is taken: one that has changed in between is an error.
+
+use super::error::Failed;
+use super::part;
+use super::receive::Receiving;
+use super::send::Sending;
+use crate::os::fd::OwnedFd;
+use crate::os::files;
+use crate::os::fs::fstat;
+use crate::os::io::{Errno, pread};
+use std::io;
+use wetstring_proto::difference::{Block, Blocks, LEAST, MOST, SIGNATURE, Tools, signature};
+
+/// Bytes of the older version in memory during the search.
+const BUFFER: usize = 256 * 1024;
+
+/// The beginning of BLAKE3: what Wetstrings call strong.
+fn strong(block: &[u8]) -> u64 {
+    let hash = blake3::hash(block);
+    hash.as_bytes()[..8].iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// Reads as much as there is at an offset.
+fn read_at(file: &OwnedFd, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < into.len() {
+        match pread(file, &mut into[len..], offset + len as u64) {
+            Ok(0) => break,
+            Ok(got) => len += got,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(len)
+}
+
+/// The older version.
+pub(super) struct Older {
+    file: OwnedFd,
+    size: u64,
+    /// Of the new one.
+    announced: u64,
+    list: Option<List>,
+}
+
+struct List {
+    from: u64,
+    blocks: Blocks<Vec<Block>>,
+}
+
+impl Older {
+    fn learn(&mut self, from: u64, block: u32, bytes: &[u8]) -> bool {
+        let list = self.list.get_or_insert_with(|| {
+            let most = self.announced.saturating_sub(from) / u64::from(block).max(1);
+            List { from, blocks: Blocks::new(block, vec![Block::default(); most as usize]) }
+        });
+        (list.from, list.blocks.block_len()) == (from, block) && list.blocks.learn(bytes).is_ok()
+    }
+
+    fn find(&mut self, first: u64, into: &mut [u8]) -> io::Result<()> {
+        let list = self.list.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        if !list.blocks.is_searched() {
+            let words = list.blocks.count().next_power_of_two();
+            let file = &self.file;
+            let tools = Tools {
+                filter: &mut vec![0; words],
+                buffer: &mut vec![0; BUFFER],
+                strong,
+                read: |offset: u64, into: &mut [u8]| read_at(file, offset, into),
+            };
+            list.blocks.search(self.size, tools)?;
+        }
+        list.blocks.found(usize::try_from(first).unwrap_or(usize::MAX), into);
+        Ok(())
+    }
+
+    /// A block of the new file, by its offset, into `into`, which has its length. False if it was not found.
+    fn block_at(&self, offset: u64, into: &mut [u8]) -> io::Result<bool> {
+        let Some(list) = &self.list else { return Ok(false) };
+        let place = (offset.checked_sub(list.from))
+            .filter(|rest| rest % into.len() as u64 == 0)
+            .and_then(|rest| list.blocks.place((rest / into.len() as u64) as usize));
+        let Some((at, hash)) = place else { return Ok(false) };
+        if read_at(&self.file, at, into)? < into.len() || strong(into) != hash {
+            return Err(io::Error::other("the older version of the file has changed"));
+        }
+        Ok(true)
+    }
+}
+
+/// What became of a copy.
+pub(super) enum Copied {
+    All,
+    /// Not all of it was found.
+    Unknown,
+    Failed(Failed),
+}
+
+impl Receiving {
+    /// Whether the file will replace an older version that is worth a search.
+    pub(super) fn older(&mut self) -> bool {
+        let Some(open) = self.current.as_mut().filter(|open| open.replaces()) else { return false };
+        let Ok(Some(file)) = part::open_plain(&open.directory, &open.name) else { return false };
+        let size = fstat(&file).map_or(0, |stat| stat.st_size as u64);
+        let Some(announced) = open.size else { return false };
+        if !(LEAST..=MOST).contains(&size) || !(LEAST..=MOST).contains(&announced) {
+            return false;
+        }
+        files::read_in_order(&file);
+        open.older = Some(Older { file, size, announced, list: None });
+        true
+    }
+
+    /// More of the sender's signatures.
+    pub(super) fn learn(&mut self, from: u64, block: u32, bytes: &[u8]) -> bool {
+        let older = self.current.as_mut().and_then(|open| open.older.as_mut());
+        older.is_some_and(|older| older.learn(from, block, bytes))
+    }
+
+    /// Which blocks are there.
+    pub(super) fn find(&mut self, first: u64, into: &mut [u8]) -> io::Result<()> {
+        let older = self.current.as_mut().and_then(|open| open.older.as_mut());
+        older.ok_or(io::ErrorKind::NotFound)?.find(first, into)
+    }
+
+    /// Takes blocks from the older version.
+    pub(super) fn take_over(&mut self, from: u64, to: u64) -> Copied {
+        let Some(open) = &mut self.current else { return Copied::Unknown };
+        let path = open.part_path();
+        let Some(older) = open.older.take() else { return Copied::Unknown };
+        let len = older.list.as_ref().map_or(0, |list| list.blocks.block_len());
+        let mut block = vec![0; len as usize];
+        let mut at = from;
+        let mut result = Copied::All;
+        while at < to && matches!(result, Copied::All) {
+            result = match older.block_at(at, &mut block) {
+                Ok(false) => Copied::Unknown,
+                Ok(true) => self.write(at, &block).map_or_else(Copied::Failed, |()| Copied::All),
+                Err(error) => Copied::Failed(Failed::new(&path, error)),
+            };
+            at += u64::from(len);
+        }
+        if let Some(open) = &mut self.current {
+            open.older = Some(older);
+        }
+        result
+    }
+}
+
+impl Sending {
+    /// Signatures of the blocks of the current file from `from` on; how many bytes. `None` if it cannot be read twice.
+    pub(super) fn signatures(
+        &mut self,
+        from: u64,
+        block: u32,
+        into: &mut [u8],
+    ) -> io::Result<Option<usize>> {
+        if !self.can_be_read_again() {
+            return Ok(None);
+        }
+        let (mut at, mut bytes) = (from, vec![0; block as usize]);
+        for signed in 0..into.len() / SIGNATURE {
+            let mut held = 0;
+            while held < bytes.len() {
+                match self.read(at + held as u64, &mut bytes[held..])? {
+                    0 => return Ok(Some(signed * SIGNATURE)),
+                    got => held += got,
+                }
+            }
+            let to = &mut into[signed * SIGNATURE..(signed + 1) * SIGNATURE];
+            to.copy_from_slice(&signature(&bytes, strong(&bytes)));
+            at += u64::from(block);
+        }
+        Ok(Some(into.len() / SIGNATURE * SIGNATURE))
+    }
+}
