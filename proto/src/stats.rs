@@ -12,7 +12,8 @@ pub struct Stats {
     pub file_bytes: u64,
     /// File bytes of the current file, the resumed part included.
     pub current_file_bytes: u64,
-    /// File bytes that were not sent or received, because the receiver had them in an older version of the file.
+    /// File bytes that did not come over the line, because the receiver had them in an older version of the file; at a
+    /// sender those of files whose end the user has been told.
     pub known_bytes: u64,
     /// Bytes of the current file that the peer is known to have, the resumed part included, where this
     /// end sends and packets are acknowledged on the way; `None` where they are not (streaming).

@@ -208,6 +208,7 @@ impl Service {
                 rate_bps: port.facts().rate_bps.unwrap_or(0),
             },
             buffer_len: self.config.buffer_len.min(BUFFER),
+            finds_blocks: true,
             ..self.config.clone()
         };
         let memory = vec![0; config.server_memory()];

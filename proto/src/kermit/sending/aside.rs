@@ -33,8 +33,9 @@ pub(super) struct Entry {
     pub(super) end_in: u64,
     /// Its length, once its end is in a packet.
     pub(super) size: u64,
-    /// What the receiver had of it.
+    /// What the receiver had of it, and what it had in an older version.
     offset: u64,
+    pub(super) known: u64,
     /// Why, and whether the peer refused it.
     refused: Option<(Option<Refusal>, bool)>,
     /// Whether the peer cancelled it.
@@ -66,6 +67,7 @@ const NO_FILE: Entry = Entry {
     end_in: NOWHERE,
     size: 0,
     offset: 0,
+    known: 0,
     refused: None,
     cancelled: None,
     compared: false,
@@ -193,6 +195,7 @@ impl Core {
                 Told::Begun => {
                     file.told = Told::Over;
                     let (size, verified) = (file.size, file.compared);
+                    self.link.stats.known_bytes += file.known;
                     self.link.notes.push(match (file.refused, file.cancelled) {
                         (Some((why, by_peer)), _) => QueuedEvent::Refused { why, by_peer },
                         (None, Some(by_peer)) => QueuedEvent::Cancelled { by_peer },

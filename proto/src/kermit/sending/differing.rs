@@ -255,7 +255,9 @@ impl Core {
         let end = differing.from + (index + differing.run(index, there).max(1)) * block;
         if there {
             self.packing.continues = Some(end);
-            self.link.stats.known_bytes += end - position;
+            if let Some(file) = self.under_way.last_mut() {
+                file.known += end - position;
+            }
         } else {
             differing.room = end - position;
         }
