@@ -188,6 +188,9 @@ impl Core {
             match file.told {
                 Told::Nothing => {
                     file.told = Told::Begun;
+                    if file.over {
+                        self.link.stats.known_bytes += file.known;
+                    }
                     if file.refused.is_none() {
                         self.link.notes.push(QueuedEvent::Started { offset: file.offset });
                     }
@@ -195,7 +198,6 @@ impl Core {
                 Told::Begun => {
                     file.told = Told::Over;
                     let (size, verified) = (file.size, file.compared);
-                    self.link.stats.known_bytes += file.known;
                     self.link.notes.push(match (file.refused, file.cancelled) {
                         (Some((why, by_peer)), _) => QueuedEvent::Refused { why, by_peer },
                         (None, Some(by_peer)) => QueuedEvent::Cancelled { by_peer },
@@ -306,6 +308,10 @@ impl Core {
         let at = self.under_way.at(self.under_way.settled);
         let file = &mut self.under_way.files[at];
         file.over = true;
+        // Between what the user is told of its beginning and of its end.
+        if file.told == Told::Begun {
+            self.link.stats.known_bytes += file.known;
+        }
         self.under_way.settled += 1;
         if file.is_complete() {
             self.link.stats.files_done += 1;
