@@ -21,6 +21,7 @@ mod interference;
 mod kermit;
 mod kermit_bare;
 mod kermit_bundle;
+mod kermit_difference;
 mod kermit_swarm;
 mod kermit_windows;
 mod kinds_swarm;
