@@ -32,7 +32,6 @@ pub(crate) use digest::{Running, of as digest_of};
 pub(crate) use error::store_error;
 
 use crate::os::fd::OwnedFd;
-use difference::Copied;
 use error::Failed;
 use receive::{No, Receiving};
 use send::Sending;
@@ -543,29 +542,6 @@ impl DiskStore {
         }
     }
 
-    fn signatures(&mut self, from: u64, block: u32, into: &mut [u8]) -> Reply<'static> {
-        let signed = self.sending.as_mut().map(|sending| sending.signatures(from, block, into));
-        match signed {
-            Some(Ok(Some(len))) => Reply::Read(len),
-            Some(Err(error)) => self.fail_current(error),
-            Some(Ok(None)) | None => Reply::Failed(StoreError::Unsupported),
-        }
-    }
-
-    fn find(&mut self, first: u64, into: &mut [u8]) -> Reply<'static> {
-        let found = self.receiving.as_mut().map(|receiving| receiving.find(first, into));
-        // Without it all is sent: that is no error to report.
-        done_if(matches!(found, Some(Ok(()))))
-    }
-
-    fn take_over(&mut self, from: u64, to: u64) -> Reply<'static> {
-        match self.receiving.as_mut().map(|receiving| receiving.take_over(from, to)) {
-            Some(Copied::All) => Reply::Done,
-            Some(Copied::Failed(failed)) => self.fail(failed),
-            Some(Copied::Unknown) | None => Reply::Failed(StoreError::NotFound),
-        }
-    }
-
     fn fail(&mut self, failed: Failed) -> Reply<'static> {
         self.last_error = Some(failed.text);
         Reply::Failed(failed.kind)
@@ -594,24 +570,17 @@ impl Store for DiskStore {
             Request::Write { offset, bytes } => self.write(offset, bytes),
             Request::Held { from } => self.held(from),
             Request::Digest { kind, len } => self.digest(kind, len),
-            Request::Signatures { from, block, into } => self.signatures(from, block, into),
-            Request::Older => done_if(self.receiving.as_mut().is_some_and(Receiving::older)),
-            Request::Learn { from, block, bytes } => {
-                let receiving = self.receiving.as_mut();
-                done_if(receiving.is_some_and(|receiving| receiving.learn(from, block, bytes)))
-            }
-            Request::Find { first, into } => self.find(first, into),
-            Request::Copy { from, to } => self.take_over(from, to),
+            Request::Signatures { .. }
+            | Request::Older
+            | Request::Learn { .. }
+            | Request::Find { .. }
+            | Request::Copy { .. } => self.differing(request),
             Request::Close { complete, verified } => self.close(complete, verified),
             Request::Aside => self.aside(),
             Request::Settle { complete, verified } => self.settle(complete, verified),
             _ => Reply::Failed(StoreError::Unsupported),
         }
     }
-}
-
-fn done_if(done: bool) -> Reply<'static> {
-    if done { Reply::Done } else { Reply::Failed(StoreError::Unsupported) }
 }
 
 impl Drop for DiskStore {

@@ -177,7 +177,8 @@ fn an_old_file_that_changes_is_an_error_and_stays() {
         change(&path);
         let changed = fs::read(&path).unwrap();
         let copied = copy(&mut store, 2048, 50 * 2048);
-        let copied = if copied == Reply::Done { copy(&mut store, 51 * 2048, 97 * 2048) } else { copied };
+        let copied =
+            if copied == Reply::Done { copy(&mut store, 51 * 2048, 97 * 2048) } else { copied };
         assert_eq!(copied, Reply::Failed(StoreError::Io));
         assert!(store.last_error().unwrap().contains("older version"), "{:?}", store.last_error());
         store.answer(Request::Close { complete: false, verified: true });

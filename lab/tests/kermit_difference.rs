@@ -79,7 +79,9 @@ fn a_byte_at_the_front() {
 
 #[test]
 fn nothing_in_common_costs_one_per_cent_and_a_round_trip() {
-    for (line, size) in [("115200", 1_000_000), ("3000000", 2_000_000), ("115200,delay=250ms", 1_000_000)] {
+    for (line, size) in
+        [("115200", 1_000_000), ("3000000", 2_000_000), ("115200,delay=250ms", 1_000_000)]
+    {
         let (old, new) = (Content::Random(3).bytes(size), Content::Random(4).bytes(size));
         for window in ["4", "31"] {
             let set = [("window", window)];

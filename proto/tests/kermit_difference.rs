@@ -144,11 +144,8 @@ fn what_is_short_or_text_or_resumed_is_sent_as_it_is() {
     for file in cases {
         let (mut s, mut r) = (sender(&set), receiver(&set));
         let mut source = Source::new(vec![file.clone()]);
-        let mut sink = Sink {
-            older: file.bytes.clone(),
-            partial: old[..70_000].to_vec(),
-            ..Sink::new()
-        };
+        let mut sink =
+            Sink { older: file.bytes.clone(), partial: old[..70_000].to_vec(), ..Sink::new() };
         let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
         assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
         assert_whole(&sink.files, &[file], "as it is");
@@ -278,8 +275,7 @@ fn stores_that_cannot_are_sent_the_whole() {
         let (ours, theirs) = if at_sender { (what, none) } else { (none, what) };
         let with = StoreError::Unsupported;
         let mut source = Failing { store: &mut source, what: ours, after: 0, with };
-        let mut sink_store =
-            Failing { store: &mut sink, what: theirs, after: 0, with };
+        let mut sink_store = Failing { store: &mut sink, what: theirs, after: 0, with };
         let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink_store).run();
         assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done), "{index}");
         assert_whole(&sink.files, &[File::new("image", &new)], "the whole");
@@ -426,7 +422,10 @@ fn hostile_lists_are_violations() {
         ("more than the file has", list(2048, 293, 293)),
         ("count beyond numbers", list(2048, huge, 1)),
         ("another length", [good.clone(), list(4096, 1, 1)].concat()),
-        ("more in a second record than the file has", [good.clone(), list(2048, 193, 193)].concat()),
+        (
+            "more in a second record than the file has",
+            [good.clone(), list(2048, 193, 193)].concat(),
+        ),
         ("bytes between", [&good[..], b"D\x01x", &list(2048, 1, 1)].concat()),
         ("more after a question", [asked.clone(), list(2048, 1, 1)].concat()),
         ("question without a list", pair(b'Q', 0, 1)),

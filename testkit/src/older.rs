@@ -16,7 +16,8 @@ fn strong(block: &[u8]) -> u64 {
 pub(crate) fn sign(bytes: &[u8], from: u64, block: u32, into: &mut [u8]) -> usize {
     let rest = bytes.get(from as usize..).unwrap_or(&[]);
     let pairs = rest.chunks_exact(block as usize).zip(into.chunks_exact_mut(SIGNATURE));
-    pairs.map(|(block, to)| to.copy_from_slice(&signature(block, strong(block)))).count() * SIGNATURE
+    pairs.map(|(block, to)| to.copy_from_slice(&signature(block, strong(block)))).count()
+        * SIGNATURE
 }
 
 /// What is looked for in the older version of a file.

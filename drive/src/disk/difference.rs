@@ -3,6 +3,7 @@
 //! It stays open, so that another process that removes or replaces its name changes nothing. Each block is hashed again
 //! when it is taken: one that has changed in between is an error.
 
+use super::DiskStore;
 use super::error::Failed;
 use super::part;
 use super::receive::Receiving;
@@ -13,6 +14,7 @@ use crate::os::fs::fstat;
 use crate::os::io::{Errno, pread};
 use std::io;
 use wetstring_proto::difference::{Block, Blocks, LEAST, MOST, SIGNATURE, Tools, signature};
+use wetstring_proto::file::{Reply, Request, StoreError};
 
 /// Bytes of the older version in memory during the search.
 const BUFFER: usize = 256 * 1024;
@@ -91,8 +93,40 @@ impl Older {
     }
 }
 
+impl DiskStore {
+    /// A request about an older version, or for the signatures by which one is searched.
+    pub(super) fn differing(&mut self, request: Request<'_>) -> Reply<'static> {
+        let done = match (request, &mut self.sending, &mut self.receiving) {
+            (Request::Signatures { from, block, into }, Some(sending), _) => {
+                match sending.signatures(from, block, into) {
+                    Ok(Some(len)) => return Reply::Read(len),
+                    Ok(None) => false,
+                    Err(error) => return self.fail_current(error),
+                }
+            }
+            (Request::Older, _, Some(receiving)) => receiving.older(),
+            (Request::Learn { from, block, bytes }, _, Some(receiving)) => {
+                receiving.learn(from, block, bytes)
+            }
+            // If it fails all is sent: that is no error to report.
+            (Request::Find { first, into }, _, Some(receiving)) => {
+                receiving.find(first, into).is_ok()
+            }
+            (Request::Copy { from, to }, _, Some(receiving)) => {
+                match receiving.take_over(from, to) {
+                    Copied::All => true,
+                    Copied::Unknown => return Reply::Failed(StoreError::NotFound),
+                    Copied::Failed(failed) => return self.fail(failed),
+                }
+            }
+            _ => false,
+        };
+        if done { Reply::Done } else { Reply::Failed(StoreError::Unsupported) }
+    }
+}
+
 /// What became of a copy.
-pub(super) enum Copied {
+enum Copied {
     All,
     /// Not all of it was found.
     Unknown,
@@ -101,7 +135,7 @@ pub(super) enum Copied {
 
 impl Receiving {
     /// Whether the file will replace an older version that is worth a search.
-    pub(super) fn older(&mut self) -> bool {
+    fn older(&mut self) -> bool {
         let Some(open) = self.current.as_mut().filter(|open| open.replaces()) else { return false };
         let Ok(Some(file)) = part::open_plain(&open.directory, &open.name) else { return false };
         let size = fstat(&file).map_or(0, |stat| stat.st_size as u64);
@@ -115,19 +149,19 @@ impl Receiving {
     }
 
     /// More of the sender's signatures.
-    pub(super) fn learn(&mut self, from: u64, block: u32, bytes: &[u8]) -> bool {
+    fn learn(&mut self, from: u64, block: u32, bytes: &[u8]) -> bool {
         let older = self.current.as_mut().and_then(|open| open.older.as_mut());
         older.is_some_and(|older| older.learn(from, block, bytes))
     }
 
     /// Which blocks are there.
-    pub(super) fn find(&mut self, first: u64, into: &mut [u8]) -> io::Result<()> {
+    fn find(&mut self, first: u64, into: &mut [u8]) -> io::Result<()> {
         let older = self.current.as_mut().and_then(|open| open.older.as_mut());
         older.ok_or(io::ErrorKind::NotFound)?.find(first, into)
     }
 
     /// Takes blocks from the older version.
-    pub(super) fn take_over(&mut self, from: u64, to: u64) -> Copied {
+    fn take_over(&mut self, from: u64, to: u64) -> Copied {
         let Some(open) = &mut self.current else { return Copied::Unknown };
         let path = open.part_path();
         let Some(older) = open.older.take() else { return Copied::Unknown };
@@ -152,12 +186,7 @@ impl Receiving {
 
 impl Sending {
     /// Signatures of the blocks of the current file from `from` on; how many bytes. `None` if it cannot be read twice.
-    pub(super) fn signatures(
-        &mut self,
-        from: u64,
-        block: u32,
-        into: &mut [u8],
-    ) -> io::Result<Option<usize>> {
+    fn signatures(&mut self, from: u64, block: u32, into: &mut [u8]) -> io::Result<Option<usize>> {
         if !self.can_be_read_again() {
             return Ok(None);
         }

@@ -11,7 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) fn sign(bytes: &[u8], from: u64, block: u32, into: &mut [u8]) -> usize {
     let rest = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or(&[]);
     let pairs = rest.chunks_exact(block as usize).zip(into.chunks_exact_mut(SIGNATURE));
-    pairs.map(|(block, to)| to.copy_from_slice(&signature(block, xxh3_64(block)))).count() * SIGNATURE
+    pairs.map(|(block, to)| to.copy_from_slice(&signature(block, xxh3_64(block)))).count()
+        * SIGNATURE
 }
 
 /// The older version, and what is looked for in it.

@@ -124,7 +124,9 @@ impl Mark {
             (b'H', [len, rest @ ..]) => {
                 let (sixes, rest) = rest.split_at_checked(usize::from(unchar(*len)))?;
                 let mut bits = [0; ASKED_ROOM];
-                for at in (0..6 * sixes.len()).filter(|at| unchar(sixes[at / 6]) >> (at % 6) & 1 != 0) {
+                for at in
+                    (0..6 * sixes.len()).filter(|at| unchar(sixes[at / 6]) >> (at % 6) & 1 != 0)
+                {
                     *bits.get_mut(at / 8)? |= 1 << (at % 8);
                 }
                 (Self::Found(bits), rest)

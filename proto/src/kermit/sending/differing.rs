@@ -4,16 +4,18 @@
 //! A question stands in a packet, and the answer in its acknowledgement. A few are asked ahead of what is sent. So only the
 //! first answer is waited for, and where most is there, as much as the questions under way cover is passed over at a time.
 
+use super::aside::NOWHERE;
+use super::packing::Piece;
 use super::{Cancel, Core, Mem, slot_of};
 use crate::difference::{LEAST, MOST, SIGNATURE, block_len};
+use crate::engine::Cx;
 use crate::file::{FileKind, Request};
 use crate::kermit::bundle::mark::bit_of;
 use crate::kermit::bundle::{ASKED_ROOM, IS_BUILT, MOST_ASKED, MOST_SIGNATURES, put_number};
 use crate::kermit::packet::LONG_HEADER;
-use crate::kermit::sending::aside::NOWHERE;
-use crate::kermit::sending::packing::Piece;
 use crate::kermit::states::Sending;
 use crate::session::Ask;
+use crate::trace::TraceEvent;
 
 /// Questions ahead of what is sent.
 const AHEAD: usize = if IS_BUILT { 8 } else { 1 };
@@ -138,16 +140,16 @@ impl Differing {
 
 impl Core {
     /// The next step of the difference. `None` if bytes of the file may be sent now.
-    pub(super) fn next_difference(&mut self, may_ask: bool) -> Option<Piece> {
+    pub(super) fn next_difference(&mut self, cx: &mut Cx<'_>, may_ask: bool) -> Option<Piece> {
         match self.differing.phase {
             Phase::Plain => None,
-            Phase::Told => self.begin_difference(),
+            Phase::Told => self.begin_difference(cx),
             Phase::Signing => Some(self.sign()),
-            Phase::Asking => self.ask_or_skip(may_ask),
+            Phase::Asking => self.ask_or_skip(cx, may_ask),
         }
     }
 
-    fn begin_difference(&mut self) -> Option<Piece> {
+    fn begin_difference(&mut self, cx: &mut Cx<'_>) -> Option<Piece> {
         let (from, differing) = (self.source.position(), &mut self.differing);
         differing.phase = Phase::Plain;
         let info = &self.file.info;
@@ -157,6 +159,7 @@ impl Core {
         if info.kind != FileKind::Binary || !self.link.agreed.difference || count < WORTH {
             return None;
         }
+        cx.trace.record(cx.now, &TraceEvent::Value { name: "blocks", value: count });
         *differing = Differing { phase: Phase::Signing, from, block, count, ..Differing::new() };
         // What was read ahead makes room for signatures.
         let coding = self.link.data_coding(false);
@@ -226,7 +229,7 @@ impl Core {
         }
     }
 
-    fn ask_or_skip(&mut self, may_ask: bool) -> Option<Piece> {
+    fn ask_or_skip(&mut self, cx: &mut Cx<'_>, may_ask: bool) -> Option<Piece> {
         let position = self.source.position();
         let differing = &mut self.differing;
         let block = u64::from(differing.block);
@@ -255,6 +258,8 @@ impl Core {
         let end = differing.from + (index + differing.run(index, there).max(1)) * block;
         if there {
             self.packing.continues = Some(end);
+            let value = end - position;
+            cx.trace.record(cx.now, &TraceEvent::Value { name: "known", value });
             if let Some(file) = self.under_way.last_mut() {
                 file.known += end - position;
             }

@@ -299,8 +299,16 @@ impl Core {
             len += count;
         }
         let space = alphabet.room(room.saturating_sub(len)).max(1);
-        self.packing.packet =
-            Some(Packet { alphabet, len, space, used: 0, heads: 0, resumed: 0, probes, asks: false });
+        self.packing.packet = Some(Packet {
+            alphabet,
+            len,
+            space,
+            used: 0,
+            heads: 0,
+            resumed: 0,
+            probes,
+            asks: false,
+        });
     }
 
     /// Puts the next piece into the packet.
@@ -455,7 +463,7 @@ impl Core {
             return Piece::Wait;
         }
         let may_ask = self.packing.packet.is_none_or(|packet| !packet.asks);
-        if let Some(piece) = self.next_difference(may_ask) {
+        if let Some(piece) = self.next_difference(cx, may_ask) {
             return piece;
         }
         if let Some(offset) = self.packing.continues.take().filter(|offset| *offset > position) {
