@@ -14,7 +14,7 @@
 //! it is the beginning of BLAKE3. Neither proves anything of the file: a digest of the whole does.
 //!
 //! Nothing here allocates. What a peer chooses cannot cost more than a multiple of the length of the old file: equal blocks
-//! are one entry of the search, and strong hashes in vain are counted.
+//! are one entry of the search, and strong hashes of nothing that is looked for are counted.
 
 use core::borrow::BorrowMut;
 
@@ -253,7 +253,7 @@ impl Search<'_> {
     }
 
     /// The next offset in the window at which a block is, and the first entry of that block; the last offset and nothing if
-    /// there is none. `None` if too much was hashed in vain.
+    /// there is none. `None` if too much was hashed without success.
     fn next(
         &mut self,
         window: &[u8],
@@ -305,6 +305,3 @@ impl Search<'_> {
 fn slot(weak: u32, bits: u32) -> usize {
     (u64::from(weak.wrapping_mul(0x9e37_79b1)) >> 32u32.saturating_sub(bits)) as usize
 }
-
-#[cfg(test)]
-mod tests;

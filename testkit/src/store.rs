@@ -188,6 +188,28 @@ impl Store for Sink {
                 }
                 Reply::Done
             }
+            Request::Older
+            | Request::Learn { .. }
+            | Request::Find { .. }
+            | Request::Copy { .. } => self.differing(request),
+            Request::Digest { len, .. } if self.digests => {
+                Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))
+            }
+            Request::Close { complete, verified } => {
+                let file = self.files.last_mut().expect("a file was accepted");
+                file.complete = complete;
+                file.verified = verified;
+                Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+impl Sink {
+    /// A request about the older version.
+    fn differing(&mut self, request: Request<'_>) -> Reply<'static> {
+        match request {
             Request::Older if !self.older.is_empty() => {
                 self.wanted = None;
                 Reply::Done
@@ -216,15 +238,6 @@ impl Store for Sink {
                     }
                     None => Reply::Failed(StoreError::NotFound),
                 }
-            }
-            Request::Digest { len, .. } if self.digests => {
-                Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))
-            }
-            Request::Close { complete, verified } => {
-                let file = self.files.last_mut().expect("a file was accepted");
-                file.complete = complete;
-                file.verified = verified;
-                Reply::Done
             }
             _ => Reply::Failed(StoreError::Unsupported),
         }

@@ -5,22 +5,17 @@
 
 use super::DiskStore;
 use super::error::Failed;
-use super::part;
-use super::receive::Receiving;
-use super::send::Sending;
 use crate::os::fd::OwnedFd;
-use crate::os::files;
-use crate::os::fs::fstat;
 use crate::os::io::{Errno, pread};
 use std::io;
-use wetstring_proto::difference::{Block, Blocks, LEAST, MOST, SIGNATURE, Tools, signature};
+use wetstring_proto::difference::{Block, Blocks, LEAST, MOST, Tools};
 use wetstring_proto::file::{Reply, Request, StoreError};
 
 /// Bytes of the older version in memory during the search.
 const BUFFER: usize = 256 * 1024;
 
 /// The beginning of BLAKE3: what Wetstrings call strong.
-fn strong(block: &[u8]) -> u64 {
+pub(super) fn strong(block: &[u8]) -> u64 {
     let hash = blake3::hash(block);
     hash.as_bytes()[..8].iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
@@ -54,7 +49,19 @@ struct List {
 }
 
 impl Older {
-    fn learn(&mut self, from: u64, block: u32, bytes: &[u8]) -> bool {
+    /// An open file of `size` bytes, of which one of `announced` bytes is a newer version; `None` if that is not worth a
+    /// search.
+    pub(super) fn new(file: OwnedFd, size: u64, announced: u64) -> Option<Self> {
+        let usual = [size, announced].iter().all(|size| (LEAST..=MOST).contains(size));
+        usual.then_some(Self { file, size, announced, list: None })
+    }
+
+    /// The length of the blocks; 0 if none is looked for.
+    pub(super) fn block_len(&self) -> u32 {
+        self.list.as_ref().map_or(0, |list| list.blocks.block_len())
+    }
+
+    pub(super) fn learn(&mut self, from: u64, block: u32, bytes: &[u8]) -> bool {
         let list = self.list.get_or_insert_with(|| {
             let most = self.announced.saturating_sub(from) / u64::from(block).max(1);
             List { from, blocks: Blocks::new(block, vec![Block::default(); most as usize]) }
@@ -62,7 +69,7 @@ impl Older {
         (list.from, list.blocks.block_len()) == (from, block) && list.blocks.learn(bytes).is_ok()
     }
 
-    fn find(&mut self, first: u64, into: &mut [u8]) -> io::Result<()> {
+    pub(super) fn find(&mut self, first: u64, into: &mut [u8]) -> io::Result<()> {
         let list = self.list.as_mut().ok_or(io::ErrorKind::NotFound)?;
         if !list.blocks.is_searched() {
             let words = list.blocks.count().next_power_of_two();
@@ -80,7 +87,7 @@ impl Older {
     }
 
     /// A block of the new file, by its offset, into `into`, which has its length. False if it was not found.
-    fn block_at(&self, offset: u64, into: &mut [u8]) -> io::Result<bool> {
+    pub(super) fn block_at(&self, offset: u64, into: &mut [u8]) -> io::Result<bool> {
         let Some(list) = &self.list else { return Ok(false) };
         let place = (offset.checked_sub(list.from))
             .filter(|rest| rest % into.len() as u64 == 0)
@@ -126,83 +133,9 @@ impl DiskStore {
 }
 
 /// What became of a copy.
-enum Copied {
+pub(super) enum Copied {
     All,
     /// Not all of it was found.
     Unknown,
     Failed(Failed),
-}
-
-impl Receiving {
-    /// Whether the file will replace an older version that is worth a search.
-    fn older(&mut self) -> bool {
-        let Some(open) = self.current.as_mut().filter(|open| open.replaces()) else { return false };
-        let Ok(Some(file)) = part::open_plain(&open.directory, &open.name) else { return false };
-        let size = fstat(&file).map_or(0, |stat| stat.st_size as u64);
-        let Some(announced) = open.size else { return false };
-        if !(LEAST..=MOST).contains(&size) || !(LEAST..=MOST).contains(&announced) {
-            return false;
-        }
-        files::read_in_order(&file);
-        open.older = Some(Older { file, size, announced, list: None });
-        true
-    }
-
-    /// More of the sender's signatures.
-    fn learn(&mut self, from: u64, block: u32, bytes: &[u8]) -> bool {
-        let older = self.current.as_mut().and_then(|open| open.older.as_mut());
-        older.is_some_and(|older| older.learn(from, block, bytes))
-    }
-
-    /// Which blocks are there.
-    fn find(&mut self, first: u64, into: &mut [u8]) -> io::Result<()> {
-        let older = self.current.as_mut().and_then(|open| open.older.as_mut());
-        older.ok_or(io::ErrorKind::NotFound)?.find(first, into)
-    }
-
-    /// Takes blocks from the older version.
-    fn take_over(&mut self, from: u64, to: u64) -> Copied {
-        let Some(open) = &mut self.current else { return Copied::Unknown };
-        let path = open.part_path();
-        let Some(older) = open.older.take() else { return Copied::Unknown };
-        let len = older.list.as_ref().map_or(0, |list| list.blocks.block_len());
-        let mut block = vec![0; len as usize];
-        let mut at = from;
-        let mut result = Copied::All;
-        while at < to && matches!(result, Copied::All) {
-            result = match older.block_at(at, &mut block) {
-                Ok(false) => Copied::Unknown,
-                Ok(true) => self.write(at, &block).map_or_else(Copied::Failed, |()| Copied::All),
-                Err(error) => Copied::Failed(Failed::new(&path, error)),
-            };
-            at += u64::from(len);
-        }
-        if let Some(open) = &mut self.current {
-            open.older = Some(older);
-        }
-        result
-    }
-}
-
-impl Sending {
-    /// Signatures of the blocks of the current file from `from` on; how many bytes. `None` if it cannot be read twice.
-    fn signatures(&mut self, from: u64, block: u32, into: &mut [u8]) -> io::Result<Option<usize>> {
-        if !self.can_be_read_again() {
-            return Ok(None);
-        }
-        let (mut at, mut bytes) = (from, vec![0; block as usize]);
-        for signed in 0..into.len() / SIGNATURE {
-            let mut held = 0;
-            while held < bytes.len() {
-                match self.read(at + held as u64, &mut bytes[held..])? {
-                    0 => return Ok(Some(signed * SIGNATURE)),
-                    got => held += got,
-                }
-            }
-            let to = &mut into[signed * SIGNATURE..(signed + 1) * SIGNATURE];
-            to.copy_from_slice(&signature(&bytes, strong(&bytes)));
-            at += u64::from(block);
-        }
-        Ok(Some(into.len() / SIGNATURE * SIGNATURE))
-    }
 }

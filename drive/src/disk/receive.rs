@@ -7,6 +7,7 @@ mod checking;
 mod continuing;
 mod copying;
 mod deciding;
+mod older;
 mod placing;
 mod writing;
 
@@ -48,7 +49,7 @@ pub(super) struct Receiving {
     path: PathBuf,
     options: ReceiveOptions,
     umask: u32,
-    pub(super) current: Option<Incoming>,
+    current: Option<Incoming>,
     /// The `.part` kept of the last file, if any.
     kept: Option<Left>,
     /// Small writes are buffered here, so that short packets do not cost a system call each.
@@ -56,11 +57,11 @@ pub(super) struct Receiving {
 }
 
 /// The file being received.
-pub(super) struct Incoming {
+struct Incoming {
     /// Its final name.
-    pub(super) directory: OwnedFd,
+    directory: OwnedFd,
     path: PathBuf,
-    pub(super) name: Vec<u8>,
+    name: Vec<u8>,
     /// Its temporary name.
     part: Vec<u8>,
     file: OwnedFd,
@@ -75,7 +76,7 @@ pub(super) struct Incoming {
     modified: Option<i64>,
     mode: Option<u32>,
     /// Its length, if the sender has stated it.
-    pub(super) size: Option<u64>,
+    size: Option<u64>,
     /// The furthest end of the written bytes, including gathered ones.
     reached: u64,
     /// Blocks reserved before its data.
@@ -90,7 +91,7 @@ pub(super) struct Incoming {
     check: Check,
     map: Map,
     /// The older version that it replaces, if parts of it are looked for there.
-    pub(super) older: Option<Older>,
+    older: Option<Older>,
     /// Writes data in any order, and holds the map and the digest meanwhile.
     scribe: Option<Scribe>,
 }

@@ -88,6 +88,16 @@ enum Waiting {
     Unpack,
 }
 
+/// What became of the next piece of a bundle.
+enum Piece {
+    Taken,
+    /// The store has to reply first, or the user to hear of a file.
+    Wait,
+    /// The packet is done.
+    Over,
+    Failed,
+}
+
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) link: Link,

@@ -71,6 +71,16 @@ struct Open {
     used: usize,
 }
 
+/// What became of the next piece of a bundle.
+enum Piece {
+    /// Some of it is in the packet.
+    Put,
+    /// The store has to reply first.
+    Wait,
+    /// There is none now: the packet leaves as it is.
+    Nothing,
+}
+
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) link: Link,

@@ -19,7 +19,7 @@ pub(super) struct Placed {
 
 impl Incoming {
     /// Whether it takes the name of the file that has it, and nothing of it is here.
-    pub(in crate::disk) fn replaces(&self) -> bool {
+    pub(super) fn replaces(&self) -> bool {
         matches!(self.placing, Placing::Replace | Placing::Backup) && self.map.resumed == 0
     }
 

@@ -88,7 +88,7 @@ impl Incoming {
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    pub(in crate::disk) fn part_path(&self) -> PathBuf {
+    pub(super) fn part_path(&self) -> PathBuf {
         self.path.join(place::os(&self.part))
     }
 

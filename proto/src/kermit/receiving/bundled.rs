@@ -2,7 +2,7 @@
 //! is to be said of its files is in the acknowledgement.
 
 use super::differing::Differing;
-use super::{Cancel, Core, Current, Mem, Waiting};
+use super::{Cancel, Core, Current, Mem, Piece, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::FileKind;
 use crate::kermit::attributes::{self, Attributes};
@@ -99,16 +99,6 @@ impl Unpacking {
         (self.at, self.len) = (0, len - 1);
         true
     }
-}
-
-/// What became of the next piece.
-pub(super) enum Piece {
-    Taken,
-    /// The store has to reply first, or the user to hear of a file.
-    Wait,
-    /// The packet is done.
-    Over,
-    Failed,
 }
 
 impl Core {

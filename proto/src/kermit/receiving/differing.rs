@@ -1,8 +1,7 @@
 //! A file of which an older version is here ([`crate::difference`]): the signatures go to the store, which looks for their
 //! blocks when the sender asks, and takes those that were found from the older version where the sender passes over them.
 
-use super::bundled::Piece;
-use super::{Cancel, Core, Mem};
+use super::{Cancel, Core, Mem, Piece};
 use crate::difference::{BLOCKS, LEAST, MOST};
 use crate::engine::Cx;
 use crate::file::{FileKind, Request, StoreError};

@@ -5,8 +5,7 @@
 //! first answer is waited for, and where most is there, as much as the questions under way cover is passed over at a time.
 
 use super::aside::NOWHERE;
-use super::packing::Piece;
-use super::{Cancel, Core, Mem, slot_of};
+use super::{Cancel, Core, Mem, Piece, slot_of};
 use crate::difference::{LEAST, MOST, SIGNATURE, block_len};
 use crate::engine::Cx;
 use crate::file::{FileKind, Request};

@@ -2,7 +2,7 @@
 
 use super::aside::{NOWHERE, UnderWay};
 use super::differing::Differing;
-use super::{Cancel, Core, Mem, slot_of};
+use super::{Cancel, Core, Mem, Piece, slot_of};
 use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, StoreError};
@@ -168,16 +168,6 @@ impl Packet {
         self.alphabet.encode(block, &mut data[self.len..end]);
         self.len = end;
     }
-}
-
-/// What became of the next piece.
-pub(super) enum Piece {
-    /// Some of it is in the packet.
-    Put,
-    /// The store has to reply first.
-    Wait,
-    /// There is none now: the packet leaves as it is.
-    Nothing,
 }
 
 impl Core {

@@ -1,11 +1,7 @@
 //! Searches against the obvious ones, and lists that a hostile peer would send.
 
-extern crate std;
-
-use super::{BLOCKS, Block, Blocks, LEAST, MOST, Rolling, SIGNATURE, Tools, block_len, signature};
-use core::cell::Cell;
-use std::vec;
-use std::vec::Vec;
+use wetstring_proto::difference::{BLOCKS, Block, Blocks, LEAST, MOST, Rolling, SIGNATURE, Tools, block_len, signature};
+use std::cell::Cell;
 
 /// Any hash will do: FNV-1a.
 fn strong(bytes: &[u8]) -> u64 {
