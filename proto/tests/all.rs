@@ -22,6 +22,7 @@ mod arpanet_transcripts;
 mod arpanet_user;
 mod arpanet_words;
 mod blocking;
+mod difference;
 mod edges;
 mod kermit_bundle;
 mod kermit_codec;
