@@ -115,7 +115,7 @@ pub struct Tools<'a, S, R> {
 #[derive(Clone, Debug)]
 pub struct Blocks<B> {
     len: u32,
-    blocks: B,
+    entries: B,
     count: usize,
     part: [u8; SIGNATURE],
     part_len: usize,
@@ -125,7 +125,7 @@ pub struct Blocks<B> {
 impl<B: BorrowMut<[Block]>> Blocks<B> {
     /// Blocks of `len` bytes, at most as many as there is room for in `blocks`.
     pub fn new(len: u32, blocks: B) -> Self {
-        Self { len, blocks, count: 0, part: [0; SIGNATURE], part_len: 0, searched: false }
+        Self { len, entries: blocks, count: 0, part: [0; SIGNATURE], part_len: 0, searched: false }
     }
 
     /// The length of each.
@@ -162,7 +162,7 @@ impl<B: BorrowMut<[Block]>> Blocks<B> {
                 index: self.count as u32,
                 at: NOWHERE,
             };
-            *self.blocks.borrow_mut().get_mut(self.count).ok_or(TooMany)? = block;
+            *self.entries.borrow_mut().get_mut(self.count).ok_or(TooMany)? = block;
             self.count += 1;
         }
         Ok(())
@@ -171,7 +171,7 @@ impl<B: BorrowMut<[Block]>> Blocks<B> {
     /// Where in the old file a block was found, and its strong hash. A block that is not there, or was not looked for,
     /// is nowhere.
     pub fn place(&self, index: usize) -> Option<(u64, u64)> {
-        let block = self.blocks.borrow().get(..self.count)?.get(index)?;
+        let block = self.entries.borrow().get(..self.count)?.get(index)?;
         (self.searched && block.at != NOWHERE).then_some((block.at, block.strong))
     }
 
@@ -191,7 +191,7 @@ impl<B: BorrowMut<[Block]>> Blocks<B> {
         size: u64,
         tools: Tools<'_, impl Fn(&[u8]) -> u64, impl FnMut(u64, &mut [u8]) -> Result<usize, E>>,
     ) -> Result<(), E> {
-        let blocks = &mut self.blocks.borrow_mut()[..self.count];
+        let blocks = &mut self.entries.borrow_mut()[..self.count];
         // Equal blocks are one after the other, and the first speaks for all.
         blocks.sort_unstable_by_key(|block| (block.weak, block.strong, block.index));
         let mut search = Search { blocks, len: self.len as usize, vain: 0, size };

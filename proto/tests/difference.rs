@@ -1,7 +1,9 @@
 //! Searches against the obvious ones, and lists that a hostile peer would send.
 
-use wetstring_proto::difference::{BLOCKS, Block, Blocks, LEAST, MOST, Rolling, SIGNATURE, Tools, block_len, signature};
 use std::cell::Cell;
+use wetstring_proto::difference::{
+    BLOCKS, Block, Blocks, LEAST, MOST, Rolling, SIGNATURE, Tools, block_len, signature,
+};
 
 /// Any hash will do: FNV-1a.
 fn strong(bytes: &[u8]) -> u64 {

@@ -70,7 +70,7 @@ fn edits_of_every_kind_cost_what_they_are() {
         let most = new.len() / 100 + 45_000 + edits * 8500;
         let wire = sent.2.to_receiver.len();
         assert!(wire < most, "{label}: {wire} bytes of at most {most}");
-        assert_eq!(sent.0.copied > 0, true, "{label}");
+        assert!(sent.0.copied > 0, "{label}");
     }
 }
 
@@ -237,10 +237,13 @@ fn doors_in_any_order_and_any_chunking() {
     }
 }
 
+/// Which requests.
+type Which = fn(&Request<'_>) -> bool;
+
 /// A store of which one request fails, from a certain one of its kind on.
 struct Failing<'a> {
     store: &'a mut dyn Store,
-    what: fn(&Request<'_>) -> bool,
+    what: Which,
     after: u32,
     with: StoreError,
 }
@@ -261,7 +264,7 @@ impl Store for Failing<'_> {
 fn stores_that_cannot_are_sent_the_whole() {
     let new = random(300_000, 8);
     let set = config(&[LINE]);
-    let cases: [(bool, fn(&Request<'_>) -> bool); 4] = [
+    let cases: [(bool, Which); 4] = [
         (true, |request| matches!(request, Request::Signatures { .. })),
         (false, |request| matches!(request, Request::Older)),
         (false, |request| matches!(request, Request::Learn { .. })),
@@ -271,7 +274,7 @@ fn stores_that_cannot_are_sent_the_whole() {
         let (mut s, mut r) = (sender(&set), receiver(&set));
         let mut source = Source::new(vec![File::new("image", &new)]);
         let mut sink = Sink { older: new.clone(), ..Sink::new() };
-        let none: fn(&Request<'_>) -> bool = |_| false;
+        let none: Which = |_| false;
         let (ours, theirs) = if at_sender { (what, none) } else { (none, what) };
         let with = StoreError::Unsupported;
         let mut source = Failing { store: &mut source, what: ours, after: 0, with };
@@ -291,7 +294,7 @@ fn an_older_version_that_goes_fails_clearly() {
     let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Source::new(vec![File::new("image", &new)]);
     let mut sink = Sink { older: new.clone(), ..Sink::new() };
-    let what: fn(&Request<'_>) -> bool = |request| matches!(request, Request::Copy { .. });
+    let what: Which = |request| matches!(request, Request::Copy { .. });
     let with = StoreError::Changed;
     let mut failing = Failing { store: &mut sink, what, after: 0, with };
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut failing).run();

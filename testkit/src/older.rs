@@ -58,7 +58,8 @@ impl Wanted {
     pub(crate) fn copy(&self, old: &[u8], from: u64, to: u64) -> Option<Vec<u8>> {
         let block = u64::from(self.blocks.block_len());
         let mut bytes = Vec::new();
-        assert!(from < to && (from - self.from) % block == 0 && (to - self.from) % block == 0);
+        let is_edge = |at: u64| (at - self.from).is_multiple_of(block);
+        assert!(from < to && is_edge(from) && is_edge(to));
         for index in (from - self.from) / block..(to - self.from) / block {
             let (at, _) = self.blocks.place(index as usize)?;
             bytes.extend_from_slice(&old[at as usize..(at + block) as usize]);
