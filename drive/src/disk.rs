@@ -6,6 +6,7 @@
 
 mod batch;
 mod closing;
+mod difference;
 mod digest;
 mod error;
 mod mark;
@@ -569,6 +570,11 @@ impl Store for DiskStore {
             Request::Write { offset, bytes } => self.write(offset, bytes),
             Request::Held { from } => self.held(from),
             Request::Digest { kind, len } => self.digest(kind, len),
+            Request::Signatures { .. }
+            | Request::Older
+            | Request::Learn { .. }
+            | Request::Find { .. }
+            | Request::Copy { .. } => self.differing(request),
             Request::Close { complete, verified } => self.close(complete, verified),
             Request::Aside => self.aside(),
             Request::Settle { complete, verified } => self.settle(complete, verified),

@@ -8,6 +8,7 @@ mod pump;
 
 mod code;
 mod datagrams;
+mod difference;
 mod disk_sending;
 mod doors;
 mod line;

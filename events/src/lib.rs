@@ -102,6 +102,8 @@ pub enum Event {
         reading: Reading,
         /// Both ends have compared a digest of the whole file.
         verified: bool,
+        /// Bytes that were not transferred, because the receiver had them in an older version of the file.
+        known_bytes: u64,
     },
     /// A file was refused.
     FileRefused {

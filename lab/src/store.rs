@@ -1,5 +1,8 @@
 //! Files in memory, for tests and for the laboratory.
 
+mod older;
+
+use self::older::Older;
 use crate::random::Random;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -201,6 +204,9 @@ impl Store for MemorySource {
                 Reply::Read(len)
             }
             Request::Digest { kind, len } => digest(kind, bytes, len),
+            Request::Signatures { from, block, into } => {
+                Reply::Read(older::sign(bytes, from, block, into))
+            }
             Request::Aside => {
                 self.aside.push_back(index);
                 Reply::Done
@@ -283,6 +289,9 @@ pub struct MemorySink {
     pieces: Vec<Pieces>,
     /// What the current file has.
     held: Vec<(u64, u64)>,
+    /// Older versions of files, by name; and of the current one.
+    older: Vec<(Vec<u8>, Older)>,
+    current: Option<Older>,
 }
 
 impl MemorySink {
@@ -302,6 +311,13 @@ impl MemorySink {
     #[must_use]
     pub fn with_partial(mut self, name: &str, bytes: &[u8]) -> Self {
         self.partial.push((name.as_bytes().to_vec(), bytes.to_vec()));
+        self
+    }
+
+    /// Has an older version of a file.
+    #[must_use]
+    pub fn with_older(mut self, name: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
+        self.older.push((name.as_bytes().to_vec(), Older::new(bytes.into())));
         self
     }
 
@@ -399,7 +415,27 @@ impl MemorySink {
             verified: false,
         });
         self.open = true;
+        let older = self.older.iter().find(|(name, _)| name == info.name);
+        self.current = older.filter(|_| offset == 0).map(|(_, older)| older.clone());
         Reply::Accept { offset }
+    }
+
+    fn copy(&mut self, from: u64, to: u64) -> Reply<'static> {
+        match self.current.as_ref().and_then(|older| older.copy(from, to)) {
+            Some(bytes) => self.write(from, &bytes),
+            None => Reply::Failed(StoreError::NotFound),
+        }
+    }
+
+    /// A request about the older version of the current file.
+    fn in_older(&mut self, request: Request<'_>) -> Reply<'static> {
+        let size = self.received.last().and_then(|file| file.size).unwrap_or(0);
+        let Some(older) = &mut self.current else { return Reply::Failed(StoreError::NotFound) };
+        match request {
+            Request::Learn { from, block, bytes } => older.learn(size, from, block, bytes),
+            Request::Find { first, into } => older.find(first, into),
+            _ => Reply::Done,
+        }
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Reply<'static> {
@@ -440,6 +476,8 @@ impl Store for MemorySink {
         match request {
             Request::Offer { info } => self.offer(info),
             Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Older | Request::Learn { .. } | Request::Find { .. } => self.in_older(request),
+            Request::Copy { from, to } => self.copy(from, to),
             Request::Held { from } if self.scattered && self.open => {
                 let next = self.held.iter().find(|held| held.1 > from).copied();
                 let (start, to) = next.unwrap_or((from, from));

@@ -176,6 +176,47 @@ pub enum Request<'a> {
         /// Number of leading bytes it covers.
         len: u64,
     },
+    /// A sender wants signatures of the current file's blocks of `block` bytes from `from` on, as many as fit in `into`, 12
+    /// bytes each ([`signature`](crate::difference::signature)): [`Reply::Read`] with how many bytes were put there. A store
+    /// that cannot tell them fails with [`StoreError::Unsupported`], which is harmless.
+    Signatures {
+        /// Position of the first block.
+        from: u64,
+        /// The length of each.
+        block: u32,
+        /// Destination buffer: whole signatures.
+        into: &'a mut [u8],
+    },
+    /// A receiver asks whether the file that was just accepted will replace an older version, in which parts of it can be
+    /// looked for: [`Reply::Done`] if so. Any failure says no, and is harmless.
+    Older,
+    /// A receiver has more signatures of the sender's blocks of `block` bytes, the first of which is at `from`. They are
+    /// cut anywhere: [`Reply::Done`]. Any failure is harmless: then nothing is found.
+    Learn {
+        /// Position of the first block of the file's list; the same each time.
+        from: u64,
+        /// The length of each block; the same each time.
+        block: u32,
+        /// The next bytes of the list.
+        bytes: &'a [u8],
+    },
+    /// A receiver asks which blocks of the list are in the older version, from number `first` on. The list is complete.
+    /// [`Reply::Done`] with a bit set for each that is there, the lowest of each byte first. Any failure is harmless: then
+    /// none is.
+    Find {
+        /// The number of the first block in question.
+        first: u64,
+        /// Bits, which are cleared.
+        into: &'a mut [u8],
+    },
+    /// A receiver wants the bytes from `from` to `to` taken from the older version: whole blocks that were found, where the
+    /// next write would be: [`Reply::Done`]. If they were not found it fails with [`StoreError::NotFound`].
+    Copy {
+        /// Position in the new file.
+        from: u64,
+        /// Position after the last byte.
+        to: u64,
+    },
     /// The peer asks for something other than a file: [`Reply::Remote`].
     Remote(Remote<'a>),
     /// The current file ends: [`Reply::Done`] once it is durable. At a receiver `complete` means
@@ -236,7 +277,7 @@ pub enum Reply<'a> {
     File(FileInfo<'a>),
     /// To `Next`: no more files.
     NoMoreFiles,
-    /// To `Read`: bytes put into the buffer; 0 is the end of the file.
+    /// To `Read` and `Signatures`: bytes put into the buffer; 0 is the end of the file.
     Read(usize),
     /// To `Offer`: accepted; the first `offset` bytes are stored already (0 unless resuming).
     Accept {
@@ -259,7 +300,7 @@ pub enum Reply<'a> {
     Remote(RemoteReply),
     /// To `Digest`: its bytes, big endian, in the first bytes of the array.
     Digest([u8; 32]),
-    /// To `Write` and `Close`: done and durable.
+    /// To all others: done, and durable where bytes are stored.
     Done,
     /// To `Pack`: this many bytes, at least one, were made of all that were given.
     Packed(usize),

@@ -87,6 +87,7 @@ pub mod blocking;
 pub mod charset;
 pub mod checksum;
 pub mod crc;
+pub mod difference;
 pub mod engine;
 mod event;
 pub mod file;

@@ -12,6 +12,9 @@ pub struct Stats {
     pub file_bytes: u64,
     /// File bytes of the current file, the resumed part included.
     pub current_file_bytes: u64,
+    /// File bytes that did not come over the line, because the receiver had them in an older version of the file; at a
+    /// sender it grows at the end of each file, after [`Event::FileStarted`](crate::Event::FileStarted).
+    pub known_bytes: u64,
     /// Bytes of the current file that the peer is known to have, the resumed part included, where this
     /// end sends and packets are acknowledged on the way; `None` where they are not (streaming).
     pub current_acked_bytes: Option<u64>,

@@ -111,7 +111,8 @@ impl Teller {
         let Some(current) = self.current.take() else { return };
         *(if verified { &mut self.verified } else { &mut self.unverified }) += 1;
         let reading = self.reading(&current, size, stats);
-        self.say(Happened::FileDone { reading, verified });
+        let known_bytes = stats.known_bytes - current.before.known_bytes;
+        self.say(Happened::FileDone { reading, verified, known_bytes });
     }
 
     fn reading(&self, current: &Current, bytes: u64, stats: &Stats) -> events::Reading {

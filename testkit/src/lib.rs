@@ -7,6 +7,7 @@
 mod bytes;
 mod dice;
 mod edges;
+mod older;
 mod squeezer;
 mod store;
 #[cfg(unix)]
@@ -16,6 +17,7 @@ mod wait;
 pub use bytes::{counted, digest, noise, pattern, random};
 pub use dice::{Dice, Star};
 pub use edges::{ELSEWHERE, Edges, Elsewhere, Taken, taken};
+pub use older::Wanted;
 pub use squeezer::Squeezer;
 pub use store::{File, NoFiles, Sink, Source};
 #[cfg(unix)]

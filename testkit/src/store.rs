@@ -1,5 +1,6 @@
 //! Stores in memory.
 
+use crate::older::{Wanted, sign};
 use crate::{Squeezer, digest};
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 
@@ -103,6 +104,9 @@ impl Store for Source {
             Request::Pack { bytes, into, begin, end, .. } => {
                 self.squeezer.pack(bytes, into, begin, end)
             }
+            Request::Signatures { from, block, into } if self.digests => {
+                Reply::Read(sign(&self.files[self.at - 1].bytes, from, block, into))
+            }
             Request::Aside if !self.one_at_a_time => {
                 self.aside += 1;
                 Reply::Done
@@ -142,6 +146,12 @@ pub struct Sink {
     pub corrupt: bool,
     /// Decompresses for an engine that asks.
     pub squeezer: Squeezer,
+    /// The older version of each file that is not resumed.
+    pub older: Vec<u8>,
+    /// Bytes that were taken from it.
+    pub copied: u64,
+    /// What is looked for in it.
+    pub wanted: Option<Wanted>,
 }
 
 impl Sink {
@@ -186,6 +196,10 @@ impl Store for Sink {
                 Reply::Done
             }
             Request::Unpack { bytes, into, begin } => self.squeezer.unpack(bytes, into, begin),
+            Request::Older
+            | Request::Learn { .. }
+            | Request::Find { .. }
+            | Request::Copy { .. } => self.differing(request),
             Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))
             }
@@ -194,6 +208,44 @@ impl Store for Sink {
                 file.complete = complete;
                 file.verified = verified;
                 Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+impl Sink {
+    /// A request about the older version.
+    fn differing(&mut self, request: Request<'_>) -> Reply<'static> {
+        match request {
+            Request::Older if !self.older.is_empty() => {
+                self.wanted = None;
+                Reply::Done
+            }
+            Request::Learn { from, block, bytes } => {
+                let size = self.sizes.last().copied().flatten().unwrap_or(0);
+                self.wanted.get_or_insert_with(|| Wanted::new(from, block, size)).learn(bytes);
+                Reply::Done
+            }
+            Request::Find { first, into } => {
+                let Some(wanted) = &mut self.wanted else {
+                    return Reply::Failed(StoreError::NotFound);
+                };
+                wanted.find(&self.older, first, into);
+                Reply::Done
+            }
+            Request::Copy { from, to } => {
+                let file = self.files.last_mut().expect("a file was accepted");
+                assert_eq!(from, file.bytes.len() as u64, "copies are in sequence");
+                let wanted = self.wanted.as_ref().expect("there is a list");
+                match wanted.copy(&self.older, from, to) {
+                    Some(bytes) => {
+                        file.bytes.extend_from_slice(&bytes);
+                        self.copied += to - from;
+                        Reply::Done
+                    }
+                    None => Reply::Failed(StoreError::NotFound),
+                }
             }
             _ => Reply::Failed(StoreError::Unsupported),
         }

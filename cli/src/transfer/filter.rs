@@ -171,7 +171,12 @@ impl Store for Filtered<'_> {
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
             // The offset of a byte is known only once all those before it were processed.
-            Request::Held { .. } if self.text.is_some() => Reply::Failed(StoreError::Unsupported),
+            Request::Held { .. } | Request::Older if self.text.is_some() => {
+                Reply::Failed(StoreError::Unsupported)
+            }
+            Request::Signatures { .. } if self.reading.is_some() => {
+                Reply::Failed(StoreError::Unsupported)
+            }
             other => self.store.answer(other),
         }
     }

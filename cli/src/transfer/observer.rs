@@ -186,8 +186,12 @@ impl<'a> Observer<'a> {
             0 => String::new(),
             again => format!(", {}", format::count(again, "retransmission")),
         };
+        let known = match reading.known {
+            0 => String::new(),
+            known => format!(", of which {} were there already,", format::size(known)),
+        };
         let say = format!(
-            "{}: {} {} in {} ({}{line}){again}, {truth}",
+            "{}: {} {}{known} in {} ({}{line}){again}, {truth}",
             meter.name,
             self.direction.done(),
             format::size(size),
@@ -195,8 +199,9 @@ impl<'a> Observer<'a> {
             format::rate(reading.bytes_per_s),
         );
         self.ui.say(Level::Note, &say);
+        let known_bytes = reading.known;
         let reading = read(&meter, &reading);
-        self.ui.event(Happened::FileDone { reading, verified });
+        self.ui.event(Happened::FileDone { reading, verified, known_bytes });
     }
 
     fn refused(&mut self, name: &[u8], why: Option<Refusal>, by_peer: bool) {

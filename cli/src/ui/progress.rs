@@ -35,7 +35,9 @@ pub(crate) struct Reading {
     pub(crate) bytes: u64,
     /// Time since the file began.
     pub(crate) elapsed: Duration,
-    /// Bytes per second since then, without the resumed part.
+    /// Those that the receiver had in an older version.
+    pub(crate) known: u64,
+    /// Bytes per second since then, without the resumed part and what was known.
     pub(crate) bytes_per_s: f64,
     /// Efficiency, if the rate is known. Text that compresses exceeds 1.
     pub(crate) efficiency: Option<f64>,
@@ -97,7 +99,8 @@ impl Meter {
             self.recent.pop_front();
         }
         let elapsed = now.duration_since(self.began);
-        let bytes_per_s = per_s(bytes.saturating_sub(self.offset), elapsed);
+        let known = stats.known_bytes.saturating_sub(self.before.known_bytes);
+        let bytes_per_s = per_s(bytes.saturating_sub(self.offset + known), elapsed);
         let (then, had) = self.recent[0];
         let lately = per_s(bytes.saturating_sub(had), now.duration_since(then));
         let left = match self.size {
@@ -112,6 +115,7 @@ impl Meter {
         Reading {
             bytes,
             elapsed,
+            known,
             bytes_per_s,
             efficiency: limit.map(|limit| bytes_per_s / limit),
             left,

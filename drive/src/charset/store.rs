@@ -237,7 +237,12 @@ impl Store for Translated<'_> {
             Request::Offer { info } => self.offer(info),
             Request::Write { offset, bytes } => self.write(offset, bytes),
             // Text is translated sequentially, and its local bytes differ from those of the wire.
-            Request::Held { .. } | Request::Digest { .. } if self.current.is_some() => {
+            Request::Held { .. }
+            | Request::Digest { .. }
+            | Request::Signatures { .. }
+            | Request::Older
+                if self.current.is_some() =>
+            {
                 Reply::Failed(StoreError::Unsupported)
             }
             Request::Close { complete, verified } => self.close(complete, verified),

@@ -7,6 +7,7 @@ mod checking;
 mod continuing;
 mod copying;
 mod deciding;
+mod older;
 mod placing;
 mod writing;
 
@@ -15,6 +16,7 @@ use self::continuing::{Kept, taken_over};
 use self::copying::copy;
 use self::deciding::{check_space, one_component};
 use self::placing::Placed;
+use super::difference::Older;
 use super::digest::{self, Running};
 use super::error::Failed;
 use super::names::{NameRule, confine};
@@ -88,6 +90,8 @@ struct Incoming {
     running: Running,
     check: Check,
     map: Map,
+    /// The older version that it replaces, if parts of it are looked for there.
+    older: Option<Older>,
     /// Writes data in any order, and holds the map and the digest meanwhile.
     scribe: Option<Scribe>,
 }
@@ -202,6 +206,7 @@ impl Receiving {
             running: Running::new(digest),
             check,
             map: Map { resumed: have, mapped, ..Map::default() },
+            older: None,
             scribe: None,
         });
         Ok(have)
@@ -343,6 +348,8 @@ impl Receiving {
         record: Option<&mut FileRecord>,
     ) -> Result<(), Failed> {
         let (Some(mut open), Some(record)) = (self.current.take(), record) else { return Ok(()) };
+        // Nothing more is taken from it, and some systems do not replace a file that is open.
+        open.older = None;
         let flushed = open.settle().and_then(|()| open.flush(&mut self.gathered));
         let mut result = flushed.and_then(|()| open.check_failed());
         self.gathered.clear();

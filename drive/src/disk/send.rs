@@ -1,6 +1,7 @@
 //! Sending files.
 
 use super::batch::{Renamed, distinct};
+use super::difference::strong;
 use super::digest::{self, Running};
 use super::error::{Failed, show};
 use super::source::Opened;
@@ -14,6 +15,7 @@ use crate::signals::Signals;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Component, Path};
+use wetstring_proto::difference::{SIGNATURE, signature};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
 use wetstring_proto::kermit::names::to_common;
 
@@ -171,6 +173,32 @@ impl Sending {
         open.running.pass(offset, &into[..len]);
         open.reached = open.reached.max(offset + len as u64);
         Ok(len)
+    }
+
+    /// Signatures of the blocks of the current file from `from` on; how many bytes. `None` if it cannot be read twice.
+    pub(super) fn signatures(
+        &mut self,
+        from: u64,
+        block: u32,
+        into: &mut [u8],
+    ) -> io::Result<Option<usize>> {
+        if self.current.as_ref().is_none_or(|open| open.stream) {
+            return Ok(None);
+        }
+        let (mut at, mut bytes) = (from, vec![0; block as usize]);
+        for signed in 0..into.len() / SIGNATURE {
+            let mut held = 0;
+            while held < bytes.len() {
+                match self.read(at + held as u64, &mut bytes[held..])? {
+                    0 => return Ok(Some(signed * SIGNATURE)),
+                    got => held += got,
+                }
+            }
+            let to = &mut into[signed * SIGNATURE..(signed + 1) * SIGNATURE];
+            to.copy_from_slice(&signature(&bytes, strong(&bytes)));
+            at += u64::from(block);
+        }
+        Ok(Some(into.len() / SIGNATURE * SIGNATURE))
     }
 
     pub(super) fn digest(&self, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {

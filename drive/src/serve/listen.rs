@@ -209,6 +209,7 @@ impl Service {
             },
             buffer_len: self.config.buffer_len.min(BUFFER),
             compressor: wetstring_lab::compressor::IS_BUILT,
+            finds_blocks: true,
             ..self.config.clone()
         };
         let memory = vec![0; config.server_memory()];

@@ -30,10 +30,13 @@ pub const COMPRESS: Capability = Capability { letter: b'Z', place: 1, newest: 1 
 /// Packets of bundles may have error correction (the module `correction`).
 pub const CORRECTION: Capability = Capability { letter: b'E', place: 2, newest: 1 };
 
+/// Of a file that the receiver has in an older version only the difference is sent ([`crate::difference`]).
+pub const DIFFERENCE: Capability = Capability { letter: b'D', place: 3, newest: 1 };
+
 /// All that are known here.
 pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
-    (true, true) => &[BUNDLE, COMPRESS, CORRECTION],
-    (true, false) => &[BUNDLE, COMPRESS],
+    (true, true) => &[BUNDLE, COMPRESS, CORRECTION, DIFFERENCE],
+    (true, false) => &[BUNDLE, COMPRESS, DIFFERENCE],
     _ => &[],
 };
 
@@ -41,7 +44,7 @@ pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
 pub const MOST: usize = 6;
 
 /// Places in a [`Capabilities`].
-const PLACES: usize = 3;
+const PLACES: usize = 4;
 
 /// Versions of capabilities; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

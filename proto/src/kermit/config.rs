@@ -2,7 +2,7 @@
 
 use super::attributes::Tags;
 use super::bundle::{IS_BUILT, PRESSED, UNPRESSED, packed_room};
-use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities};
+use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, DIFFERENCE};
 use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
@@ -237,6 +237,9 @@ crate::settings! {
         "kermit.compress" compress: Switch[word] = "auto",
             "Compress what goes in one window when the peer is a Wetstring too; auto: unless the line is fast",
             "Wetstring: a capability of the extension after WHATAMI2", no_flag;
+        "kermit.difference" difference: bool[word] = "on",
+            "Of a file that the receiver has in an older version send the difference, in bundles, when the peer is a Wetstring too",
+            "Wetstring: a capability of the extension after WHATAMI2", no_flag;
         "kermit.by-length" by_length: bool[word] = "on",
             "While streaming on a clear channel frame by length alone when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2", no_flag;
@@ -300,6 +303,8 @@ crate::settings! {
         batch: Left = Left { files: 0, bytes: 0 },
         /// Whoever turns the engine answers [`Request::Pack`](crate::Request::Pack) and `Unpack`.
         compressor: bool = false,
+        /// The store can look for blocks of a file in an older version, and tell the signatures of blocks.
+        finds_blocks: bool = false,
         /// The attributes that are sent.
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
@@ -453,6 +458,11 @@ impl Config {
         self.has_compression() && (self.compress == Switch::On || !is_fast)
     }
 
+    /// Whether this end can take or send the difference to an older version. What comes of it is compared as a whole.
+    pub(crate) fn has_difference(&self) -> bool {
+        self.has_bundles() && self.difference && self.finds_blocks && self.digest
+    }
+
     /// Whether the line is known, or declared, to deliver everything.
     pub fn is_reliable(&self) -> bool {
         match self.reliable {
@@ -512,7 +522,8 @@ impl Config {
             capabilities: Capabilities::NONE
                 .set(BUNDLE, self.has_bundles())
                 .set(COMPRESS, self.has_compression())
-                .set(CORRECTION, self.has_bundles() && self.correction),
+                .set(CORRECTION, self.has_bundles() && self.correction)
+                .set(DIFFERENCE, self.has_difference()),
         }
     }
 

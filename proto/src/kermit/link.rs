@@ -77,6 +77,7 @@ pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     bundle: false,
     correction: false,
     compress: false,
+    difference: false,
 };
 
 impl Link {
@@ -489,6 +490,7 @@ impl Link {
         also(a.bundle, "files in one window");
         also(a.correction, "error correction");
         also(a.bundle && a.compress, "compression");
+        also(a.difference, "differences");
         self.agreement = text;
         self.notes.push(QueuedEvent::Negotiated);
     }

@@ -14,7 +14,7 @@
 //! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
 //! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
-use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities};
+use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, DIFFERENCE};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 use super::reason::BadPacket;
@@ -357,6 +357,8 @@ pub struct Agreed {
     pub correction: bool,
     /// There it may be compressed.
     pub compress: bool,
+    /// Of a file that the receiver has in an older version only the difference goes.
+    pub difference: bool,
 }
 
 /// Puts `ours` (as sent) and `theirs` (as received) together.
@@ -383,9 +385,14 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
     let both = |bit: u8| {
         ours.whatami.is_some_and(|w| w & bit != 0) && theirs.whatami.is_some_and(|w| w & bit != 0)
     };
+    let own = match (ours.own, theirs.own) {
+        (Some(a), Some(b)) => Some(a & b),
+        _ => None,
+    };
+    let shared = ours.capabilities.both(theirs.capabilities);
     // What its data fields are made of needs eight bits, and the usual end of packets.
     let bundle = crate::kermit::bundle::IS_BUILT
-        && ours.capabilities.both(theirs.capabilities).has(BUNDLE)
+        && shared.has(BUNDLE)
         && !both(WMI_STREAM)
         && qbin.is_none()
         && shift == Shift::Off
@@ -407,13 +414,13 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         shift,
         streaming: both(WMI_STREAM),
         clear: both(WMI_CLEAR),
-        own: match (ours.own, theirs.own) {
-            (Some(a), Some(b)) => Some(a & b),
-            _ => None,
-        },
+        own,
         bundle,
-        correction: bundle && ours.capabilities.both(theirs.capabilities).has(CORRECTION),
-        compress: ours.capabilities.both(theirs.capabilities).has(COMPRESS),
+        correction: bundle && shared.has(CORRECTION),
+        compress: shared.has(COMPRESS),
+        difference: bundle
+            && shared.has(DIFFERENCE)
+            && own.is_some_and(|own| own & OWN_DIGEST != 0),
     }
 }
 

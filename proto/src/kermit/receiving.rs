@@ -23,6 +23,7 @@ use crate::trace::TraceEvent;
 mod bundled;
 mod corrected;
 mod decompression;
+mod differing;
 mod files;
 mod receiver;
 

@@ -3,6 +3,7 @@
 
 use self::aside::UnderWay;
 use self::congestion::Congestion;
+use self::differing::Differing;
 use self::packing::Packing;
 use self::protection::Protection;
 use super::capability::{COMPRESS, Capabilities};
@@ -26,6 +27,7 @@ mod answers;
 mod aside;
 mod compression;
 mod congestion;
+mod differing;
 mod files;
 mod packing;
 mod protection;
@@ -72,6 +74,16 @@ struct Open {
     used: usize,
 }
 
+/// What became of the next piece of a bundle.
+enum Piece {
+    /// Some of it is in the packet.
+    Put,
+    /// The store has to reply first.
+    Wait,
+    /// There is none now: the packet leaves as it is.
+    Nothing,
+}
+
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) link: Link,
@@ -98,6 +110,7 @@ pub(super) struct Core {
     packing: Packing,
     under_way: UnderWay,
     protection: Protection,
+    differing: Differing,
 }
 
 /// The memory of the slot a number lives in.
@@ -142,6 +155,7 @@ impl Core {
             packing,
             under_way,
             protection: Protection::new(),
+            differing: Differing::new(),
             link,
         }
     }

@@ -61,6 +61,11 @@ impl Sink {
         }
     }
 
+    /// The file has bytes up to `offset` that did not come: nothing waits for the store.
+    pub(crate) fn skip(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
     /// Takes bytes that are decoded already: `put` gets them and the room, and returns how many were used and made.
     pub(crate) fn take(
         &mut self,

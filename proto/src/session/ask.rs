@@ -23,6 +23,19 @@ pub(crate) enum Ask {
         kind: DigestKind,
         len: u64,
     },
+    /// A sender: signatures of blocks.
+    Signatures {
+        from: u64,
+        block: u32,
+    },
+    /// A receiver: whether an older version is there, signatures for it to look for, what was found, and bytes of it.
+    Older,
+    Learn,
+    Find,
+    Copy {
+        from: u64,
+        to: u64,
+    },
     /// To run a command of this length.
     Run {
         len: usize,
@@ -73,6 +86,8 @@ impl Ask {
             Self::Held { from } => Some(Request::Held { from }),
             Self::Digest { kind, len } => Some(Request::Digest { kind, len }),
             Self::Close { complete, verified } => Some(Request::Close { complete, verified }),
+            Self::Older => Some(Request::Older),
+            Self::Copy { from, to } => Some(Request::Copy { from, to }),
             Self::Aside => Some(Request::Aside),
             Self::Settle { complete, verified } => Some(Request::Settle { complete, verified }),
             _ => None,

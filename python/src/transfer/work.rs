@@ -159,6 +159,7 @@ impl Work {
         });
         let kermit = all.get_mut::<kermit::Config>();
         kermit.zone = Zone(offset_at);
+        kermit.finds_blocks = true;
         if facts.local {
             // No user types at the peer of a line that we opened.
             kermit.interrupts = 0;

@@ -47,7 +47,7 @@ impl Store for Screen<'_> {
                 self.on = false;
                 Reply::Done
             }
-            Request::Held { .. } | Request::Digest { .. } if self.on => {
+            Request::Held { .. } | Request::Digest { .. } | Request::Older if self.on => {
                 Reply::Failed(StoreError::Unsupported)
             }
             other => match &mut self.files {

@@ -18,6 +18,11 @@ pub(super) struct Placed {
 }
 
 impl Incoming {
+    /// Whether it takes the name of the file that has it, and nothing of it is here.
+    pub(super) fn replaces(&self) -> bool {
+        matches!(self.placing, Placing::Replace | Placing::Backup) && self.map.resumed == 0
+    }
+
     /// Gives the complete file its name, and returns it. `proved`: the data that existed before is known to be
     /// its beginning.
     pub(super) fn place(&self, proved: bool, options: &ReceiveOptions) -> io::Result<Placed> {

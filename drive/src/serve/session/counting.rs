@@ -71,37 +71,35 @@ impl Session {
 
     /// Counts a request of an incoming file; the reply if it is refused.
     pub(super) fn counted(&mut self, request: &Request<'_>) -> Result<(), Reply<'static>> {
-        match request {
+        let (offset, len) = match request {
             Request::Offer { info } => {
                 self.offered = info.name.to_vec();
                 self.took = 0;
                 self.broken = None;
                 self.unlooked = LOOK;
-                self.announced(info)
+                return self.announced(info);
             }
-            Request::Write { offset, bytes } => {
-                let len = bytes.len() as u64;
-                // They may arrive in any order.
-                self.took = self.took.max(offset.saturating_add(len));
-                if let Some(error) = self.broken {
-                    return Err(Reply::Failed(error));
-                }
-                self.meter
-                    .take(Direction::Stored, len)
-                    .map_err(|over| self.breaks(over.into(), &over.to_string()))?;
-                self.unlooked += len;
-                if self.unlooked >= LOOK {
-                    self.unlooked = 0;
-                    if !leaves(&*self.tree, self.meter.keep_free(), len) {
-                        return Err(
-                            self.breaks(StoreError::NoSpace, "too little free space would remain")
-                        );
-                    }
-                }
-                Ok(())
-            }
-            _ => Ok(()),
+            Request::Write { offset, bytes } => (*offset, bytes.len() as u64),
+            // What is taken from an older version takes as much space as what comes.
+            Request::Copy { from, to } => (*from, to.saturating_sub(*from)),
+            _ => return Ok(()),
+        };
+        // They may arrive in any order.
+        self.took = self.took.max(offset.saturating_add(len));
+        if let Some(error) = self.broken {
+            return Err(Reply::Failed(error));
         }
+        self.meter
+            .take(Direction::Stored, len)
+            .map_err(|over| self.breaks(over.into(), &over.to_string()))?;
+        self.unlooked += len;
+        if self.unlooked >= LOOK {
+            self.unlooked = 0;
+            if !leaves(&*self.tree, self.meter.keep_free(), len) {
+                return Err(self.breaks(StoreError::NoSpace, "too little free space would remain"));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a file of the announced length may be stored. How much of a resumed one exists is known later.

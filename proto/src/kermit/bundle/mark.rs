@@ -6,8 +6,9 @@
 //!
 //! `file` is the number of the file in its session, modulo 94, as a printable character. Nothing is said of a file
 //! that is accepted from its beginning, and nothing of one that is stored, if it was compared where the sender gave a
-//! digest.
+//! digest. Nothing is said in answer to a question, either, if no block that it was about is there.
 
+use super::ASKED_ROOM;
 use crate::kermit::attributes::format_decimal;
 use crate::kermit::check::{tochar, unchar};
 
@@ -24,7 +25,16 @@ pub(crate) enum Mark {
     AllCancelled,
     /// It is stored, but could not be compared.
     Unproved,
+    /// An older version is there.
+    Older,
+    /// Which blocks of the packet's question are in it; in each byte the lowest bit is the first.
+    Found([u8; ASKED_ROOM]),
 }
+
+/// The longest entry.
+pub(crate) const LONGEST: usize = 3 + SIXES;
+/// Characters of bits.
+const SIXES: usize = 40;
 
 /// All that is said of a packet that is kept until its turn comes; it is acknowledged again when it is done.
 pub(crate) const KEPT: &[u8] = b"+";
@@ -65,7 +75,7 @@ pub(crate) fn name_of(number: u64) -> u8 {
 impl Mark {
     /// Writes it; returns the length, 0 if there is no room.
     pub(crate) fn put(self, number: u64, out: &mut [u8]) -> usize {
-        let mut text = [0; 24];
+        let mut text = [0; LONGEST];
         text[0] = name_of(number);
         let len = match self {
             Self::Refused(tag) => {
@@ -91,6 +101,20 @@ impl Mark {
                 text[1] = b'U';
                 2
             }
+            Self::Older => {
+                text[1] = b'O';
+                2
+            }
+            Self::Found(bits) => {
+                let mut len = 0;
+                for (index, text) in text[3..].iter_mut().enumerate() {
+                    let six = (0..6).map(|bit| bit_of(&bits, 6 * index + bit) << bit).sum();
+                    *text = tochar(six);
+                    len = if six > 0 { index + 1 } else { len };
+                }
+                text[1..3].copy_from_slice(&[b'H', tochar(len as u8)]);
+                3 + len
+            }
         };
         let Some(out) = out.get_mut(..len) else { return 0 };
         out.copy_from_slice(&text[..len]);
@@ -115,8 +139,24 @@ impl Mark {
             (b'X', rest) => (Self::Cancelled, rest),
             (b'Q', rest) => (Self::AllCancelled, rest),
             (b'U', rest) => (Self::Unproved, rest),
+            (b'O', rest) => (Self::Older, rest),
+            (b'H', [len, rest @ ..]) => {
+                let (sixes, rest) = rest.split_at_checked(usize::from(unchar(*len)))?;
+                let mut bits = [0; ASKED_ROOM];
+                for at in
+                    (0..6 * sixes.len()).filter(|at| unchar(sixes[at / 6]) >> (at % 6) & 1 != 0)
+                {
+                    *bits.get_mut(at / 8)? |= 1 << (at % 8);
+                }
+                (Self::Found(bits), rest)
+            }
             _ => return None,
         };
         Some((*file, mark, rest))
     }
+}
+
+/// A bit, 0 or 1; beyond the last there are none.
+pub(crate) fn bit_of(bits: &[u8], at: usize) -> u8 {
+    bits.get(at / 8).map_or(0, |byte| byte >> (at % 8) & 1)
 }

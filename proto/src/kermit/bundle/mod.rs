@@ -11,6 +11,8 @@
 //!              'A' len list                                more attributes, as in an A packet
 //!              'D' len bytes | 'R' len bytes               some of its bytes; with runs of equal ones as counts
 //!              'S' offset                                  its bytes continue there
+//!              'H' len count signatures                    of its next blocks of that length
+//!              'Q' block count                             which of these blocks does an older version have?
 //!              'Z' digest(8) | 'z'                         its end, with or without a digest
 //!              'C'                                         its end: cut short
 //!              'K' frame                                   a compressed frame: what comes out of it continues the stream
@@ -60,6 +62,13 @@ pub(crate) const UNPRESSED: usize = PRESSED;
 pub(crate) const fn packed_room(len: usize) -> usize {
     1 + len + len / 128 + 128
 }
+
+/// Signatures in one record.
+pub(crate) const MOST_SIGNATURES: u64 = 682;
+/// Blocks in one question: its answer is in the acknowledgement, with what else is said there.
+pub(crate) const MOST_ASKED: u64 = 240;
+/// Bits of the answer.
+pub(crate) const ASKED_ROOM: usize = if IS_BUILT { MOST_ASKED as usize / 8 } else { 1 };
 
 /// The longest number, as [`put_number`] writes it.
 pub(crate) const LONGEST_NUMBER: usize = 10;

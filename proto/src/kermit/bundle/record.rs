@@ -1,7 +1,8 @@
 //! Records in the stream of decoded bytes. They begin and end anywhere in packets.
 
 use super::head::{Before, Head, Reading};
-use super::{CHUNK, Number};
+use super::{CHUNK, MOST_SIGNATURES, Number};
+use crate::difference::SIGNATURE;
 use crate::kermit::config::MAX_NAME;
 
 /// The longest list of attributes.
@@ -20,6 +21,12 @@ pub(crate) enum Record {
     Data { left: usize, runs: bool },
     /// They continue at this offset.
     Seek(u64),
+    /// Signatures of this many blocks of this length come next.
+    List { block: u64, count: u64 },
+    /// Bytes of signatures come next: this many until [`Records::passed`] is told.
+    Signatures { left: usize },
+    /// Which of these blocks are in an older version?
+    Question { first: u64, count: u64 },
     /// The file's end.
     End { digest: Option<[u8; 8]> },
     /// The file is cut short.
@@ -36,6 +43,8 @@ enum State {
     List { left: usize },
     Data { left: usize, runs: bool },
     Seek { number: Number },
+    Pair { kind: u8, first: Option<u64>, number: Number },
+    Signatures { left: usize },
     Digest { digest: [u8; 8], held: usize },
 }
 
@@ -75,11 +84,13 @@ impl Records {
         matches!((self.state, next), (State::Type, b'F'))
     }
 
-    /// This number of the bytes that [`Record::Data`] announced were taken.
+    /// This number of the bytes that [`Record::Data`] or [`Record::Signatures`] announced were taken.
     pub(crate) fn passed(&mut self, len: usize) {
-        if let State::Data { left, runs } = self.state {
-            let left = left.saturating_sub(len);
-            self.state = if left == 0 { State::Type } else { State::Data { left, runs } };
+        if let State::Data { left, .. } | State::Signatures { left } = &mut self.state {
+            *left = left.saturating_sub(len);
+            if *left == 0 {
+                self.state = State::Type;
+            }
         }
     }
 
@@ -93,6 +104,9 @@ impl Records {
         for (at, byte) in raw.iter().enumerate() {
             if let State::Data { left, runs } = self.state {
                 return (at, Ok(Some(Record::Data { left, runs })));
+            }
+            if let State::Signatures { left } = self.state {
+                return (at, Ok(Some(Record::Signatures { left })));
             }
             match self.take(*byte, name) {
                 Ok(None) => {}
@@ -142,6 +156,11 @@ impl Records {
                 self.state = State::Seek { number };
                 Ok(offset.map(|offset| self.found(Record::Seek(offset))))
             }
+            State::Pair { kind, first, mut number } => {
+                let value = number.take(byte)?;
+                self.state = State::Pair { kind, first: first.or(value), number };
+                Ok(first.and_then(|first| value.map(|second| self.pair(kind, first, second))))
+            }
             State::Digest { mut digest, held } => {
                 digest[held] = byte;
                 if held + 1 < digest.len() {
@@ -150,7 +169,7 @@ impl Records {
                 }
                 Ok(Some(self.found(Record::End { digest: Some(digest) })))
             }
-            State::Data { .. } => Err(()),
+            State::Data { .. } | State::Signatures { .. } => Err(()),
         }
     }
 
@@ -158,6 +177,7 @@ impl Records {
         self.state = match kind {
             b'F' | b'A' | b'D' | b'R' => State::Length { kind, number: Number::default() },
             b'S' => State::Seek { number: Number::default() },
+            b'H' | b'Q' => State::Pair { kind, first: None, number: Number::default() },
             b'Z' => State::Digest { digest: [0; 8], held: 0 },
             b'z' => return Ok(Some(Record::End { digest: None })),
             b'C' => return Ok(Some(Record::Cut)),
@@ -187,6 +207,16 @@ impl Records {
             _ => State::Data { left, runs: kind == b'R' },
         };
         Ok(None)
+    }
+
+    /// Two numbers are here. How many blocks may be meant is for others to say.
+    fn pair(&mut self, kind: u8, first: u64, second: u64) -> Record {
+        if kind == b'Q' {
+            return self.found(Record::Question { first, count: second });
+        }
+        let left = (second.min(MOST_SIGNATURES) as usize) * SIGNATURE;
+        self.state = if left == 0 { State::Type } else { State::Signatures { left } };
+        Record::List { block: first, count: second }
     }
 
     fn found(&mut self, record: Record) -> Record {

@@ -2,13 +2,14 @@
 //! is to be said of its files is in the acknowledgement.
 
 use super::decompression::Decompression;
+use super::differing::Differing;
 use super::{Cancel, Core, Current, Mem, Piece, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::FileKind;
 use crate::kermit::attributes::{self, Attributes};
 use crate::kermit::bundle::head::{self, Head};
 use crate::kermit::bundle::lines::Lines;
-use crate::kermit::bundle::mark::{ALSO, ANSWER, Mark, ROOM};
+use crate::kermit::bundle::mark::{ALSO, ANSWER, LONGEST, Mark, ROOM};
 use crate::kermit::bundle::radix::alphabet;
 use crate::kermit::bundle::record::{Record, Records};
 use crate::kermit::bundle::runs::Runs;
@@ -26,10 +27,10 @@ use crate::trace::TraceEvent;
 /// What a receiver of bundles keeps.
 #[derive(Debug)]
 pub(super) struct Unpacking {
-    records: Records,
+    pub(super) records: Records,
     /// Decoded bytes of the packet in hand: `at..len`.
-    block: [u8; BLOCK_ROOM],
-    at: usize,
+    pub(super) block: [u8; BLOCK_ROOM],
+    pub(super) at: usize,
     len: usize,
     /// Where the rest of its data field is in `hold`, and its alphabet.
     digits: (usize, usize),
@@ -37,7 +38,7 @@ pub(super) struct Unpacking {
     /// Files begun in this session.
     begun: u64,
     /// Where the next byte of the file belongs that the sender sends.
-    position: u64,
+    pub(super) position: u64,
     lines: Option<Lines>,
     runs: Runs,
     /// Bytes of the file out of which runs were undone: `plain_at..plain_len`.
@@ -62,6 +63,7 @@ pub(super) struct Unpacking {
     opening: Duration,
     /// The stream of records may come out of it.
     pub(super) frame: Decompression,
+    pub(super) differing: Differing,
 }
 
 /// More than that is no round trip.
@@ -92,6 +94,7 @@ impl Unpacking {
             ends_at: None,
             opening: Duration::ZERO,
             frame: Decompression::default(),
+            differing: Differing::default(),
         }
     }
 
@@ -121,8 +124,8 @@ impl Unpacking {
     }
 
     /// Says something of the current file.
-    fn say(&mut self, mark: Mark) {
-        let mut text = [0; 24];
+    pub(super) fn say(&mut self, mark: Mark) {
+        let mut text = [0; LONGEST];
         let len = mark.put(self.begun.saturating_sub(1), &mut text);
         self.said.put(&text[..len]);
     }
@@ -270,6 +273,9 @@ impl Core {
     }
 
     fn next_piece(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> Piece {
+        if let Some(piece) = self.due() {
+            return piece;
+        }
         if self.unpacking.plain_at < self.unpacking.plain_len {
             let (plain, at) = (self.unpacking.plain, self.unpacking.plain_at);
             return match self.take_data(mem, &plain[at..self.unpacking.plain_len]) {
@@ -327,10 +333,15 @@ impl Core {
             Some(Record::Data { left, runs }) if self.state == Receiving::Data => {
                 self.data(mem, &raw[used..], left, runs)
             }
-            Some(Record::Seek(offset)) if self.state == Receiving::Data => {
-                let back = offset < self.unpacking.position;
-                self.unpacking.position = offset;
-                if back { Piece::Failed } else { Piece::Taken }
+            Some(Record::Seek(offset)) if self.state == Receiving::Data => self.passed_over(offset),
+            Some(Record::List { block, count }) if self.state == Receiving::Data => {
+                self.listed(mem, block, count)
+            }
+            Some(Record::Signatures { left }) if self.state == Receiving::Data => {
+                self.signatures(raw.len() - used, left)
+            }
+            Some(Record::Question { first, count }) if self.state == Receiving::Data => {
+                self.asked(first, count)
             }
             Some(Record::End { digest }) if self.state == Receiving::Data => {
                 self.unpacking.digest = digest;
@@ -359,6 +370,7 @@ impl Core {
         self.unpacking.begun += 1;
         self.unpacking.position = 0;
         self.unpacking.digest = None;
+        self.unpacking.differing = Differing::default();
         if cx.trace.enabled() {
             let text = &mem.next_name[..name_len];
             cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
@@ -416,6 +428,7 @@ impl Core {
                 self.cancel = Cancel::No;
             }
             None if offset > 0 => self.unpacking.say(Mark::Resumed(offset)),
+            None if self.unpacking.differing.is_older() => self.unpacking.say(Mark::Older),
             None => {}
         }
     }

@@ -359,7 +359,21 @@ impl Core {
                 self.decided(cx, mem, 0, Some(Refusal::Kind));
                 self.ask = Ask::close(false);
             }
+            (Ask::Offer, Reply::Accept { offset: 0 }) if self.may_differ(mem) => {
+                self.file.open = true;
+                self.ask = Ask::Older;
+            }
             (Ask::Offer, Reply::Accept { offset }) => self.decided(cx, mem, offset, None),
+            (Ask::Older, Reply::Done | Reply::Failed(_)) => {
+                self.older(reply == Reply::Done);
+                self.decided(cx, mem, 0, None);
+            }
+            (Ask::Learn, Reply::Done | Reply::Failed(_)) => self.has_learnt(),
+            (Ask::Find, Reply::Done | Reply::Failed(_)) => self.has_looked(reply == Reply::Done),
+            (Ask::Copy { from, to }, Reply::Done) => self.has_copied(from, to),
+            (Ask::Copy { .. }, Reply::Failed(error)) if self.link.ending.is_running() => {
+                self.not_copied(cx, mem, error);
+            }
             (Ask::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
             (Ask::Unpack { .. }, Reply::Unpacked { used, made, over }) => {
@@ -379,14 +393,9 @@ impl Core {
             }
             (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
             (_, Reply::Failed(error)) => {
-                let mut text = Text::<96>::new();
-                let say = Some(match error {
-                    StoreError::Quota { .. } | StoreError::NoSpace => text.of(&error),
-                    _ => "The receiver cannot store the file",
-                });
                 self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
                 if self.link.ending.is_running() {
-                    self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
+                    self.store_failed(cx, mem, error);
                 } else if self.file.open {
                     self.ask = Ask::close(false);
                 }
@@ -398,6 +407,16 @@ impl Core {
             self.unpack_on(cx, mem);
             self.follow_up(cx, mem);
         }
+    }
+
+    /// The store cannot go on with the file.
+    pub(super) fn store_failed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, error: StoreError) {
+        let mut text = Text::<96>::new();
+        let say = Some(match error {
+            StoreError::Quota { .. } | StoreError::NoSpace => text.of(&error),
+            _ => "The receiver cannot store the file",
+        });
+        self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
     }
 
     /// The store has accepted bytes: continue where it was too slow.

@@ -194,6 +194,7 @@ impl Machine for Core {
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
             Ask::Unpack { begin } => Some(self.unpack_request(mem, begin)),
+            Ask::Learn | Ask::Find => self.older_request(),
             ask => ask.plain(),
         }
     }

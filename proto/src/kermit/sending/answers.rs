@@ -218,7 +218,8 @@ impl Core {
         if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
             *bytes += file as u64 - old;
         }
-        self.marked(data);
+        self.differing.acked(number);
+        self.marked(number, data);
     }
 
     /// A data packet's acknowledgement may carry the request to stop.

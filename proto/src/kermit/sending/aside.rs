@@ -35,8 +35,9 @@ pub(super) struct Entry {
     pub(super) end_in: u64,
     /// Its length, once its end is in a packet.
     pub(super) size: u64,
-    /// What the receiver had of it.
+    /// What the receiver had of it, and what it had in an older version.
     offset: u64,
+    pub(super) known: u64,
     /// Why, and whether the peer refused it.
     refused: Option<(Option<Refusal>, bool)>,
     /// Whether the peer cancelled it.
@@ -68,6 +69,7 @@ const NO_FILE: Entry = Entry {
     end_in: NOWHERE,
     size: 0,
     offset: 0,
+    known: 0,
     refused: None,
     cancelled: None,
     compared: false,
@@ -199,6 +201,9 @@ impl Core {
             match file.told {
                 Told::Nothing => {
                     file.told = Told::Begun;
+                    if file.over {
+                        self.link.stats.known_bytes += file.known;
+                    }
                     if file.refused.is_none() {
                         self.link.notes.push(QueuedEvent::Started { offset: file.offset });
                     }
@@ -218,7 +223,7 @@ impl Core {
     }
 
     /// An acknowledgement says something of files.
-    pub(super) fn marked(&mut self, mut data: &[u8]) {
+    pub(super) fn marked(&mut self, number: u64, mut data: &[u8]) {
         while let Some((name, mark, rest)) = Mark::take(data) {
             data = rest;
             let Some(index) = self.under_way.find(name) else { continue };
@@ -252,6 +257,9 @@ impl Core {
                     }
                 }
                 Mark::Unproved => file.compared = false,
+                Mark::Older if open => self.differing.told(),
+                Mark::Older => {}
+                Mark::Found(bits) => self.differing.found(number, bits),
             }
         }
     }
@@ -313,6 +321,10 @@ impl Core {
         let at = self.under_way.at(self.under_way.settled);
         let file = &mut self.under_way.files[at];
         file.over = true;
+        // Between what the user is told of its beginning and of its end.
+        if file.told == Told::Begun {
+            self.link.stats.known_bytes += file.known;
+        }
         self.under_way.settled += 1;
         if file.is_complete() {
             self.link.stats.files_done += 1;

@@ -74,6 +74,16 @@ impl Compression {
         IS_BUILT && (self.collects() && self.len == chunk.len() || self.way == Way::Ends)
     }
 
+    /// Everything is to go as it is from now on: whether it does. What is in the chunk goes first.
+    pub(super) fn leave(&mut self) -> bool {
+        self.way = match self.way {
+            Way::Tried if self.len == 0 => Way::Plain,
+            Way::Framed if self.len == 0 => Way::Ends,
+            way => way,
+        };
+        !self.collects()
+    }
+
     /// Whether a chunk is to be tried again.
     pub(super) fn is_due(&self) -> bool {
         self.plain >= AGAIN

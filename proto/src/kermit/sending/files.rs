@@ -124,6 +124,9 @@ impl Core {
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
             (Ask::Pack { end, .. }, Reply::Packed(made)) => self.pressed(cx, mem, end, made),
             (Ask::Pack { begin: true, .. }, Reply::Failed(_)) => self.cannot_press(),
+            (Ask::Signatures { .. }, Reply::Read(len)) => self.signed(len),
+            // Then the whole file is sent.
+            (Ask::Signatures { .. }, Reply::Failed(_)) => self.signed(0),
             (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let mut first = [0; 16];
                 first.copy_from_slice(&digest[..16]);

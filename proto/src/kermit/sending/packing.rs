@@ -2,7 +2,8 @@
 
 use super::aside::{IN_CHUNK, NOWHERE, UnderWay};
 use super::compression::Compression;
-use super::{Cancel, Core, Mem, slot_of};
+use super::differing::Differing;
+use super::{Cancel, Core, Mem, Piece, slot_of};
 use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, StoreError};
@@ -40,6 +41,8 @@ struct Packet {
     heads: usize,
     resumed: usize,
     probes: bool,
+    /// A question about blocks ends in it.
+    asks: bool,
 }
 
 /// What is on its way into packets.
@@ -113,7 +116,7 @@ impl Packing {
         }
     }
 
-    fn stage(&mut self, fill: impl FnOnce(&mut [u8; STAGE]) -> usize) {
+    pub(super) fn stage(&mut self, fill: impl FnOnce(&mut [u8; STAGE]) -> usize) {
         (self.staged, self.stage_end) = (0, fill(&mut self.stage));
     }
 
@@ -195,16 +198,6 @@ impl Packet {
     }
 }
 
-/// What became of the next piece.
-enum Piece {
-    /// Some of it is in the packet, or in the chunk.
-    Put,
-    /// The store has to reply first.
-    Wait,
-    /// There is none now: the packet leaves as it is.
-    Nothing,
-}
-
 impl Core {
     /// Whether everything goes in bundles.
     pub(super) fn bundles(&self) -> bool {
@@ -242,6 +235,7 @@ impl Core {
         packing.list = flags & head::MORE != 0;
         (packing.in_head, packing.in_end, packing.cut) = (true, false, false);
         packing.continues = None;
+        self.differing = Differing::new();
         packing.text = info.kind == FileKind::Text
             && !info.extras.kermit().encoding.is_wide()
             && !self.link.config.crlf_files;
@@ -338,12 +332,13 @@ impl Core {
         let space = alphabet.room(room.saturating_sub(len)).max(1);
         let (heads, resumed) = self.packing.compression.heads();
         self.packing.packet =
-            Some(Packet { alphabet, len, space, used: 0, heads, resumed, probes });
+            Some(Packet { alphabet, len, space, used: 0, heads, resumed, probes, asks: false });
     }
 
     /// Puts the next piece into the packet.
     fn piece(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> Piece {
-        if self.packing.is_drained() && self.packing.chunk == 0 && !self.packing.feed {
+        let idle = self.packing.chunk == 0 && !self.packing.feed && self.differing.is_put();
+        if self.packing.is_drained() && idle {
             return self.next_record(cx, mem);
         }
         let collects = self.packing.compression.collects();
@@ -375,6 +370,9 @@ impl Core {
                 stage[at..at + len].copy_from_slice(&list[..len]);
                 at + len
             });
+        } else if !self.differing.is_put() {
+            self.put_signatures(mem);
+            return Piece::Put;
         } else {
             self.put_file(mem);
             return Piece::Put;
@@ -399,6 +397,11 @@ impl Core {
             if let Some(file) = self.under_way.last_mut() {
                 file.head_in = number;
             }
+        }
+        if self.differing.is_out(number)
+            && let Some(packet) = &mut self.packing.packet
+        {
+            packet.asks = true;
         }
         if core::mem::take(&mut self.packing.in_end) {
             self.end_is_out(number);
@@ -465,10 +468,12 @@ impl Core {
         }
         self.packing.no_more |= matches!(self.cancel, Cancel::Batch { .. });
         let (mut heads, mut resumed) = self.packing.compression.heads();
+        let mut asks = false;
         if let Some(packet) = &self.packing.packet {
             (heads, resumed) = (heads + packet.heads, resumed + packet.resumed);
+            asks = packet.asks;
         }
-        let full = heads >= MOST_HEADS || resumed >= MOST_RESUMED;
+        let full = heads >= MOST_HEADS || resumed >= MOST_RESUMED || asks;
         if self.packing.no_more || full || !self.under_way.has_room(mem.names) {
             return Piece::Nothing;
         }
@@ -490,6 +495,18 @@ impl Core {
             // Positions in text are not those on the line: nothing of it goes out before the answer.
             return Piece::Nothing;
         }
+        if self.ask == Ask::Read {
+            // Its bytes must not be taken for those of another position.
+            return Piece::Wait;
+        }
+        if !self.differing.is_plain() && !self.packing.compression.leave() {
+            // What follows does not shrink, and an answer belongs to a packet.
+            return if self.packing.compression.holds_some() { Piece::Nothing } else { Piece::Put };
+        }
+        let may_ask = self.packing.packet.is_none_or(|packet| !packet.asks);
+        if let Some(piece) = self.next_difference(cx, may_ask) {
+            return piece;
+        }
         if let Some(offset) = self.packing.continues.take().filter(|offset| *offset > position) {
             let coding = self.link.data_coding(false);
             self.source.begin(&coding, offset, self.file.info.size);
@@ -510,12 +527,13 @@ impl Core {
         if self.source.exhausted() {
             return self.end_of_file(cx, mem);
         }
-        if self.packing.compression.is_due() {
+        if self.packing.compression.is_due() && self.differing.is_plain() {
             self.try_compression();
         }
         let source = self.source.raw(mem.source);
         let most = if self.packing.text { CHUNK / 2 } else { CHUNK };
-        let bytes = &source[..source.len().min(most)];
+        let room = usize::try_from(self.differing.room).unwrap_or(most);
+        let bytes = &source[..source.len().min(most).min(room)];
         let len = if self.packing.text { len_on_line(bytes) } else { bytes.len() };
         self.packing.chunk = bytes.len();
         // A frame finds them itself.

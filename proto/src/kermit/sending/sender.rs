@@ -153,6 +153,9 @@ impl Machine for Core {
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
             Ask::Pack { begin, end } => Some(self.pack_request(mem, begin, end)),
+            Ask::Signatures { from, block } => {
+                Some(self.signatures_request(from, block, mem.source))
+            }
             ask => ask.plain(),
         }
     }
