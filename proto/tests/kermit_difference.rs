@@ -212,7 +212,10 @@ fn cancels_at_any_moment() {
                 let ends = pair.run();
                 let (a, b) = (ends.sender, ends.receiver);
                 let label = format!("sender={by_sender} {command:?} at {when}: {a:?} {b:?}");
-                assert_eq!(a == Outcome::Done, b == Outcome::Done, "{label}");
+                // A sender that gives up when all has left does not know yet that all has arrived.
+                assert!(a != Outcome::Done || b == Outcome::Done, "{label}");
+                let has_all = sink.files.len() == 2 && sink.files.iter().all(|file| file.complete);
+                assert!(a == Outcome::Done || b != Outcome::Done || has_all, "{label}");
                 for (file, want) in sink.files.iter().zip(&files) {
                     assert!(!file.complete || file.bytes == want.bytes, "{label}");
                 }
