@@ -185,7 +185,7 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Unpack { begin } => Some(self.unpack_request(mem, begin)),
+            Ask::Unpack { begin } => Some(self.unpack_request(mem.unpacked, begin)),
             ask => ask.plain(),
         }
     }

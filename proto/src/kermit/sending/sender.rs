@@ -147,7 +147,7 @@ impl Machine for Core {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            Ask::Pack { begin, end } => Some(self.pack_request(mem, begin, end)),
+            Ask::Pack { begin, end } => Some(self.pack_request(mem.chunk, mem.packed, begin, end)),
             ask => ask.plain(),
         }
     }
