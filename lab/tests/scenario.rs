@@ -277,3 +277,20 @@ fn ftp_sends_the_file_of_the_scenario() {
     assert!(text > random * 5 / 4 && text < zeros, "{text}");
     assert!(with_cr > plain, "{with_cr} bytes of text, {plain} in the file");
 }
+
+/// A published time is of the bytes that were sent: only who asks for compression has it.
+#[cfg(feature = "compress")]
+#[test]
+fn a_scenario_compresses_if_it_says_so() {
+    let seconds = |settings: &str| {
+        let text = format!(
+            "line = '9600'\nfile = {{ made = 'text', bytes = 40000 }}\n\
+             [both]\nbundle = 'on'\nstreaming = 'off'\n{settings}"
+        );
+        let outcome = run(&text);
+        assert!(outcome.is_done(), "{settings}");
+        outcome.elapsed.as_secs()
+    };
+    let (without, with) = (seconds(""), seconds("compress = 'auto'"));
+    assert!(with * 10 < without * 8, "{with} {without}");
+}

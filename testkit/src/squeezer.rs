@@ -79,7 +79,7 @@ impl Squeezer {
             used += 1;
             match self.token[..] {
                 [END] => self.is_over = true,
-                [LITERALS] | [COPY] | [COPY, _] | [COPY, _, _] => continue,
+                [LITERALS | COPY] | [COPY, _] | [COPY, _, _] => continue,
                 [LITERALS, len, ref rest @ ..] if rest.len() < usize::from(len) => continue,
                 [LITERALS, _, ref rest @ ..] => self.unpacked.extend_from_slice(rest),
                 [COPY, len, low, high] => {

@@ -55,8 +55,8 @@ impl Core {
     }
 
     /// The host is to undo the next bytes of a frame.
-    pub(super) fn unpack_request<'a>(&'a self, mem: Mem<'a>, begin: bool) -> Request<'a> {
-        Request::Unpack { bytes: self.unpacking.rest_of_block(), into: mem.unpacked, begin }
+    pub(super) fn unpack_request<'a>(&'a self, into: &'a mut [u8], begin: bool) -> Request<'a> {
+        Request::Unpack { bytes: self.unpacking.rest_of_block(), into, begin }
     }
 
     /// The host has undone some.

@@ -193,7 +193,7 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Unpack { begin } => Some(self.unpack_request(mem, begin)),
+            Ask::Unpack { begin } => Some(self.unpack_request(mem.unpacked, begin)),
             Ask::Learn | Ask::Find => self.older_request(),
             ask => ask.plain(),
         }

@@ -152,13 +152,19 @@ impl Core {
     }
 
     /// What the host is asked. The end of a frame is put after its last chunk.
-    pub(super) fn pack_request<'a>(&'a self, mem: Mem<'a>, begin: bool, end: bool) -> Request<'a> {
+    pub(super) fn pack_request<'a>(
+        &self,
+        chunk: &'a [u8],
+        packed: &'a mut [u8],
+        begin: bool,
+        end: bool,
+    ) -> Request<'a> {
         let compression = &self.packing.compression;
         let rate_bps = self.link.config.line.rate_bps;
         let (bytes, into) = if end {
-            (&[][..], &mut mem.packed[compression.out_end..])
+            (&[][..], &mut packed[compression.out_end..])
         } else {
-            (&mem.chunk[..compression.len], &mut mem.packed[1..])
+            (&chunk[..compression.len], &mut packed[1..])
         };
         Request::Pack { bytes, into, begin, end, rate_bps }
     }

@@ -152,7 +152,7 @@ impl Machine for Core {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            Ask::Pack { begin, end } => Some(self.pack_request(mem, begin, end)),
+            Ask::Pack { begin, end } => Some(self.pack_request(mem.chunk, mem.packed, begin, end)),
             Ask::Signatures { from, block } => {
                 Some(self.signatures_request(from, block, mem.source))
             }
