@@ -291,7 +291,7 @@ pub struct MemorySink {
     held: Vec<(u64, u64)>,
     /// Older versions of files, by name; and of the current one.
     older: Vec<(Vec<u8>, Older)>,
-    current: Option<Older>,
+    current: Option<Box<Older>>,
 }
 
 impl MemorySink {
@@ -416,7 +416,7 @@ impl MemorySink {
         });
         self.open = true;
         let older = self.older.iter().find(|(name, _)| name == info.name);
-        self.current = older.filter(|_| offset == 0).map(|(_, older)| older.clone());
+        self.current = older.filter(|_| offset == 0).map(|(_, older)| Box::new(older.clone()));
         Reply::Accept { offset }
     }
 

@@ -129,6 +129,7 @@ fn each_end_may_refuse_it_alone() {
         assert_eq!(sink.copied > 0, both, "{label}");
         assert_eq!(s.stats().known_bytes, sink.copied, "{label}");
         assert_eq!(r.stats().known_bytes, sink.copied, "{label}");
+        assert_eq!(s.stats().current_acked_bytes, Some(old.len() as u64), "{label}");
     }
 }
 
