@@ -351,17 +351,12 @@ impl Core {
         } else {
             slot
         };
-        let (leaves_at, len) = match self.enqueue_protected(cx, mem, number) {
-            Some(queued) => queued,
-            None => {
-                let memory = slot_of(mem.slots, &self.link, &self.flight, number);
-                let packet = &memory[slot.start..slot.end];
-                let Some(leaves_at) = self.link.enqueue(cx, mem.out, packet, true) else {
-                    return false;
-                };
-                (leaves_at, slot.len())
-            }
-        };
+        let queued = self.enqueue_protected(cx, mem, number).or_else(|| {
+            let memory = slot_of(mem.slots, &self.link, &self.flight, number);
+            let packet = &memory[slot.start..slot.end];
+            self.link.enqueue(cx, mem.out, packet, true).map(|leaves_at| (leaves_at, slot.len()))
+        });
+        let Some((leaves_at, len)) = queued else { return false };
         let again = self.flight.queued(number, leaves_at, cx.now);
         if again > 0 {
             self.link.stats.retransmissions += 1;
