@@ -130,9 +130,8 @@ impl Core {
             self.timing.sample(rtt, bytes, window);
         }
         if acked.kind == kind::DATA {
-            if let Some(bytes) = &mut self.link.stats.current_acked_bytes
-                && !self.link.agreed.bundle
-            {
+            let bytes = self.link.stats.current_acked_bytes.as_mut();
+            if let Some(bytes) = bytes.filter(|_| !self.link.agreed.bundle) {
                 *bytes += acked.file as u64;
             }
             self.lengths.carried(acked.len);
