@@ -3,6 +3,7 @@
 use super::{Cancel, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::kermit::bundle::mark::{self, ALSO, ERRORS};
+use crate::kermit::flight::Acked;
 use crate::kermit::link::trace_got;
 use crate::kermit::packet::{self, BadPacket, Packet, kind};
 use crate::kermit::params::DIGESTS_DIFFER;
@@ -130,14 +131,7 @@ impl Core {
             self.timing.sample(rtt, bytes, window);
         }
         if acked.kind == kind::DATA {
-            let bytes = self.link.stats.current_acked_bytes.as_mut();
-            if let Some(bytes) = bytes.filter(|_| !self.link.agreed.bundle) {
-                *bytes += acked.file as u64;
-            }
-            self.lengths.carried(acked.len);
-            for lost in self.flight.overtaken(number) {
-                self.resend(cx, lost, Again::Lost);
-            }
+            self.data_acked(cx, number, &acked);
         }
         if self.congestion.repeats() && acked.copies > 1 && !self.flight.is_empty() {
             // What left before that copy was lost like the one before it.
@@ -166,6 +160,18 @@ impl Core {
                 self.link.end(cx, Outcome::Done);
             }
             None => {}
+        }
+    }
+
+    /// A packet with data is acknowledged.
+    fn data_acked(&mut self, cx: &mut Cx<'_>, number: u64, acked: &Acked) {
+        let bytes = self.link.stats.current_acked_bytes.as_mut();
+        if let Some(bytes) = bytes.filter(|_| !self.link.agreed.bundle) {
+            *bytes += acked.file as u64;
+        }
+        self.lengths.carried(acked.len);
+        for lost in self.flight.overtaken(number) {
+            self.resend(cx, lost, Again::Lost);
         }
     }
 

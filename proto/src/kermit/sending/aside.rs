@@ -7,7 +7,7 @@ use crate::file::{FileInfo, Refusal};
 use crate::kermit::attributes;
 use crate::kermit::bundle::mark::{Mark, name_of};
 use crate::kermit::bundle::{IS_BUILT, MOST_FILES};
-use crate::kermit::states::SenderInput;
+use crate::kermit::states::{SenderInput, Sending};
 use crate::session::{Ask, QueuedEvent};
 
 /// No packet yet.
@@ -176,6 +176,16 @@ impl UnderWay {
 }
 
 impl Core {
+    /// Whether every file that was sent is safe at the receiver.
+    pub(super) fn has_stored(&self) -> bool {
+        !self.bundles() || self.under_way.is_settled()
+    }
+
+    /// Whether everything is over: each packet acknowledged, each file settled.
+    pub(super) fn is_over(&self) -> bool {
+        self.state == Sending::Break && self.flight.is_empty() && self.under_way.is_settled()
+    }
+
     /// The facts that events are about: of the oldest file in bundles, of the current one else.
     pub(super) fn told_info<'a>(&self, name: &'a [u8], names: &'a [u8]) -> FileInfo<'a> {
         match self.under_way.first() {

@@ -592,16 +592,6 @@ impl Core {
     fn has_sent_all(&self) -> bool {
         self.packing.no_more && self.state == Sending::Next
     }
-
-    /// Whether every file that was sent is safe at the receiver.
-    pub(super) fn has_stored(&self) -> bool {
-        !self.bundles() || self.under_way.is_settled()
-    }
-
-    /// Whether everything is over: each packet acknowledged, each file settled.
-    pub(super) fn is_over(&self) -> bool {
-        self.state == Sending::Break && self.flight.is_empty() && self.under_way.is_settled()
-    }
 }
 
 /// What only a sender of bundles has.

@@ -69,7 +69,7 @@ impl Protection {
         }
     }
 
-    /// A packet was lost that had this many parity symbols, after so many bytes that came through.
+    /// A packet was lost that had this many parity symbols, after this many bytes that came through.
     fn failed(&mut self, parity: usize, carried: u64) {
         self.calm = 0;
         if self.parity == 0 {
