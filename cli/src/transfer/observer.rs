@@ -19,12 +19,17 @@ use crate::ui::progress::{Meter, Progress, Reading};
 /// A message of the peer is shown after this long without anything following it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// More bytes between two files than these are some of the second one.
+const IN_ADVANCE: u64 = 512;
+
 /// The watch of `wst send` and `wst receive`.
 pub(crate) struct Observer<'a> {
     ui: &'a Output,
     direction: Direction,
     rate_bps: Option<u32>,
     meter: Option<Meter>,
+    /// When the last file ended, or the peers had agreed, and bytes on the line by then.
+    before: Option<(Instant, u64)>,
     /// Bytes that have not left the port.
     unsent: u64,
     progress: Progress<'a>,
@@ -66,6 +71,7 @@ impl<'a> Observer<'a> {
             direction,
             rate_bps,
             meter: None,
+            before: None,
             unsent: 0,
             progress: Progress::new(ui),
             missed: 0,
@@ -169,7 +175,18 @@ impl<'a> Observer<'a> {
             self.ui.say(Level::Note, &say);
         }
         self.ui.say(Level::Detail, &format!("{name}: begins"));
-        self.meter = Some(Meter::new(name, info.size, offset, self.rate_bps, stats));
+        let mut meter = Meter::new(name, info.size, offset, self.rate_bps, stats);
+        // Of a file that goes with others in one window the first is heard when some of it has arrived.
+        if let Some((since, on_line)) = self.before
+            && wire_bytes(stats).saturating_sub(on_line) > IN_ADVANCE
+        {
+            meter.began = since;
+        }
+        self.meter = Some(meter);
+    }
+
+    fn between_files(&mut self, stats: &Stats) {
+        self.before = Some((Instant::now(), wire_bytes(stats)));
     }
 
     fn done(&mut self, size: u64, verified: bool, stats: &Stats) {
@@ -268,6 +285,7 @@ impl Watch for Observer<'_> {
         self.wait(stats.packets_in > 0);
         match event {
             Event::Negotiated(text) => {
+                self.between_files(stats);
                 self.ui.say(Level::Detail, &format!("agreed: {text}"));
                 self.ui.event(Happened::Negotiated { text: text.to_string() });
             }
@@ -278,7 +296,10 @@ impl Watch for Observer<'_> {
                 }
             }
             Event::FileDone { .. } if self.screen => {}
-            Event::FileDone { size, verified } => self.done(*size, *verified, stats),
+            Event::FileDone { size, verified } => {
+                self.done(*size, *verified, stats);
+                self.between_files(stats);
+            }
             Event::Replied(text) => self.replies.push(text.to_vec()),
             Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
             Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
@@ -334,6 +355,10 @@ impl Watch for Observer<'_> {
             self.ui.event(Happened::Progress(read(meter, &reading)));
         }
     }
+}
+
+fn wire_bytes(stats: &Stats) -> u64 {
+    stats.wire_in_bytes + stats.wire_out_bytes
 }
 
 fn file_started(info: &FileInfo<'_>, offset: u64) -> Happened {

@@ -22,7 +22,7 @@ pub(crate) struct Meter {
     /// Its length, if known.
     pub(crate) size: Option<u64>,
     offset: u64,
-    began: Instant,
+    pub(crate) began: Instant,
     before: Stats,
     recent: VecDeque<(Instant, u64)>,
     rate_bps: Option<u32>,

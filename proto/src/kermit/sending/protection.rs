@@ -44,6 +44,8 @@ pub(super) struct Protection {
     /// The packet in which the codes are tried that a careful sender leaves out, and how often that has failed.
     tried_in: Option<u64>,
     failures: u32,
+    /// Packets came with errors.
+    has_errors: bool,
 }
 
 /// Wrong characters to prepare for where the worst code word had this many.
@@ -66,6 +68,7 @@ impl Protection {
             calm: 0,
             tried_in: None,
             failures: 0,
+            has_errors: false,
         }
     }
 
@@ -85,6 +88,7 @@ impl Protection {
     /// A packet of this length came with this many wrong characters in its worst code word.
     fn came(&mut self, errors: usize, len: usize) {
         self.calm = if errors == 0 { self.calm + 1 } else { 0 };
+        self.has_errors |= errors > 0;
         let wrong = if self.length < LONGEST {
             // A few code words do not show how many errors the worst of many has.
             if len * GROWTH >= self.length {
@@ -148,7 +152,10 @@ impl Core {
         if letter != CAREFUL || !self.link.chooses_alphabet() {
             return letter.to_ascii_lowercase();
         }
-        let again = self.link.bare == ProbeState::Failed && self.protection.failures < TRIES;
+        // Where no error was seen the line does not pass them.
+        let again = self.link.bare == ProbeState::Failed
+            && self.protection.has_errors
+            && self.protection.failures < TRIES;
         if again && self.protection.tried_in.is_none() {
             self.protection.tried_in = Some(number);
         }
