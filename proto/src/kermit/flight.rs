@@ -193,6 +193,11 @@ impl Flight {
         }
     }
 
+    /// Bytes of the stream, which ends at `position`, of which nothing was heard.
+    pub(crate) fn unheard(&self, position: u64) -> u64 {
+        if self.is_empty() { 0 } else { position.saturating_sub(self.heard) }
+    }
+
     /// The packet that was queued last of those of which nothing was heard.
     pub(crate) fn last_unanswered(&self) -> Option<&Slot> {
         let slots = (self.low..self.next).map(|number| self.slot(number));

@@ -26,6 +26,11 @@ impl Output {
         self.out.pending()
     }
 
+    /// Where the stream ends.
+    pub(crate) fn position(&self) -> u64 {
+        self.out.position()
+    }
+
     /// Bytes the port has taken.
     pub(crate) fn taken(&self) -> u64 {
         self.out.taken

@@ -15,6 +15,8 @@ use crate::trace::TraceEvent;
 const WORTH_IT: usize = 95;
 /// A shorter chunk is not tried, and ends no frame.
 const SHORTEST: usize = 256;
+/// The longest chunk that is tried.
+const TRIED: usize = 4096;
 /// Bytes of files that go as they are before the next chunk is tried.
 const AGAIN: u64 = 256 * 1024;
 
@@ -71,7 +73,7 @@ impl Compression {
 
     /// Whether nothing more fits into the chunk, or the frame is to end.
     pub(super) fn is_full(&self, chunk: &[u8]) -> bool {
-        IS_BUILT && (self.collects() && self.len == chunk.len() || self.way == Way::Ends)
+        IS_BUILT && (self.collects() && self.len >= self.most(chunk) || self.way == Way::Ends)
     }
 
     /// Everything is to go as it is from now on: whether it does. What is in the chunk goes first.
@@ -84,6 +86,11 @@ impl Compression {
         !self.collects()
     }
 
+    /// Length of a full chunk. One that is tried may go as it is, and a cancel waits for all of it.
+    fn most(&self, chunk: &[u8]) -> usize {
+        if self.way == Way::Tried { chunk.len().min(TRIED) } else { chunk.len() }
+    }
+
     /// Whether a chunk is to be tried again.
     pub(super) fn is_due(&self) -> bool {
         self.plain >= AGAIN
@@ -91,7 +98,7 @@ impl Compression {
 
     /// Puts bytes into the chunk as far as there is room; returns how many.
     pub(super) fn collect(&mut self, bytes: &[u8], chunk: &mut [u8]) -> usize {
-        let len = bytes.len().min(chunk.len() - self.len);
+        let len = bytes.len().min(self.most(chunk).saturating_sub(self.len));
         chunk[self.len..self.len + len].copy_from_slice(&bytes[..len]);
         self.len += len;
         len

@@ -30,7 +30,23 @@ pub(super) const LONG_ENOUGH: Duration = Duration::from_secs(10);
 /// gets through a bit error in 1,000 with one copy of eight.
 const PERSISTENCE: u32 = 12;
 
+/// More than what a round trip takes that may be in flight on a line of known rate.
+const AMPLE: Duration = Duration::from_secs(1);
+
 impl Core {
+    /// Whether enough of a bundle is in flight to keep the line busy. The port of a slow line may take much more, behind
+    /// which a copy, a cancel or an error would wait.
+    pub(super) fn is_far_ahead(&self) -> bool {
+        let rate = self.link.config.line.rate_bps;
+        if rate == 0 || self.flight.len() < 2 || self.has_sent_all() {
+            return false;
+        }
+        let busy = self.timing.shortest().unwrap_or(AMPLE) * 2 + AMPLE;
+        let enough = u128::from(rate) * busy.as_millis() / 10_000;
+        let last = self.flight.slot(self.flight.next - 1).len() as u128;
+        u128::from(self.flight.unheard(self.link.output.position())) > enough + 2 * last
+    }
+
     /// Whether a packet has been sent often enough. Where nothing ever came through, and nothing says
     /// that the line is noisy, the limit is the one that is set. Elsewhere a packet is unlucky, and
     /// what is counted is copies, many times as many, while the peer is heard.

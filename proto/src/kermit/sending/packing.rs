@@ -257,7 +257,7 @@ impl Core {
     /// Fills the next packet. True if one is complete.
     pub(super) fn pack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         let window = self.congestion.window(self.link.agreed.window);
-        if self.flight.len() >= window {
+        if self.flight.len() >= window || self.is_far_ahead() {
             return false;
         }
         loop {
@@ -589,7 +589,7 @@ impl Core {
     }
 
     /// Whether everything is in packets.
-    fn has_sent_all(&self) -> bool {
+    pub(super) fn has_sent_all(&self) -> bool {
         self.packing.no_more && self.state == Sending::Next
     }
 }
