@@ -26,6 +26,8 @@ const GROWTH: usize = 2;
 const TRIES: u32 = 3;
 /// Parts of a worst case, so that it is forgotten slowly.
 const PARTS: usize = 16;
+/// From this many wrong characters in a code word on they are no bursts that overlap, and the worst varies more.
+const MANY: usize = 3;
 /// Packets in a row without an error that end it.
 const CALM: u32 = 64;
 
@@ -95,9 +97,11 @@ impl Protection {
                 self.length = (self.length * GROWTH).min(LONGEST);
             }
             self.worst = self.worst.max(errors * PARTS);
-            self.least.max(prepared(self.worst.div_ceil(PARTS)) + 1)
+            let seen = self.worst.div_ceil(PARTS);
+            self.least.max(prepared(seen) + if seen < MANY { 1 } else { 2 })
         } else {
-            self.worst = (errors * PARTS).max(self.worst - self.worst.div_ceil(4));
+            let forgotten = if self.worst > MANY * PARTS { 8 } else { 4 };
+            self.worst = (errors * PARTS).max(self.worst - self.worst.div_ceil(forgotten));
             prepared(self.worst.div_ceil(PARTS))
         };
         self.parity = if self.calm >= CALM { 0 } else { parity_for(wrong) };
