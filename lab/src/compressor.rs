@@ -68,11 +68,11 @@ mod zstd {
     /// Levels of zstd on lines of up to that many bits per second: with a tenth of a fast processor it is
     /// still faster than the line. The last one is for all that are faster.
     const LEVELS: [(u32, i32); 4] =
-        [(250_000, 19), (1_000_000, 12), (20_000_000, 3), (u32::MAX, 1)];
+        [(250_000, 19), (1_000_000, 16), (20_000_000, 3), (u32::MAX, 1)];
     /// On a line whose rate is not known.
     const USUAL: i32 = 3;
     /// The sizes of tables, as powers of 2, from this level on: its own take 40 to 80 MB, and gain 2 % at most.
-    const BOUNDED: (i32, u32, u32) = (12, 18, 19);
+    const BOUNDED: (i32, u32, u32) = (16, 18, 19);
 
     /// The frames of one engine.
     #[derive(Default)]

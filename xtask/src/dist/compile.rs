@@ -36,7 +36,9 @@ pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, Str
         paths.iter().map(one).collect::<Vec<_>>().join(between)
     };
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags("--remap-path-prefix", "\u{1f}"));
-    cargo.env("CFLAGS", flags("-ffile-prefix-map", " "));
+    let unused = ["GREEDY", "LAZY", "LAZY2", "BTLAZY2"]
+        .map(|name| format!(" -DZSTD_EXCLUDE_{name}_BLOCK_COMPRESSOR"));
+    cargo.env("CFLAGS", flags("-ffile-prefix-map", " ") + &unused.concat());
     println!("== {}: cargo {verb}, profile {}", target.triple, release.profile);
     let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
     if !status.success() {
