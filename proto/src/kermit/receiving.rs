@@ -6,6 +6,7 @@ use super::attributes::Attributes;
 use super::bundle::mark::KEPT;
 use super::check::Check;
 use super::config::Config;
+use super::correction::IS_BUILT;
 use super::encode::Shift;
 use super::frame::{Found, Parity};
 use super::link::{Link, trace_got};
@@ -290,7 +291,7 @@ impl Core {
                     self.linger_packet(cx, mem, &packet);
                 }
             }
-            Some(Found::Corrected { seq, data, .. }) => {
+            Some(Found::Corrected { seq, data, .. }) if IS_BUILT => {
                 let packet = Packet { kind: kind::DATA, seq, data, weak: false };
                 self.linger_packet(cx, mem, &packet);
             }

@@ -4,6 +4,7 @@ use super::{Cancel, Core, Current, Mem, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes;
+use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::check::tochar;
 use crate::kermit::config::Names;
 use crate::kermit::decode::Decoder;
@@ -359,27 +360,31 @@ impl Core {
                 self.decided(cx, mem, 0, Some(Refusal::Kind));
                 self.ask = Ask::close(false);
             }
-            (Ask::Offer, Reply::Accept { offset: 0 }) if self.may_differ(mem) => {
+            (Ask::Offer, Reply::Accept { offset: 0 }) if IS_BUILT && self.may_differ(mem) => {
                 self.file.open = true;
                 self.ask = Ask::Older;
             }
             (Ask::Offer, Reply::Accept { offset }) => self.decided(cx, mem, offset, None),
-            (Ask::Older, Reply::Done | Reply::Failed(_)) => {
+            (Ask::Older, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
                 self.older(reply == Reply::Done);
                 self.decided(cx, mem, 0, None);
             }
-            (Ask::Learn, Reply::Done | Reply::Failed(_)) => self.has_learnt(),
-            (Ask::Find, Reply::Done | Reply::Failed(_)) => self.has_looked(reply == Reply::Done),
-            (Ask::Copy { from, to }, Reply::Done) => self.has_copied(from, to),
-            (Ask::Copy { .. }, Reply::Failed(error)) if self.link.ending.is_running() => {
+            (Ask::Learn, Reply::Done | Reply::Failed(_)) if IS_BUILT => self.has_learnt(),
+            (Ask::Find, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
+                self.has_looked(reply == Reply::Done)
+            }
+            (Ask::Copy { from, to }, Reply::Done) if IS_BUILT => self.has_copied(from, to),
+            (Ask::Copy { .. }, Reply::Failed(error))
+                if IS_BUILT && self.link.ending.is_running() =>
+            {
                 self.not_copied(cx, mem, error);
             }
             (Ask::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
-            (Ask::Unpack { .. }, Reply::Unpacked { used, made, over }) => {
+            (Ask::Unpack { .. }, Reply::Unpacked { used, made, over }) if IS_BUILT => {
                 self.unpacked_some(cx, mem, used, made, over);
             }
-            (Ask::Unpack { .. }, Reply::Failed(_)) => self.makes_no_sense(cx, mem),
+            (Ask::Unpack { .. }, Reply::Failed(_)) if IS_BUILT => self.makes_no_sense(cx, mem),
             (Ask::Digest { .. }, Reply::Digest(digest)) => self.compare(cx, mem, &digest),
             (Ask::Digest { .. }, Reply::Failed(_)) if self.file.resumed => self.unproved(cx, mem),
             (Ask::Digest { .. }, Reply::Failed(_)) => {

@@ -3,6 +3,7 @@
 use super::{Cancel, Core, DRAIN, Waiting};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
+use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
 use crate::kermit::states::Receiving;
@@ -120,12 +121,13 @@ impl Machine for Core {
                 Some(Found::Packet(body)) => self.on_body(cx, mem, body),
                 Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
                 Some(Found::Interrupt) => self.abort(cx, mem),
-                Some(Found::Corrected { seq, data, worst }) => {
+                Some(Found::Corrected { seq, data, worst }) if IS_BUILT => {
                     self.on_corrected(cx, mem, seq, data, worst);
                 }
-                Some(Found::Uncorrected { seq, why, len }) => {
+                Some(Found::Uncorrected { seq, why, len }) if IS_BUILT => {
                     self.on_uncorrected(cx, mem, seq, why, len);
                 }
+                Some(Found::Corrected { .. } | Found::Uncorrected { .. }) => {}
             }
         }
         if used > 0 && self.link.reader.mid_packet() {
@@ -193,8 +195,8 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Unpack { begin } => Some(self.unpack_request(mem.unpacked, begin)),
-            Ask::Learn | Ask::Find => self.older_request(),
+            Ask::Unpack { begin } if IS_BUILT => Some(self.unpack_request(mem.unpacked, begin)),
+            Ask::Learn | Ask::Find if IS_BUILT => self.older_request(),
             ask => ask.plain(),
         }
     }

@@ -5,6 +5,7 @@ use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes::{self, AttributeReply};
+use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::config::Names;
 use crate::kermit::encode::{Shift, encode_text};
 use crate::kermit::names::to_common;
@@ -122,11 +123,13 @@ impl Core {
             (Ask::Next, Reply::NoMoreFiles) if self.bundles() => self.packing.no_more = true,
             (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
-            (Ask::Pack { end, .. }, Reply::Packed(made)) => self.pressed(cx, mem, end, made),
-            (Ask::Pack { begin: true, .. }, Reply::Failed(_)) => self.cannot_press(),
-            (Ask::Signatures { .. }, Reply::Read(len)) => self.signed(len),
+            (Ask::Pack { end, .. }, Reply::Packed(made)) if IS_BUILT => {
+                self.pressed(cx, mem, end, made)
+            }
+            (Ask::Pack { begin: true, .. }, Reply::Failed(_)) if IS_BUILT => self.cannot_press(),
+            (Ask::Signatures { .. }, Reply::Read(len)) if IS_BUILT => self.signed(len),
             // Then the whole file is sent.
-            (Ask::Signatures { .. }, Reply::Failed(_)) => self.signed(0),
+            (Ask::Signatures { .. }, Reply::Failed(_)) if IS_BUILT => self.signed(0),
             (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let mut first = [0; 16];
                 first.copy_from_slice(&digest[..16]);

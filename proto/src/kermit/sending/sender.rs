@@ -3,6 +3,7 @@
 use super::{Cancel, Core};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
+use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
 use crate::kermit::packet::kind;
@@ -152,8 +153,10 @@ impl Machine for Core {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            Ask::Pack { begin, end } => Some(self.pack_request(mem.chunk, mem.packed, begin, end)),
-            Ask::Signatures { from, block } => {
+            Ask::Pack { begin, end } if IS_BUILT => {
+                Some(self.pack_request(mem.chunk, mem.packed, begin, end))
+            }
+            Ask::Signatures { from, block } if IS_BUILT => {
                 Some(self.signatures_request(from, block, mem.source))
             }
             ask => ask.plain(),
