@@ -23,6 +23,7 @@ mod kermit_bare;
 mod kermit_bundle;
 #[cfg(feature = "compress")]
 mod kermit_compress;
+mod kermit_correction;
 mod kermit_difference;
 mod kermit_swarm;
 mod kermit_windows;

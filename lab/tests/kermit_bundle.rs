@@ -8,8 +8,8 @@ use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender, Switch};
 use wetstring_proto::settings::Settings;
 use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Status, Store};
 
-/// Sends the files; gives the report, and their share of what the line could carry in that time, in thousandths.
-fn run(line: &str, files: &[MemoryFile], settings: &[(&str, &str)]) -> (PairReport, u64) {
+/// A line, and the configuration of both ends on it.
+pub(crate) fn on(line: &str, settings: &[(&str, &str)]) -> (LineModel, Config) {
     let model: LineModel = line.parse().unwrap();
     let facts = LineFacts {
         reliable: Some(false),
@@ -21,15 +21,27 @@ fn run(line: &str, files: &[MemoryFile], settings: &[(&str, &str)]) -> (PairRepo
     for (name, value) in settings {
         config.set(&format!("kermit.{name}"), value).unwrap();
     }
-    let (mut source, mut sink) = (MemorySource::new(files.to_vec()), MemorySink::new());
+    (model, config)
+}
+
+/// A transfer between two such ends.
+pub(crate) fn transfer(
+    model: &LineModel,
+    config: &Config,
+    source: &mut MemorySource,
+    sink: &mut MemorySink,
+) -> PairReport {
     let mut sender = Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap();
     let mut receiver = Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap();
-    let mut element = Serial::new(&model);
-    let report = Pair::new(&mut element).run(
-        (&mut sender, &mut source),
-        (&mut receiver, &mut sink),
-        &mut Recorder::off(),
-    );
+    let mut element = Serial::new(model);
+    Pair::new(&mut element).run((&mut sender, source), (&mut receiver, sink), &mut Recorder::off())
+}
+
+/// Sends the files; gives the report, and their share of what the line could carry in that time, in thousandths.
+fn run(line: &str, files: &[MemoryFile], settings: &[(&str, &str)]) -> (PairReport, u64) {
+    let (model, config) = on(line, settings);
+    let (mut source, mut sink) = (MemorySource::new(files.to_vec()), MemorySink::new());
+    let report = transfer(&model, &config, &mut source, &mut sink);
     assert!(report.is_done(), "{line} {settings:?}: {report:?}");
     let got: Vec<_> =
         sink.received().iter().map(|file| (&file.name[..], &file.bytes[..])).collect();

@@ -1,41 +1,22 @@
 //! Differences against an older version, on lines of the laboratory: what they cost, and what noise does to them.
 
-use wetstring_lab::pair::{Pair, PairReport};
+use crate::kermit_bundle::{on, transfer};
+use wetstring_lab::pair::PairReport;
 use wetstring_lab::random::Random;
-use wetstring_lab::serial::{LineModel, Serial};
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
-use wetstring_lab::trace::Recorder;
 use wetstring_proto::Duration;
-use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender, Switch};
-use wetstring_proto::settings::Settings;
+use wetstring_proto::kermit::Config;
 
 /// Sends the new version to who has the old one, and compares.
 fn run(line: &str, old: Option<&[u8]>, new: &[u8], settings: &[(&str, &str)]) -> PairReport {
-    let model: LineModel = line.parse().unwrap();
-    let facts = LineFacts {
-        reliable: Some(false),
-        clear: false,
-        rate_bps: u32::try_from(model.rate_bps).unwrap(),
-        telnet: false,
-    };
-    let mut config =
-        Config { line: facts, bundle: Switch::On, finds_blocks: true, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("kermit.{name}"), value).unwrap();
-    }
+    let (model, config) = on(line, settings);
+    let config = Config { finds_blocks: true, ..config };
     let mut source = MemorySource::one(MemoryFile::new("image.bin", new.to_vec()));
     let mut sink = MemorySink::new();
     if let Some(old) = old {
         sink = sink.with_older("image.bin", old.to_vec());
     }
-    let mut sender = Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap();
-    let mut receiver = Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap();
-    let mut element = Serial::new(&model);
-    let report = Pair::new(&mut element).run(
-        (&mut sender, &mut source),
-        (&mut receiver, &mut sink),
-        &mut Recorder::off(),
-    );
+    let report = transfer(&model, &config, &mut source, &mut sink);
     assert!(report.is_done(), "{line} {settings:?}: {report:?}");
     assert!(sink.received()[0].bytes == new, "{line} {settings:?}: the bytes differ");
     assert_eq!(source.closed(), [Some((true, true))], "{line} {settings:?}");

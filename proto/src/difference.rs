@@ -17,6 +17,7 @@
 //! are one entry of the search, and strong hashes of nothing that is looked for are counted.
 
 use core::borrow::BorrowMut;
+use core::convert::Infallible;
 
 /// Bytes of a signature.
 pub const SIGNATURE: usize = 12;
@@ -72,6 +73,35 @@ pub fn signature(block: &[u8], strong: u64) -> [u8; SIGNATURE] {
     signature[..4].copy_from_slice(&Rolling::new(block).value().to_be_bytes());
     signature[4..].copy_from_slice(&strong.to_be_bytes());
     signature
+}
+
+/// The signatures of the blocks of these bytes from `from` on, as many as fit into `into`; how many bytes they are.
+pub fn sign(
+    bytes: &[u8],
+    from: u64,
+    block: u32,
+    strong: impl Fn(&[u8]) -> u64,
+    into: &mut [u8],
+) -> usize {
+    let blocks = rest(bytes, from).chunks_exact(block as usize);
+    let pairs = blocks.zip(into.chunks_exact_mut(SIGNATURE));
+    pairs.map(|(block, to)| to.copy_from_slice(&signature(block, strong(block)))).count()
+        * SIGNATURE
+}
+
+/// Reads an old file that is in memory, as [`Tools::read`] has it.
+pub fn read_from(old: &[u8]) -> impl FnMut(u64, &mut [u8]) -> Result<usize, Infallible> + '_ {
+    |offset, into| {
+        let rest = rest(old, offset);
+        let len = rest.len().min(into.len());
+        into[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+}
+
+/// What is there from this offset on.
+fn rest(bytes: &[u8], from: u64) -> &[u8] {
+    usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or(&[])
 }
 
 /// A block of the new file that is looked for.

@@ -9,6 +9,7 @@ use wetstring_proto::{
     Blame, Command, Cx, Engine, FailureKind, Instant, NoTrace, Outcome, Reply, Request, Status,
     Store, StoreError,
 };
+use wetstring_testkit::Squeezer;
 
 common::protocol!(
     kermit,
@@ -189,6 +190,32 @@ fn zeros_are_found_in_zeros() {
     assert!(sent.2.to_receiver.len() < 120_000, "{}", sent.2.to_receiver.len());
 }
 
+/// A frame is open when the sender hears of the older version: it ends before the signatures, and the next file has one again.
+#[test]
+fn compression_makes_room_for_it() {
+    let text = |from: u32| -> Vec<u8> {
+        (from..from + 20_000).flat_map(|line| format!("line {line}\n").into_bytes()).collect()
+    };
+    let old = text(100_000);
+    let mut new = old.clone();
+    new[150_000] ^= 1;
+    new.splice(30_000..30_000, *b"inserted");
+    for (window, length) in [("1", "94"), ("2", "700"), ("31", "300"), ("31", "4000")] {
+        let set = config(&[LINE, ("window", window), ("receive-length", length)]);
+        let set = Config { compressor: true, ..set };
+        let (mut s, mut r) = (sender(&set), receiver(&set));
+        let files = vec![File::new("image", &new), File::new("text", &text(500_000))];
+        let mut source = Source::new(files.clone());
+        let mut sink = Sink { older: old.clone(), ..Sink::new() };
+        let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+        let label = format!("window {window} length {length}");
+        assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done), "{label}");
+        assert_whole(&sink.files, &files, &label);
+        assert_eq!(source.squeezer.frames, 2, "{label}");
+        assert!(sink.copied > 100_000, "{label}: {}", sink.copied);
+    }
+}
+
 #[test]
 fn cancels_at_any_moment() {
     let old = random(150_000, 6);
@@ -352,7 +379,7 @@ fn number(mut value: u64) -> Vec<u8> {
 
 /// Lets a receiver with an older version hear these records after the header of a file of 600,000 bytes: 292 blocks.
 fn hear(records: &[u8]) -> (Outcome, Sink) {
-    let set = config(&[LINE, ("check", "1"), ("window", "1")]);
+    let set = Config { compressor: true, ..config(&[LINE, ("check", "1"), ("window", "1")]) };
     let mut engine = receiver(&set);
     let mut sink = Sink { older: random(300_000, 8), ..Sink::new() };
     let mut head = vec![1];
@@ -409,6 +436,14 @@ fn pair(kind: u8, first: u64, second: u64) -> Vec<u8> {
     [&[kind][..], &number(first), &number(second)].concat()
 }
 
+/// The same records in a compressed frame.
+fn framed(records: &[u8]) -> Vec<u8> {
+    let mut into = vec![0; 2 * records.len() + 100];
+    let packed = Squeezer::default().pack(records, &mut into, true, true);
+    let Reply::Packed(len) = packed else { panic!("{packed:?}") };
+    [b"K", &into[..len]].concat()
+}
+
 fn seek(offset: u64) -> Vec<u8> {
     [b"S", &number(offset)[..]].concat()
 }
@@ -446,6 +481,8 @@ fn hostile_lists_are_violations() {
         ("passes beyond numbers", [asked.clone(), seek(huge)].concat()),
         ("passes back", [&asked[..], b"D\x02xy", &seek(1)].concat()),
     ];
+    cases.push(("list in a frame", framed(&list(2048, 10, 10))));
+    cases.push(("question in a frame", [good.clone(), framed(&pair(b'Q', 0, 100))].concat()));
     // Without a question nothing is taken from it, and the bytes are missed.
     cases.push(("passes over before it asks", [&good[..], &seek(2048), b"D\x01x"].concat()));
     for (label, records) in cases {
@@ -455,7 +492,9 @@ fn hostile_lists_are_violations() {
         assert_eq!(sink.copied, 0, "{label}");
     }
     // What is no violation ends with silence.
-    let (outcome, sink) = hear(&asked);
-    assert_eq!(outcome, common::failed(Blame::Peer, FailureKind::Silence));
-    assert_eq!(sink.copied, 0);
+    for records in [asked, framed(b"D\x01x")] {
+        let (outcome, sink) = hear(&records);
+        assert_eq!(outcome, common::failed(Blame::Peer, FailureKind::Silence));
+        assert_eq!(sink.copied, 0);
+    }
 }

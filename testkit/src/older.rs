@@ -1,7 +1,6 @@
 //! An older version in memory.
 
-use std::convert::Infallible;
-use wetstring_proto::difference::{Block, Blocks, SIGNATURE, Tools, signature};
+use wetstring_proto::difference::{self, Block, Blocks, Tools, read_from};
 
 /// Any hash of 64 bits will do: FNV-1a, by words.
 fn strong(block: &[u8]) -> u64 {
@@ -14,10 +13,7 @@ fn strong(block: &[u8]) -> u64 {
 
 /// The signatures of the blocks from `from` on, as many as fit; returns how many bytes.
 pub(crate) fn sign(bytes: &[u8], from: u64, block: u32, into: &mut [u8]) -> usize {
-    let rest = bytes.get(from as usize..).unwrap_or(&[]);
-    let pairs = rest.chunks_exact(block as usize).zip(into.chunks_exact_mut(SIGNATURE));
-    pairs.map(|(block, to)| to.copy_from_slice(&signature(block, strong(block)))).count()
-        * SIGNATURE
+    difference::sign(bytes, from, block, strong, into)
 }
 
 /// What is looked for in the older version of a file.
@@ -41,14 +37,9 @@ impl Wanted {
     /// Which blocks are there.
     pub(crate) fn find(&mut self, old: &[u8], first: u64, into: &mut [u8]) {
         if !self.blocks.is_searched() {
-            let read = |offset: u64, into: &mut [u8]| {
-                let rest = old.get(offset as usize..).unwrap_or(&[]);
-                let len = rest.len().min(into.len());
-                into[..len].copy_from_slice(&rest[..len]);
-                Ok::<usize, Infallible>(len)
-            };
             let mut buffer = vec![0; 4 * self.blocks.block_len() as usize];
-            let tools = Tools { filter: &mut [0; 256], buffer: &mut buffer, strong, read };
+            let tools =
+                Tools { filter: &mut [0; 256], buffer: &mut buffer, strong, read: read_from(old) };
             let Ok(()) = self.blocks.search(old.len() as u64, tools);
         }
         self.blocks.found(first as usize, into);

@@ -1,18 +1,14 @@
 //! An older version of a file, in memory.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use wetstring_proto::difference::{Block, Blocks, SIGNATURE, Tools, signature};
+use wetstring_proto::difference::{self, Block, Blocks, Tools, read_from};
 use wetstring_proto::file::{Reply, StoreError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The signatures of the blocks from `from` on, as many as fit; how many bytes. Their strong hash need not be that of a disk:
 /// both ends are here.
 pub(super) fn sign(bytes: &[u8], from: u64, block: u32, into: &mut [u8]) -> usize {
-    let rest = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or(&[]);
-    let pairs = rest.chunks_exact(block as usize).zip(into.chunks_exact_mut(SIGNATURE));
-    pairs.map(|(block, to)| to.copy_from_slice(&signature(block, xxh3_64(block)))).count()
-        * SIGNATURE
+    difference::sign(bytes, from, block, xxh3_64, into)
 }
 
 /// The older version, and what is looked for in it.
@@ -46,18 +42,11 @@ impl Older {
     pub(super) fn find(&mut self, first: u64, into: &mut [u8]) -> Reply<'static> {
         let Some((_, blocks)) = &mut self.list else { return Reply::Failed(StoreError::NotFound) };
         if !blocks.is_searched() {
-            let old = &self.bytes;
-            let read = |offset: u64, into: &mut [u8]| {
-                let rest = usize::try_from(offset).ok().and_then(|from| old.get(from..));
-                let rest = rest.unwrap_or(&[]);
-                let len = rest.len().min(into.len());
-                into[..len].copy_from_slice(&rest[..len]);
-                Ok::<usize, Infallible>(len)
-            };
             let mut filter = vec![0; blocks.count().next_power_of_two()];
             let mut buffer = vec![0; 4 * blocks.block_len() as usize];
+            let read = read_from(&self.bytes);
             let tools = Tools { filter: &mut filter, buffer: &mut buffer, strong: xxh3_64, read };
-            let Ok(()) = blocks.search(old.len() as u64, tools);
+            let Ok(()) = blocks.search(self.bytes.len() as u64, tools);
         }
         blocks.found(usize::try_from(first).unwrap_or(usize::MAX), into);
         Reply::Done

@@ -44,7 +44,7 @@ pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
 pub const MOST: usize = 6;
 
 /// Places in a [`Capabilities`].
-const PLACES: usize = 4;
+const PLACES: usize = if IS_BUILT { 4 } else { 0 };
 
 /// Versions of capabilities; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,13 +57,15 @@ impl Capabilities {
     /// The list with the newest version of a capability, or without it.
     #[must_use]
     pub const fn set(mut self, capability: Capability, on: bool) -> Self {
-        self.0[capability.place] = if on { capability.newest } else { 0 };
+        if IS_BUILT {
+            self.0[capability.place] = if on { capability.newest } else { 0 };
+        }
         self
     }
 
     /// Whether it is in the list, in any version.
     pub const fn has(self, capability: Capability) -> bool {
-        self.0[capability.place] > 0
+        IS_BUILT && self.0[capability.place] > 0
     }
 
     /// Whether the list is empty.

@@ -43,8 +43,8 @@ pub(crate) struct Slot {
     pub(crate) file: usize,
     /// Why the copy that waits, or was sent last, is another one.
     pub(crate) why: Option<Again>,
-    /// Parity symbols of the last copy.
-    pub(crate) parity: usize,
+    /// Parity symbols of each code word of the last copy; 0: it had no error correction.
+    pub(crate) parity: u8,
     /// Order of sending among all copies of all packets.
     pub(crate) order: u64,
 }
@@ -134,11 +134,6 @@ impl Flight {
         (slot.start, slot.end) = (start, end);
     }
 
-    /// The copy that is queued has this many parity symbols.
-    pub(crate) fn protected(&mut self, number: u64, parity: usize) {
-        self.slot_mut(number).parity = parity;
-    }
-
     /// A packet in flight has another data length now.
     pub(crate) fn reload(&mut self, number: u64, data: usize) {
         self.slot_mut(number).data = data;
@@ -165,11 +160,12 @@ impl Flight {
 
     /// A copy was put into the queue and ends at `leaves_at` of the stream. Returns how many copies
     /// there were before.
-    pub(crate) fn queued(&mut self, number: u64, leaves_at: u64, now: Instant) -> u32 {
+    pub(crate) fn queued(&mut self, number: u64, leaves_at: u64, parity: u8, now: Instant) -> u32 {
         self.order += 1;
         let (order, heard) = (self.order, self.heard);
         let slot = self.slot_mut(number);
         slot.queue = false;
+        slot.parity = parity;
         slot.waited = slot.wanted;
         slot.wanted = false;
         if slot.copies == 0 {
@@ -202,6 +198,12 @@ impl Flight {
     pub(crate) fn last_unanswered(&self) -> Option<&Slot> {
         let slots = (self.low..self.next).map(|number| self.slot(number));
         slots.filter(|slot| !slot.acked && !slot.held).max_by_key(|slot| (slot.queue, slot.order))
+    }
+
+    /// The oldest packet of which the peer has told nothing; the oldest one if it keeps all others.
+    pub(crate) fn first_unanswered(&self) -> u64 {
+        let unanswered = |number: &u64| !self.slot(*number).acked && !self.slot(*number).held;
+        (self.low..self.next).find(unanswered).unwrap_or(self.low)
     }
 
     /// An acknowledgement of `number`, which is in flight. `None` if it had been acknowledged.

@@ -19,6 +19,8 @@ use super::scan;
 mod corrected;
 
 const CTRL_C: u8 = 3;
+/// A terminator that is at most this many characters too soon or too late says that some were lost or added, rather than changed.
+const MISPLACED: usize = 3;
 /// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts after it.
 pub const LONGEST_SHORT: usize = 96;
 
@@ -141,6 +143,8 @@ pub enum Found<'a> {
         why: BadPacket,
         /// Bytes discarded.
         len: usize,
+        /// Its terminator is in it: characters were lost.
+        is_short: bool,
     },
 }
 
@@ -181,6 +185,10 @@ pub struct FrameReader {
     courtesy: bool,
     ctrl_cs: u8,
     noise_bytes: u64,
+    /// A terminator came a few characters too soon, or too late: characters were lost, or added.
+    is_misplaced: bool,
+    /// Characters since the last packet, as long as its terminator is awaited.
+    after: Option<usize>,
     finder: Finder,
     /// A packet with error correction is in the buffer, from its second byte on.
     corrected: Option<Header>,
@@ -232,6 +240,8 @@ impl FrameReader {
             courtesy: true,
             ctrl_cs: 0,
             noise_bytes: 0,
+            is_misplaced: false,
+            after: None,
             finder: Finder::new(),
             corrected: None,
         }
@@ -257,23 +267,23 @@ impl FrameReader {
 
     /// Whether an unfinished packet is held.
     pub fn mid_packet(&self) -> bool {
-        self.in_packet || self.corrected.is_some()
+        self.in_packet || IS_BUILT && self.corrected.is_some()
     }
 
     /// Gives up the unfinished packet, for example after silence; returns its bytes, MARK
     /// included.
     pub fn abandon(&mut self) -> usize {
         let len = match self.corrected.take() {
-            Some(_) => HEADER + self.held,
-            None if self.in_packet => self.held + 1,
-            None => 0,
+            Some(_) if IS_BUILT => HEADER + self.held,
+            _ if self.in_packet => self.held + 1,
+            _ => 0,
         };
         self.in_packet = false;
         len
     }
 
     /// Takes bytes of `input` until something is found or there are no more; returns how many it
-    /// took, and the find.
+    /// took, and the find. Where packets with error correction are looked for it may take a part, and find nothing yet.
     ///
     /// `buf` must be the same memory every time, as long as an unfinished packet is held in it;
     /// [`FrameSettings::buffer_len`] says how long. A packet longer than `buf` is damaged.
@@ -543,6 +553,8 @@ impl FrameReader {
     fn damaged(&mut self, used: usize, why: BadPacket) -> (usize, Option<Result<(), Damage>>) {
         self.in_packet = false;
         self.courtesy = true;
+        let missing = self.need.saturating_sub(self.held);
+        self.is_misplaced |= why == BadPacket::EndOfLine && (1..=MISPLACED).contains(&missing);
         (used, Some(Err(Damage { why, len: 1 + self.held + used })))
     }
 

@@ -170,21 +170,39 @@ impl Link {
         packet: &[u8],
         answered: bool,
     ) -> Option<u64> {
+        let copy = |room: &mut [u8]| {
+            room.copy_from_slice(packet);
+            Some(packet.len())
+        };
+        self.enqueue_made(cx, out, packet.len(), answered, copy).map(|(ends_at, _)| ends_at)
+    }
+
+    /// The same with a packet that `make` writes into room for `most` bytes, and of which it returns the length: where it
+    /// ends in the stream, and that length. `None` also if `make` makes none.
+    pub(crate) fn enqueue_made(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut [u8],
+        most: usize,
+        answered: bool,
+        make: impl FnOnce(&mut [u8]) -> Option<usize>,
+    ) -> Option<(u64, usize)> {
         let pad = usize::from(self.theirs.pad_count);
         let turn = answered && self.config.handshake != 0;
-        let len = pad + packet.len() + 1 + usize::from(turn);
-        let room = self.output.room(out, len, 0)?;
+        let around = pad + 1 + usize::from(turn);
+        let room = self.output.room(out, most + around, 0)?;
+        let made = make(&mut room[pad..pad + most])?;
+        let len = made + around;
         room[..pad].fill(self.theirs.pad);
-        room[pad..pad + packet.len()].copy_from_slice(packet);
-        room[pad + packet.len()] = self.theirs.eol;
+        room[pad + made] = self.theirs.eol;
         if turn {
             room[len - 1] = self.config.handshake;
         }
         self.parity.apply(&mut room[..len]);
         self.port.given(cx.now, self.output.pending());
         self.stats.packets_out += 1;
-        self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet.len() as u64);
-        Some(self.output.push(len))
+        self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(made as u64);
+        Some((self.output.push(len), made))
     }
 
     /// Builds a packet without a slot (acknowledgements, NAKs, errors) and queues it. `data` is as
@@ -489,7 +507,7 @@ impl Link {
         also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
         also(a.bundle, "files in one window");
         also(a.correction, "error correction");
-        also(a.bundle && a.compress, "compression");
+        also(a.compress, "compression");
         also(a.difference, "differences");
         self.agreement = text;
         self.notes.push(QueuedEvent::Negotiated);

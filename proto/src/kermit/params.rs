@@ -355,7 +355,7 @@ pub struct Agreed {
     pub bundle: bool,
     /// Its packets may have error correction (the module `correction`).
     pub correction: bool,
-    /// There it may be compressed.
+    /// What goes there may be compressed.
     pub compress: bool,
     /// Of a file that the receiver has in an older version only the difference goes.
     pub difference: bool,
@@ -417,7 +417,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         own,
         bundle,
         correction: bundle && shared.has(CORRECTION),
-        compress: shared.has(COMPRESS),
+        compress: bundle && shared.has(COMPRESS),
         difference: bundle
             && shared.has(DIFFERENCE)
             && own.is_some_and(|own| own & OWN_DIGEST != 0),

@@ -3,7 +3,6 @@
 use self::bundled::Unpacking;
 use super::arrivals::{Arrivals, Place};
 use super::attributes::Attributes;
-use super::bundle::mark::KEPT;
 use super::check::Check;
 use super::config::Config;
 use super::correction::IS_BUILT;
@@ -133,6 +132,8 @@ pub(super) struct Core {
 }
 
 impl Core {
+    // As the sender's is.
+    #[inline(never)]
     pub(super) fn new(config: Config) -> Self {
         let buffer = config.buffer_len.max(1024);
         let rate = config.line.rate_bps as usize;
@@ -302,21 +303,27 @@ impl Core {
 
     /// A packet that is repeated after the end. A sender of bundles that repeats one is not satisfied yet.
     fn linger_packet(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
+        if packet.kind == kind::BREAK {
+            self.link.stats.duplicates += 1;
+            let last = self.arrivals.next - 1;
+            if self.bundles() {
+                let said = self.answered.1.clone();
+                self.ack(cx, mem, last, said.as_bytes());
+            } else {
+                self.ack(cx, mem, last, &[]);
+            }
+        } else if self.bundles()
+            && packet.kind == kind::DATA
+            && let Place::Behind(number) = self.arrivals.place(packet.seq)
+        {
+            self.behind(cx, mem, packet, number);
+        } else {
+            return;
+        }
         if let Ending::Linger { outcome, .. } = self.link.ending
             && self.bundles()
         {
             self.link.linger_once(cx, outcome, self.linger());
-        }
-        match (packet.kind, self.arrivals.place(packet.seq)) {
-            (kind::BREAK, _) => {
-                self.link.stats.duplicates += 1;
-                let (last, said) = (self.arrivals.next - 1, self.answered.1.clone());
-                self.ack(cx, mem, last, said.as_bytes());
-            }
-            (kind::DATA, Place::Behind(number)) if self.bundles() => {
-                self.behind(cx, mem, packet, number);
-            }
-            _ => {}
         }
     }
 
@@ -339,10 +346,10 @@ impl Core {
         let stuck = cx.now - self.link.spoke >= self.stuck;
         if self.arrivals.window() == 1 || !self.has_window() || stuck {
             if self.link.may_nak(cx.now) {
-                self.nak(cx, mem, next);
+                self.ask_again(cx, mem, next);
             }
         } else if let Some(number) = self.arrivals.ask(self.arrivals.high() + 1) {
-            self.nak(cx, mem, number);
+            self.ask_again(cx, mem, number);
         }
     }
 
@@ -440,12 +447,12 @@ impl Core {
             self.link.stats.duplicates += 1;
             trace_duplicate(cx, number);
         }
-        let mut said = Text::<4>::new();
         if self.bundles() {
-            said.put(KEPT);
-            said.put(self.take_errors().as_bytes());
+            let kept = self.kept();
+            self.ack(cx, mem, number, kept.as_bytes());
+        } else {
+            self.ack(cx, mem, number, &[]);
         }
-        self.ack(cx, mem, number, said.as_bytes());
         while let Some(missing) = self.arrivals.ask(number) {
             self.nak(cx, mem, missing);
         }
@@ -510,8 +517,12 @@ impl Core {
             Some(ReceiverStep::Store) => self.store_data(cx, mem, data, true),
             Some(ReceiverStep::Close) => self.close(cx, mem, data),
             Some(ReceiverStep::Finish) => {
-                let also = self.also();
-                self.answer(cx, mem, number, also.as_bytes());
+                if self.bundles() {
+                    let also = self.also();
+                    self.answer(cx, mem, number, also.as_bytes());
+                } else {
+                    self.answer(cx, mem, number, &[]);
+                }
                 self.arrivals.advance();
                 self.enter(cx, ReceiverInput::Done);
                 self.link.end(cx, Outcome::Done);
@@ -543,7 +554,7 @@ impl Core {
         self.send_params(cx, mem);
         self.link.agreed = agreed;
         self.link.settle();
-        self.link.reader.settings.correction = self.link.agreed.correction;
+        self.link.reader.settings.correction = IS_BUILT && self.link.agreed.correction;
         self.arrivals.agree(self.link.agreed.window);
         self.arrivals.advance();
         self.link.describe_agreement(cx);

@@ -121,6 +121,8 @@ fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -
 }
 
 impl Core {
+    // Built where it is called it is copied field by field: 3 kB of code for MIPS.
+    #[inline(never)]
     pub(super) fn new(config: Config) -> Self {
         let ceiling = config.timeout.get();
         // Peers throw away input when they start (C-Kermit 10 does), so the first S is often lost.
@@ -354,10 +356,10 @@ impl Core {
         let queued = self.enqueue_protected(cx, mem, number).or_else(|| {
             let memory = slot_of(mem.slots, &self.link, &self.flight, number);
             let packet = &memory[slot.start..slot.end];
-            self.link.enqueue(cx, mem.out, packet, true).map(|leaves_at| (leaves_at, slot.len()))
+            self.link.enqueue(cx, mem.out, packet, true).map(|leaves_at| (leaves_at, slot.len(), 0))
         });
-        let Some((leaves_at, len)) = queued else { return false };
-        let again = self.flight.queued(number, leaves_at, cx.now);
+        let Some((leaves_at, len, parity)) = queued else { return false };
+        let again = self.flight.queued(number, leaves_at, parity, cx.now);
         if again > 0 {
             self.link.stats.retransmissions += 1;
             self.link.stats.repeated_bytes += len as u64;

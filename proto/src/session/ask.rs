@@ -33,7 +33,6 @@ pub(crate) enum Ask {
     Learn,
     Find,
     Copy {
-        from: u64,
         to: u64,
     },
     /// To run a command of this length.
@@ -87,7 +86,6 @@ impl Ask {
             Self::Digest { kind, len } => Some(Request::Digest { kind, len }),
             Self::Close { complete, verified } => Some(Request::Close { complete, verified }),
             Self::Older => Some(Request::Older),
-            Self::Copy { from, to } => Some(Request::Copy { from, to }),
             Self::Aside => Some(Request::Aside),
             Self::Settle { complete, verified } => Some(Request::Settle { complete, verified }),
             _ => None,

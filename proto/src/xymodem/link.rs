@@ -12,6 +12,10 @@ use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent};
 
+/// The message about a receiver that cancels at the second EOT of an empty file.
+const CANCELLED_EMPTY: &[u8] =
+    b"(it cancelled at the end of an empty file, of which it has all there is)";
+
 /// Silence in which a failed transfer's last bytes drain.
 const DRAIN: Duration = Duration::from_millis(400);
 /// Silence after which a receiver has noticed a truncated block: a second for the next
@@ -33,9 +37,10 @@ pub(crate) struct Link {
     pub(crate) pace: Pace,
     pub(crate) timers: FewTimers,
     pub(crate) port: Port,
-    /// The negotiated parameters and a message, as text.
-    agreement: &'static str,
-    pub(crate) message: &'static [u8],
+    /// What was agreed on: the check, and whether blocks go without acknowledgements.
+    agreed: Option<(Check, bool)>,
+    /// The peer has cancelled an empty batch.
+    is_cancelled_empty: bool,
     /// Consecutive CAN between blocks.
     pub(crate) cans: u8,
     /// The cancel is sent, and repeated if the peer continues.
@@ -63,8 +68,8 @@ impl Link {
             pace,
             timers: FewTimers::default(),
             port: Port::default(),
-            agreement: "",
-            message: b"",
+            agreed: None,
+            is_cancelled_empty: false,
             cans: 0,
             cancelling: false,
             cancels: 0,
@@ -196,26 +201,38 @@ impl Link {
 
     /// The texts that queued events refer to.
     pub(crate) fn words(&self) -> Words<'_> {
-        Words { agreement: self.agreement, message: self.message, ..Words::default() }
+        let message = if self.is_cancelled_empty { CANCELLED_EMPTY } else { b"" };
+        Words { agreement: self.agreement(), message, ..Words::default() }
     }
 
-    /// Reports the negotiated parameters and what the protocol loses.
-    pub(crate) fn agreed(&mut self, check: Check, streaming: bool) {
-        let batch = self.config.variant.is_batch();
-        self.agreement = match (batch, streaming, check) {
-            (true, true, _) => "YMODEM-G: CRC-16, no acknowledgements; any error is fatal",
-            (true, false, Check::Crc) => "YMODEM: CRC-16",
-            (true, false, Check::Sum) => "YMODEM: checksum",
-            (false, true, _) => {
+    /// The negotiated parameters and what the protocol loses.
+    fn agreement(&self) -> &'static str {
+        match (self.config.variant.is_batch(), self.agreed) {
+            (_, None) => "",
+            (true, Some((_, true))) => "YMODEM-G: CRC-16, no acknowledgements; any error is fatal",
+            (true, Some((Check::Crc, false))) => "YMODEM: CRC-16",
+            (true, Some((Check::Sum, false))) => "YMODEM: checksum",
+            (false, Some((_, true))) => {
                 "XMODEM-G: CRC-16, no acknowledgements; one file; name, time and length are lost"
             }
-            (false, false, Check::Crc) => {
+            (false, Some((Check::Crc, false))) => {
                 "XMODEM: CRC-16; one file; name, time and length are lost"
             }
-            (false, false, Check::Sum) => {
+            (false, Some((Check::Sum, false))) => {
                 "XMODEM: checksum; one file; name, time and length are lost"
             }
-        };
+        }
+    }
+
+    /// The peer has cancelled an empty batch.
+    pub(crate) fn cancelled_empty(&mut self) {
+        self.is_cancelled_empty = true;
+        self.notes.push(QueuedEvent::Message);
+    }
+
+    /// Reports what was negotiated.
+    pub(crate) fn agreed(&mut self, check: Check, streaming: bool) {
+        self.agreed = Some((check, streaming));
         self.notes.push(QueuedEvent::Negotiated);
     }
 }

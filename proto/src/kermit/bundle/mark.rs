@@ -39,6 +39,9 @@ const SIXES: usize = 40;
 /// All that is said of a packet that is kept until its turn comes; it is acknowledged again when it is done.
 pub(crate) const KEPT: &[u8] = b"+";
 
+/// All that is said of a packet that is wanted again because characters were lost or added, where errors can be corrected.
+pub(crate) const MISPLACED: &[u8] = b"-";
+
 /// Before all else that is said: the number after it, of packets before this one of which nothing was said, are
 /// acknowledged, too, even if their own acknowledgements are lost.
 pub(crate) const ALSO: u8 = b'=';

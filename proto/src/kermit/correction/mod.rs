@@ -15,7 +15,7 @@ pub(crate) mod finder;
 pub(crate) mod packet;
 mod reed_solomon;
 
-/// Programs without error correction keep no memory for it.
+/// Programs without error correction leave out what depends on it.
 pub(crate) const IS_BUILT: bool = cfg!(feature = "correction");
 
 /// Parity symbols that a code word may have.

@@ -230,16 +230,10 @@ mod tests {
     fn field(letter: u8, len: usize, out: &mut [u8]) -> usize {
         let alphabet = alphabet(letter).expect("a letter of the list");
         out[0] = letter;
-        let (mut state, mut at, mut left) = (1u32, 1, len);
-        while left > 0 {
-            let count = left.min(alphabet.block_len());
-            let mut block = [0; LONGEST_BLOCK];
-            for byte in &mut block[..count] {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                *byte = (state >> 24) as u8;
-            }
-            alphabet.encode(&block[..count], &mut out[at..=at + count]);
-            (at, left) = (at + count + 1, left - count);
+        let mut at = 1;
+        for block in wetstring_testkit::pattern(len).chunks(alphabet.block_len()) {
+            alphabet.encode(block, &mut out[at..=at + block.len()]);
+            at += block.len() + 1;
         }
         at
     }

@@ -184,20 +184,9 @@ impl Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wetstring_testkit::Dice;
 
     const PRIMES: [u32; 5] = [181, 223, 239, 241, 251];
-
-    /// Numbers that look random (xorshift).
-    struct Dice(u32);
-
-    impl Dice {
-        fn below(&mut self, limit: u32) -> u32 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 17;
-            self.0 ^= self.0 << 5;
-            self.0 % limit
-        }
-    }
 
     #[test]
     fn powers_of_the_root_are_all_symbols() {
@@ -215,7 +204,7 @@ mod tests {
         let mut word = [0; 256];
         let mut parity = [0; MOST_PARITY];
         for symbol in &mut word[..len - code.parity] {
-            *symbol = dice.below(code.field.prime) as u8;
+            *symbol = dice.below(code.field.prime.into()) as u8;
             code.add(&mut parity[..code.parity], *symbol);
         }
         for (symbol, value) in word[len - code.parity..len].iter_mut().zip(parity) {
@@ -236,9 +225,9 @@ mod tests {
                         let mut came = sent;
                         let mut left = wrong;
                         while left > 0 {
-                            let place = dice.below(len as u32) as usize;
+                            let place = dice.roll(len);
                             if came[place] == sent[place] {
-                                let by = 1 + dice.below(prime - 1);
+                                let by = 1 + dice.below(u64::from(prime) - 1) as u32;
                                 came[place] = ((u32::from(sent[place]) + by) % prime) as u8;
                                 left -= 1;
                             }
@@ -254,9 +243,9 @@ mod tests {
     #[test]
     fn what_has_more_of_them_is_hardly_ever_taken_for_something_else() {
         let (mut dice, mut taken) = (Dice(2), 0);
-        let code = Code::new(Field::of(223), 18);
+        let code = Code::new(Field::of(223), 16);
         for _ in 0..2000 {
-            let mut came = [0; 22];
+            let mut came = [0; 20];
             came.fill_with(|| dice.below(223) as u8);
             taken += usize::from(code.correct(&mut came).is_some());
         }

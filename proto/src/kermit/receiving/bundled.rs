@@ -29,8 +29,8 @@ use crate::trace::TraceEvent;
 pub(super) struct Unpacking {
     pub(super) records: Records,
     /// Decoded bytes of the packet in hand: `at..len`.
-    pub(super) block: [u8; BLOCK_ROOM],
-    pub(super) at: usize,
+    block: [u8; BLOCK_ROOM],
+    at: usize,
     len: usize,
     /// Where the rest of its data field is in `hold`, and its alphabet.
     digits: (usize, usize),
@@ -96,11 +96,6 @@ impl Unpacking {
             frame: Decompression::default(),
             differing: Differing::default(),
         }
-    }
-
-    /// Where the next byte of the file belongs that the sender sends.
-    pub(super) fn position(&self) -> u64 {
-        self.position
     }
 
     /// Decoded bytes of the packet in hand that are not yet read.
@@ -311,6 +306,7 @@ impl Core {
         if self.unpacking.records.is_before_head(raw[0]) && busy {
             return Piece::Wait;
         }
+        let framed = self.unpacking.frame.has_some();
         let (used, found) = self.unpacking.records.next(raw, mem.next_name);
         self.unpacking.read(used);
         let Ok(found) = found else { return Piece::Failed };
@@ -334,6 +330,8 @@ impl Core {
                 self.data(mem, &raw[used..], left, runs)
             }
             Some(Record::Seek(offset)) if self.state == Receiving::Data => self.passed_over(offset),
+            // Signatures are taken from the packet in hand.
+            Some(Record::List { .. } | Record::Question { .. }) if framed => Piece::Failed,
             Some(Record::List { block, count }) if self.state == Receiving::Data => {
                 self.listed(mem, block, count)
             }

@@ -2,8 +2,10 @@
 
 use super::{Core, Mem};
 use crate::engine::Cx;
-use crate::kermit::bundle::mark::ERRORS;
+use crate::kermit::arrivals::Place;
+use crate::kermit::bundle::mark::{ERRORS, KEPT, MISPLACED};
 use crate::kermit::check::tochar;
+use crate::kermit::correction::IS_BUILT;
 use crate::kermit::correction::packet::HEADER;
 use crate::kermit::link::trace_got;
 use crate::kermit::packet::{BadPacket, Packet, kind};
@@ -24,7 +26,9 @@ impl Core {
         self.link.has_weak_error = false;
         self.link.stats.packets_in += 1;
         trace_got(cx, &packet, HEADER + data.len(), self.link.stats.wire_in_bytes);
-        self.unpacking.errors = Some(worst);
+        // Of a copy of what is here already nothing is told: its acknowledgement is one that was sent before.
+        let is_new = matches!(self.arrivals.place(seq), Place::Next | Place::Ahead(_));
+        self.unpacking.errors = is_new.then_some(worst);
         self.placed(cx, mem, &packet);
     }
 
@@ -34,19 +38,40 @@ impl Core {
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
         seq: u8,
-        why: BadPacket,
-        len: usize,
+        is_short: bool,
+        (why, len): (BadPacket, usize),
     ) {
         self.link.stats.damaged += 1;
         cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         self.heard = cx.now;
         self.silence = None;
-        if let Some(number) = self.arrivals.missing(seq) {
-            while let Some(before) = self.arrivals.ask(number) {
-                self.nak(cx, mem, before);
-            }
+        let Some(number) = self.arrivals.missing(seq) else { return };
+        while let Some(before) = self.arrivals.ask(number) {
+            self.nak(cx, mem, before);
+        }
+        if self.link.reader.take_misplaced() || is_short {
+            self.ack(cx, mem, number, MISPLACED);
+        } else {
             self.nak(cx, mem, number);
         }
+    }
+
+    /// Asks for a packet instead of one that was damaged. If characters were lost or added the sender is told: no
+    /// parity finds them.
+    pub(super) fn ask_again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) {
+        if IS_BUILT && self.link.agreed.correction && self.link.reader.take_misplaced() {
+            self.ack(cx, mem, number, MISPLACED);
+        } else {
+            self.nak(cx, mem, number);
+        }
+    }
+
+    /// What is said of a packet that is kept until its turn comes.
+    pub(super) fn kept(&mut self) -> Text<4> {
+        let mut said = Text::new();
+        said.put(KEPT);
+        said.put(self.take_errors().as_bytes());
+        said
     }
 
     /// What the next acknowledgement says of errors.

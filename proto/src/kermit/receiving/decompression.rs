@@ -92,6 +92,6 @@ impl Core {
         let info = self.info(mem.name);
         let Some(size) = info.size else { return false };
         let most = if info.kind == FileKind::Text { size.saturating_mul(4) } else { size };
-        self.unpacking.position().saturating_add(len as u64) > most
+        self.unpacking.position.saturating_add(len as u64) > most
     }
 }

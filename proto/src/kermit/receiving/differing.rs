@@ -78,21 +78,19 @@ impl Core {
         let end = self.sink.end();
         let wanted = self.is_wanted();
         let size = self.info(mem.name).size.unwrap_or(0);
-        let differing = &mut self.unpacking.differing;
         if count == 0 || count > MOST_SIGNATURES {
             return Piece::Failed;
         }
         if !wanted {
             return Piece::Taken;
         }
+        let differing = &mut self.unpacking.differing;
         let block = u32::try_from(block).unwrap_or(0);
         let before = differing.list.map_or(0, |list| list.count);
         let list = List { from: position, block, count: before + count };
         let same = differing.list.is_none_or(|old| List { count: list.count, ..old } == list);
         let fits = list.count <= size.saturating_sub(position) / u64::from(block).max(1);
-        let plain = !self.unpacking.frame.is_open() && !self.unpacking.frame.has_some();
-        let differing = &mut self.unpacking.differing;
-        let usual = plain && BLOCKS.contains(&block) && block.is_power_of_two();
+        let usual = BLOCKS.contains(&block) && block.is_power_of_two();
         let is_next = differing.older && !differing.asked && position == end;
         if !(same && fits && usual && is_next) {
             return Piece::Failed;
@@ -116,7 +114,7 @@ impl Core {
     }
 
     fn learnt(&mut self, len: usize) {
-        self.unpacking.at += len;
+        self.unpacking.pass(len);
         self.unpacking.records.passed(len);
     }
 
@@ -125,11 +123,10 @@ impl Core {
         if !self.is_wanted() {
             return Piece::Taken;
         }
-        let framed = self.unpacking.frame.is_open() || self.unpacking.frame.has_some();
         let differing = &mut self.unpacking.differing;
         let listed = differing.list.map_or(0, |list| list.count);
         let end = first.checked_add(count).filter(|end| *end <= listed);
-        if framed || end.is_none() || count == 0 || count > MOST_ASKED {
+        if end.is_none() || count == 0 || count > MOST_ASKED {
             return Piece::Failed;
         }
         differing.asked = true;
@@ -174,7 +171,7 @@ impl Core {
                 return None;
             }
             Due::CopyTo(_) if self.sink.pending() > 0 => self.ask = Ask::Write,
-            Due::CopyTo(to) => self.ask = Ask::Copy { from: end, to: to.min(end + STEP) },
+            Due::CopyTo(to) => self.ask = Ask::Copy { to: to.min(end + STEP) },
             Due::Find { .. } => self.ask = Ask::Find,
         }
         Some(Piece::Wait)
@@ -182,15 +179,16 @@ impl Core {
 
     /// The request about the older version.
     pub(super) fn older_request(&mut self) -> Option<Request<'_>> {
-        let unpacking = &mut self.unpacking;
-        let differing = &mut unpacking.differing;
+        let differing = &self.unpacking.differing;
         match (self.ask, differing.due) {
             (Ask::Learn, _) => {
                 let list = differing.list?;
-                let bytes = &unpacking.block[unpacking.at..unpacking.at + differing.lent];
+                let bytes = &self.unpacking.rest_of_block()[..differing.lent];
                 Some(Request::Learn { from: list.from, block: list.block, bytes })
             }
+            (Ask::Copy { to }, _) => Some(Request::Copy { from: self.sink.end(), to }),
             (Ask::Find, Due::Find { first, count }) => {
+                let differing = &mut self.unpacking.differing;
                 differing.bits = [0; ASKED_ROOM];
                 let len = (count as usize).div_ceil(8);
                 Some(Request::Find { first, into: &mut differing.bits[..len] })
@@ -221,11 +219,12 @@ impl Core {
     }
 
     /// Bytes were taken from the older version. The file is to be compared as one that is continued is.
-    pub(super) fn has_copied(&mut self, from: u64, to: u64) {
+    pub(super) fn has_copied(&mut self, to: u64) {
+        let len = to - self.sink.end();
         self.sink.skip(to);
         self.file.resumed = true;
-        self.link.stats.known_bytes += to - from;
-        self.link.stats.current_file_bytes += to - from;
+        self.link.stats.known_bytes += len;
+        self.link.stats.current_file_bytes += len;
     }
 
     /// They were not. What was not found must not be passed over.

@@ -371,9 +371,9 @@ impl Core {
             }
             (Ask::Learn, Reply::Done | Reply::Failed(_)) if IS_BUILT => self.has_learnt(),
             (Ask::Find, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
-                self.has_looked(reply == Reply::Done)
+                self.has_looked(reply == Reply::Done);
             }
-            (Ask::Copy { from, to }, Reply::Done) if IS_BUILT => self.has_copied(from, to),
+            (Ask::Copy { to }, Reply::Done) if IS_BUILT => self.has_copied(to),
             (Ask::Copy { .. }, Reply::Failed(error))
                 if IS_BUILT && self.link.ending.is_running() =>
             {

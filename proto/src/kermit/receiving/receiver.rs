@@ -81,7 +81,9 @@ impl Machine for Core {
                     self.link.ending = Ending::Over(outcome);
                 } else {
                     self.link.reader.settings.transparent = false;
-                    self.link.reader.forget();
+                    if IS_BUILT {
+                        self.link.reader.forget();
+                    }
                     self.link.linger_once(cx, outcome, linger);
                 }
             }
@@ -124,8 +126,8 @@ impl Machine for Core {
                 Some(Found::Corrected { seq, data, worst }) if IS_BUILT => {
                     self.on_corrected(cx, mem, seq, data, worst);
                 }
-                Some(Found::Uncorrected { seq, why, len }) if IS_BUILT => {
-                    self.on_uncorrected(cx, mem, seq, why, len);
+                Some(Found::Uncorrected { seq, why, len, is_short }) if IS_BUILT => {
+                    self.on_uncorrected(cx, mem, seq, is_short, (why, len));
                 }
                 Some(Found::Corrected { .. } | Found::Uncorrected { .. }) => {}
             }
@@ -196,7 +198,7 @@ impl Machine for Core {
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
             Ask::Unpack { begin } if IS_BUILT => Some(self.unpack_request(mem.unpacked, begin)),
-            Ask::Learn | Ask::Find if IS_BUILT => self.older_request(),
+            Ask::Learn | Ask::Find | Ask::Copy { .. } if IS_BUILT => self.older_request(),
             ask => ask.plain(),
         }
     }

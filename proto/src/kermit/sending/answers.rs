@@ -2,7 +2,7 @@
 
 use super::{Cancel, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
-use crate::kermit::bundle::mark::{self, ALSO, ERRORS};
+use crate::kermit::bundle::mark::{self, ALSO, ERRORS, MISPLACED};
 use crate::kermit::flight::Acked;
 use crate::kermit::link::trace_got;
 use crate::kermit::packet::{self, BadPacket, Packet, kind};
@@ -108,6 +108,9 @@ impl Core {
         {
             return self.kept(cx, number, rest);
         }
+        if self.bundles() && data == MISPLACED {
+            return self.misplaced(cx, number);
+        }
         let data = if self.bundles() { self.also(cx, mem, number, data) } else { data };
         let low = self.flight.low;
         let Some(acked) = self.flight.ack(number, cx.now) else {
@@ -170,6 +173,7 @@ impl Core {
             *bytes += acked.file as u64;
         }
         self.lengths.carried(acked.len);
+        self.protection.passed();
         for lost in self.flight.overtaken(number) {
             self.resend(cx, lost, Again::Lost);
         }
@@ -227,6 +231,17 @@ impl Core {
         }
         self.differing.acked(number);
         self.marked(number, data);
+    }
+
+    /// The receiver wants a packet again, of which characters were lost, or to which some were added.
+    fn misplaced(&mut self, cx: &mut Cx<'_>, number: u64) {
+        self.link.stats.naks_in += 1;
+        self.timing.was_noise(self.link.agreed.window);
+        self.protection.misplaced();
+        // It is no error that parity could have corrected.
+        let protection = self.protection;
+        self.asked_for(cx, number);
+        self.protection = protection;
     }
 
     /// A data packet's acknowledgement may carry the request to stop.

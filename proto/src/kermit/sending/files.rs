@@ -124,7 +124,7 @@ impl Core {
             (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
             (Ask::Pack { end, .. }, Reply::Packed(made)) if IS_BUILT => {
-                self.pressed(cx, mem, end, made)
+                self.pressed(cx, mem, end, made);
             }
             (Ask::Pack { begin: true, .. }, Reply::Failed(_)) if IS_BUILT => self.cannot_press(),
             (Ask::Signatures { .. }, Reply::Read(len)) if IS_BUILT => self.signed(len),

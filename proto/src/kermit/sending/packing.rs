@@ -171,9 +171,7 @@ impl Packing {
         }
         done
     }
-}
 
-impl Packing {
     /// Headers are in the packet, and of those `resumed` of files that could be continued.
     pub(super) fn headed(&mut self, heads: usize, resumed: usize) {
         if let Some(packet) = &mut self.packet {

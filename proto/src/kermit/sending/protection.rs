@@ -28,8 +28,16 @@ const TRIES: u32 = 3;
 const PARTS: usize = 16;
 /// From this many wrong characters in a code word on they are no bursts that overlap, and the worst varies more.
 const MANY: usize = 3;
+/// Packets after which one is forgotten in which characters were lost or added.
+const FORGOTTEN: u32 = 32;
 /// Packets in a row without an error that end it.
 const CALM: u32 = 64;
+/// Packets that show whether it costs more than it saves; and those that go without if it does, twice as many the next time.
+const SHOWN: u32 = 16;
+const REST: u32 = 64;
+/// Characters of a data field that a code word has about, and what a header is longer than that of a packet without.
+const WORD: usize = 200;
+const HEADER: usize = 16;
 
 /// What is known of errors.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +56,17 @@ pub(super) struct Protection {
     failures: u32,
     /// Packets came with errors.
     has_errors: bool,
+    /// Packets to which characters were added, or of which some were lost: after such a place all is wrong. It is forgotten
+    /// by packets that come, and the second one ends error correction.
+    misplaced: u32,
+    is_off: bool,
+    /// Packets with error correction, the characters that it took, and those of the packets that came only by it.
+    shown: u32,
+    cost: usize,
+    saved: usize,
+    /// Packets that still go without because it cost more than it saved, and how many the next time.
+    rest: u32,
+    next_rest: u32,
 }
 
 /// Wrong characters to prepare for where the worst code word had this many.
@@ -71,12 +90,22 @@ impl Protection {
             tried_in: None,
             failures: 0,
             has_errors: false,
+            misplaced: 0,
+            is_off: false,
+            shown: 0,
+            cost: 0,
+            saved: 0,
+            rest: 0,
+            next_rest: REST,
         }
     }
 
     /// A packet was lost that had this many parity symbols, after this many bytes that came through.
     fn failed(&mut self, parity: usize, carried: u64) {
         self.calm = 0;
+        if self.is_off || self.rest > 0 {
+            return;
+        }
         if self.parity == 0 {
             let kind = usize::from(carried > CARRIED);
             (self.least, self.worst, self.length) = (FIRST[kind], 0, LENGTHS[kind]);
@@ -84,7 +113,39 @@ impl Protection {
         } else if parity >= self.parity {
             self.parity = parity_for(parity / 2 + parity / 4 + 1);
             self.worst = self.parity / 2 * PARTS;
+            // Perhaps it was not errors, but one character more or less.
+            self.length = (self.length / 2).max(LENGTHS[0]);
         }
+    }
+
+    /// A packet came to which characters were added, or of which some were lost.
+    pub(super) fn misplaced(&mut self) {
+        self.misplaced += FORGOTTEN;
+        self.length = LENGTHS[0];
+        if self.misplaced > FORGOTTEN {
+            (self.is_off, self.parity) = (true, 0);
+        }
+    }
+
+    /// A packet came through.
+    pub(super) fn passed(&mut self) {
+        self.misplaced = self.misplaced.saturating_sub(1);
+        self.rest = self.rest.saturating_sub(1);
+    }
+
+    /// A packet of this length came, which had this many parity symbols in each code word.
+    fn weigh(&mut self, is_saved: bool, len: usize, parity: usize) {
+        self.shown += 1;
+        self.cost += len.div_ceil(WORD) * parity + HEADER;
+        self.saved += if is_saved { len } else { 0 };
+        if self.shown < SHOWN {
+            return;
+        }
+        if self.cost > self.saved {
+            (self.rest, self.next_rest) = (self.next_rest, self.next_rest.saturating_mul(2));
+            self.parity = 0;
+        }
+        (self.shown, self.cost, self.saved) = (0, 0, 0);
     }
 
     /// A packet of this length came with this many wrong characters in its worst code word.
@@ -93,7 +154,7 @@ impl Protection {
         self.has_errors |= errors > 0;
         let wrong = if self.length < LONGEST {
             // A few code words do not show how many errors the worst of many has.
-            if len * GROWTH >= self.length {
+            if len * GROWTH >= self.length && self.misplaced == 0 {
                 self.length = (self.length * GROWTH).min(LONGEST);
             }
             self.worst = self.worst.max(errors * PARTS);
@@ -129,7 +190,8 @@ impl Core {
         if !IS_BUILT || !self.link.agreed.correction || why == Again::Timeout {
             return;
         }
-        self.protection.failed(self.flight.slot(number).parity, self.lengths.bytes_carried());
+        self.protection
+            .failed(self.flight.slot(number).parity.into(), self.lengths.bytes_carried());
         if self.protection.tried_in == Some(number) {
             self.protection.tried_in = None;
             self.protection.failures += 1;
@@ -141,8 +203,11 @@ impl Core {
         if !IS_BUILT || self.protection.parity == 0 {
             return;
         }
-        let len = self.flight.slot(number).data;
-        self.protection.came(usize::from(errors), len);
+        let slot = *self.flight.slot(number);
+        self.protection.came(usize::from(errors), slot.data);
+        if slot.parity > 0 {
+            self.protection.weigh(errors > 0, slot.data, slot.parity.into());
+        }
         let value = self.protection.parity as u64;
         cx.trace.record(cx.now, &TraceEvent::Value { name: "parity", value });
         if self.protection.tried_in == Some(number) {
@@ -151,61 +216,58 @@ impl Core {
     }
 
     /// The alphabet of a copy of a packet whose data field has this one. What was lost with the first try of all codes
-    /// was perhaps hit by noise.
-    fn protected_letter(&mut self, number: u64, letter: u8) -> u8 {
-        if letter != CAREFUL || !self.link.chooses_alphabet() {
-            return letter.to_ascii_lowercase();
-        }
-        // Where no error was seen the line does not pass them.
-        let again = self.link.bare == ProbeState::Failed
-            && self.protection.has_errors
-            && self.protection.failures < TRIES;
-        if again && self.protection.tried_in.is_none() {
-            self.protection.tried_in = Some(number);
-        }
-        let tries = self.protection.tried_in == Some(number);
+    /// was perhaps hit by noise; but where no error was seen the line does not pass them.
+    fn protected_letter(&self, number: u64, letter: u8) -> u8 {
+        let Protection { tried_in, failures, has_errors, .. } = self.protection;
+        let tries = match tried_in {
+            Some(tried_in) => tried_in == number,
+            None => self.link.bare == ProbeState::Failed && has_errors && failures < TRIES,
+        };
         let bare = self.link.bare == ProbeState::Passed || tries;
-        if bare { TRIED.to_ascii_lowercase() } else { CAREFUL.to_ascii_lowercase() }
+        let letter =
+            if letter == CAREFUL && self.link.chooses_alphabet() && bare { TRIED } else { letter };
+        letter.to_ascii_lowercase()
     }
 
-    /// Puts a copy of a data packet into the queue with parity symbols: where it ends in the stream, and its length.
-    /// `None` if it goes without, or there is no room now.
+    /// Puts a copy of a data packet into the queue with error correction: where it ends in the stream, its length, and
+    /// the parity symbols of each code word. `None` if it goes without.
     pub(super) fn enqueue_protected(
         &mut self,
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
         number: u64,
-    ) -> Option<(u64, usize)> {
+    ) -> Option<(u64, usize, u8)> {
         let slot = *self.flight.slot(number);
-        if !self.is_protecting() || slot.kind != kind::DATA {
+        // A packet that was made for it may be too long to come through without.
+        if !IS_BUILT || slot.kind != kind::DATA || self.protection.parity == 0 && slot.parity == 0 {
             return None;
         }
-        // What was lost with as many gets more.
-        let again =
-            if slot.parity > 0 && slot.copies > 0 { slot.parity / 2 * 3 / 2 + 1 } else { 0 };
-        let mut parity = self.protection.parity.max(if again > 0 { parity_for(again) } else { 0 });
-        let first = slot_of(mem.slots, &self.link, &self.flight, number)[LONG_HEADER];
-        if first == PROBE {
-            return None;
-        }
-        let letter = self.protected_letter(number, first);
         let memory = slot_of(mem.slots, &self.link, &self.flight, number);
         let data = &memory[LONG_HEADER..LONG_HEADER + slot.data];
+        let first = *data.first().filter(|letter| **letter != PROBE)?;
+        // What was lost with as many gets more.
+        let again = match slot.parity {
+            0 => 0,
+            parity => parity_for(usize::from(parity) * 3 / 4 + 1),
+        };
+        let mut parity = self.protection.parity.max(again);
+        let letter = self.protected_letter(number, first);
         let long = self.link.agreed.send_long.unwrap_or(u16::from(self.link.theirs.max_short));
         let most = usize::from(self.link.config.send_length.min(long));
-        let room = self.link.output.room(mem.out, most + 1, 0)?;
-        let len = loop {
-            let form = Form { letter, parity };
-            match packet::write(data, (number % 64) as u8, form, &mut room[..most]) {
-                Some(len) => break len,
-                None if parity > 2 => parity = parity_for(parity / 4),
-                None => return None,
+        let (ends_at, len) = self.link.enqueue_made(cx, mem.out, most, true, |room| {
+            loop {
+                let form = Form { letter, parity };
+                let made = packet::write(data, (number % 64) as u8, form, room);
+                if made.is_some() || parity <= 2 {
+                    return made;
+                }
+                parity = parity_for(parity / 4);
             }
-        };
-        room[len] = self.link.theirs.eol;
-        self.link.queued_in_place(cx, len + 1, len);
-        self.flight.protected(number, parity);
-        Some((self.link.output.taken() + self.link.output.pending() as u64, len))
+        })?;
+        if letter != first.to_ascii_lowercase() && self.link.bare == ProbeState::Failed {
+            self.protection.tried_in = Some(number);
+        }
+        Some((ends_at, len, parity as u8))
     }
 }
 

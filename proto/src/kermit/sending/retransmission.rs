@@ -119,9 +119,7 @@ impl Core {
         let slot = *self.flight.slot(number);
         if slot.kind == kind::DATA {
             self.protected_lost(number, why);
-            if slot.parity == 0 {
-                self.lengths.lost(slot.len());
-            }
+            self.lengths.lost(slot.len());
         } else {
             self.lengths.stumbled();
         }

@@ -109,10 +109,11 @@ impl Machine for Core {
         }
         let stalled = self.link.stalled_at();
         let turn = self.link.timers.get(Timer::Turn);
-        [stalled, turn, self.overdue(), self.wanted_at(), self.end_overdue()]
-            .into_iter()
-            .flatten()
-            .min()
+        let first = [stalled, turn, self.overdue(), self.wanted_at()].into_iter().flatten().min();
+        match self.end_overdue() {
+            Some(end) => Some(first.map_or(end, |first| first.min(end))),
+            None => first,
+        }
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -125,7 +126,7 @@ impl Machine for Core {
         } else if self.end_overdue().is_some_and(|overdue| overdue <= cx.now) {
             self.flight.again(self.flight.next - 1, cx.now, Duration::ZERO, Again::Timeout);
         } else if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
-            let number = self.flight.low;
+            let number = self.flight.first_unanswered();
             if self.flight.slot(number).kind == kind::EOF && self.link.agreed.streaming {
                 let say = Some("No answer to the end of the file");
                 return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);

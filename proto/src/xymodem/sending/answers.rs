@@ -2,16 +2,12 @@
 
 use super::{Core, Flight, Mem, UNSURE};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::session::{QueuedEvent, Timer};
+use crate::session::Timer;
 use crate::time::Duration;
 use crate::trace::Again;
 use crate::xymodem::frame::{ACK, CAN, Check, LONG, NAK, SHORT, WANT_STREAM, finish};
 use crate::xymodem::link::{letter, trace_got};
 use crate::xymodem::states::{SenderInput, SenderStep, Sending, on_word};
-
-/// The message about a receiver that cancels at the second EOT of an empty file.
-const CANCELLED_EMPTY: &[u8] =
-    b"(it cancelled at the end of an empty file, of which it has all there is)";
 
 /// A start character that comes sooner than this after the block it would request was already in
 /// flight: receivers send them seconds apart.
@@ -23,8 +19,7 @@ impl Core {
             return match self.state {
                 Sending::Goodbye => self.done(cx),
                 Sending::Eof if self.is_all_said() => {
-                    self.link.message = CANCELLED_EMPTY;
-                    self.link.notes.push(QueuedEvent::Message);
+                    self.link.cancelled_empty();
                     self.close(cx);
                 }
                 _ => self.fail(cx, Blame::Peer, FailureKind::Aborted, false),
