@@ -32,6 +32,7 @@ pub mod pair;
 pub mod pattern;
 pub mod quic;
 pub mod random;
+pub mod recording;
 pub mod repeat;
 pub mod report;
 pub mod sack;

@@ -47,6 +47,7 @@ mod netblt_scenario;
 mod netblt_swarm;
 mod pair;
 mod quic;
+mod recording;
 mod report;
 mod sack;
 mod scenario;

@@ -7,7 +7,7 @@ use clap::Args;
 /// `wst explain`.
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
-    /// The trace: what --trace FILE wrote; - is stdin
+    /// What --trace FILE wrote, or a recording of any program: of strace, socat -x, tcpdump, tshark; - is stdin
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// The rate of the line in bit/s, overriding that of the trace

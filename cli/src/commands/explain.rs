@@ -5,6 +5,7 @@ use std::path::Path;
 
 use wetstring_drive::in_words;
 use wetstring_lab::explain::{Account, BadTrace, anonymise};
+use wetstring_lab::recording;
 
 use crate::args::explain::Explain;
 use crate::transfer::account::{advise, present};
@@ -22,7 +23,12 @@ pub(crate) fn run(ui: &Output, verb: &Explain) -> Result<Ending, Ending> {
     let text = read(&verb.trace).map_err(|error| {
         Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&error)))
     })?;
-    let text = String::from_utf8_lossy(&text);
+    let text = match recording::trace(&text) {
+        Some(lines) => lines
+            .map(|lines| lines.join("\n"))
+            .map_err(|bad| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes())))?,
+        None => String::from_utf8_lossy(&text).into_owned(),
+    };
     let wrong =
         |bad: BadTrace| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes()));
     if verb.anonymise {

@@ -149,10 +149,13 @@ fn by_pairs(short: &[&Exchange], long: &[&Exchange]) -> Option<u64> {
     median(rates.collect()).filter(|rate| *rate < u64::MAX)
 }
 
+/// Rates from here on, 100 Gbit/s, are not those of a line: something before it took all at once.
+const FASTEST: u64 = 10_000_000_000_000;
+
 /// Bytes divided by nanoseconds, in characters per 1000 s.
 fn per(bytes: u64, ns: u64) -> Option<u64> {
     let rate = (u128::from(bytes) * 1_000_000_000_000).checked_div(u128::from(ns))?;
-    u64::try_from(rate).ok().filter(|rate| *rate > 0)
+    u64::try_from(rate).ok().filter(|rate| *rate > 0 && *rate < FASTEST)
 }
 
 /// The rate at which the answers to data packets followed each other, if most had one: that of the fastest
