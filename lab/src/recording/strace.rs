@@ -37,7 +37,7 @@ pub(super) fn sides(file: &[u8]) -> Result<Vec<Side>, BadRecording> {
             BadRecording::new(format!("strace: line {}: {why}; use {COMMAND}", index + 1))
         })?;
     }
-    let best = log.candidates().into_iter().max_by_key(|side| watch::score(side));
+    let best = log.candidates().into_iter().max_by_key(watch::score);
     let best = best.filter(|side| !side.pieces.is_empty());
     best.map(|side| vec![side]).ok_or_else(|| {
         BadRecording::new(format!(

@@ -194,7 +194,7 @@ impl Telnet {
             (Self::Iac, IAC) => (Self::Data, true),
             (Self::Iac, 250) => (Self::Sub(false), false),
             (Self::Iac, 251..=254) => (Self::Option, false),
-            (Self::Iac, _) | (Self::Option, _) | (Self::Sub(true), 240) => (Self::Data, false),
+            (Self::Iac | Self::Option, _) | (Self::Sub(true), 240) => (Self::Data, false),
             (Self::Sub(_), _) => (Self::Sub(byte == IAC), false),
         };
         *self = next;

@@ -248,7 +248,7 @@ impl Watch for Kermit {
                     {
                         Ok(packet) => self.packet(notes, sent, packet, span),
                         Err(why) if !sent && self.sends.is_some() => {
-                            notes.damaged(why.as_str(), span)
+                            notes.damaged(why.as_str(), span);
                         }
                         Err(_) => {}
                     }

@@ -96,7 +96,7 @@ pub(super) fn trace(sides: &[Side]) -> Result<Vec<String>, BadRecording> {
         .chain(values(sides))
         .map(|event| format!("{} run {event}", Instant::ZERO))
         .collect();
-    let pieces = sides.iter().flat_map(|side| side.pieces.first());
+    let pieces = sides.iter().filter_map(|side| side.pieces.first());
     let start = pieces.map(|piece| piece.from).min().unwrap_or_default();
     let mut said: Vec<(u64, String)> = Vec::new();
     for Seen { watch, notes } in seen {

@@ -82,7 +82,7 @@ impl Xymodem {
                     self.end(notes, Span { begins: ends - 1, ends });
                 }
                 Some(Found::Byte(byte)) => {
-                    self.cancel(notes, byte, self.sends, Span { begins: ends - 1, ends })
+                    self.cancel(notes, byte, self.sends, Span { begins: ends - 1, ends });
                 }
                 Some(Found::Damaged { .. }) => {}
             }
