@@ -244,11 +244,17 @@ impl Account {
             }
         }
         if protocol.is::<kermit::Config>() {
-            let streaming = self.log.sender.as_ref().and_then(|side| side.value("streaming"));
-            let word = if streaming == Some(1) { "on" } else { "off" };
-            table::put(&mut base, "both.streaming", Value::String(word.to_owned()));
+            for name in ["streaming", "bundle", "compress"] {
+                let word = if self.agreed(name) { "on" } else { "off" };
+                table::put(&mut base, &format!("both.{name}"), Value::String(word.to_owned()));
+            }
         }
         Ok(base)
+    }
+
+    /// Whether the sender agreed on this with its peer.
+    fn agreed(&self, name: &str) -> bool {
+        self.log.sender.as_ref().and_then(|side| side.value(name)) == Some(1)
     }
 
     /// The inferred line, with this number of errors in the bytes that were sent.
@@ -279,8 +285,10 @@ impl Account {
         let sent = self.log.sender.iter().flat_map(|side| &side.sent);
         let (data, file) = sent.fold((0, 0), |(data, file), s| (data + s.data, file + s.file));
         let made = match share(data, file) {
-            0..=500 => "zeros",
-            501..=1100 => "text",
+            0..=500 if !self.agreed("bundle") => "zeros",
+            501..=1100 if !self.agreed("bundle") => "text",
+            // In bundles random bytes need a hundredth more, and others are compressed.
+            0..=900 => "text",
             _ => "random",
         };
         table::put(base, "file.made", Value::String(made.to_owned()));

@@ -489,7 +489,9 @@ impl Link {
             let (window, streaming) = (u64::from(a.window), u64::from(a.streaming));
             let values =
                 [("window", window), ("packet", u64::from(long)), ("streaming", streaming)];
-            for (name, value) in values {
+            let ours = [("bundle", a.bundle), ("compress", a.compress)];
+            let ours = ours.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name, 1));
+            for (name, value) in values.into_iter().chain(ours) {
                 cx.trace.record(cx.now, &TraceEvent::Value { name, value });
             }
         }

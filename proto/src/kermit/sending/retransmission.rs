@@ -65,8 +65,7 @@ impl Core {
                 return;
             }
             // Every file has been acknowledged as closed; only the B or its answer was lost.
-            self.enter(cx, SenderInput::Done);
-            return self.link.end(cx, Outcome::Done);
+            return self.done(cx);
         }
         let (blame, kind) = if self.silent > 1 {
             (Blame::Peer, FailureKind::Silence)
@@ -135,6 +134,20 @@ impl Core {
         let waits = !end.acked && !end.queue && end.copies < LAST_ASKED;
         let rtt = self.timing.smoothed().unwrap_or_default();
         Some(end.left.filter(|_| waits)? + (rtt * 3 / 2).max(LAST_ANSWER))
+    }
+
+    /// Only the answer to the B of bundles is missing, and so many copies of it had none that the receiver has left.
+    pub(super) fn was_asked_enough(&self) -> bool {
+        let is_last = self.bundles() && self.state == Sending::Break && self.under_way.is_settled();
+        is_last
+            && self.flight.low + 1 == self.flight.next
+            && self.flight.slot(self.flight.low).copies >= LAST_ASKED
+    }
+
+    /// Ends the session, in which everything was stored.
+    pub(super) fn done(&mut self, cx: &mut Cx<'_>) {
+        self.enter(cx, SenderInput::Done);
+        self.link.end(cx, Outcome::Done);
     }
 
     /// When the answer to the oldest packet is overdue.

@@ -126,6 +126,9 @@ impl Machine for Core {
         } else if self.end_overdue().is_some_and(|overdue| overdue <= cx.now) {
             self.flight.again(self.flight.next - 1, cx.now, Duration::ZERO, Again::Timeout);
         } else if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
+            if self.was_asked_enough() {
+                return self.done(cx);
+            }
             let number = self.flight.first_unanswered();
             if self.flight.slot(number).kind == kind::EOF && self.link.agreed.streaming {
                 let say = Some("No answer to the end of the file");
