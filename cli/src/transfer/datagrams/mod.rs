@@ -40,6 +40,7 @@ use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::Verdict;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, LineKind};
+use crate::ui::format;
 use crate::ui::output::{Level, Output};
 use crate::ui::prompt::can_ask;
 use consent::{Consent, Consenting};
@@ -139,10 +140,7 @@ impl<'a> Session<'a> {
             return Err(usage(say.to_owned()));
         }
         let (credentials, keys) = match &ours.transfer.code {
-            Some(said) => (
-                Credentials::Code(code_phrase::phrase(ours.ui, direction, said, &ours.spec)?),
-                None,
-            ),
+            Some(said) => (Credentials::Code(code_phrase::phrase(ours.ui, direction, said)?), None),
             None => credentials(ours.transfer).map_err(usage)?,
         };
         if ours.transfer.code.is_some() && direction == Direction::Send {
@@ -206,7 +204,12 @@ impl<'a> Session<'a> {
         let addresses = endpoint::resolve(to).map_err(|e| failed(DialError::Io(e)))?;
         let host = spec.clone();
         let trust = Trust::new(self.ours.ui, self.keys.as_ref(), host, self.ours.transfer);
-        let (mut last, began, mut told) = (None, Instant::now(), false);
+        if self.waits() {
+            self.tell_command(&code_phrase::listening(below, to.port));
+            self.note(&format!("waiting for the peer ({spec})"));
+        }
+        let (mut last, began) = (None, Instant::now());
+        let mut tell_after = code_phrase::TELL_AFTER;
         loop {
             for address in &addresses {
                 match self.dial_at(below, *address, &trust, &options) {
@@ -229,8 +232,10 @@ impl<'a> Session<'a> {
             if !(absent && self.waits() && began.elapsed() < GOOD_FOR) {
                 return Err(failed(last.unwrap_or(DialError::Silence)));
             }
-            if !std::mem::replace(&mut told, true) {
-                self.note(&format!("waiting for the peer ({spec})"));
+            if began.elapsed() >= tell_after {
+                let so_far = format::time(tell_after).replace(".0", "");
+                self.note(&format!("still waiting for the peer ({spec}): {so_far}"));
+                tell_after *= 2;
             }
             if let Some(signal) = pause(options.signals) {
                 return Err(failed(DialError::Interrupted(signal)));
@@ -273,6 +278,7 @@ impl<'a> Session<'a> {
         };
         self.tell_lost(socket.lost());
         self.note(&format!("listening on {place}"));
+        self.tell_command(&code_phrase::dialling(below, local));
         if let Credentials::Keys(identity) = &self.credentials {
             let say = format!("this host's key is {}", identity.public.fingerprint());
             self.ours.ui.say(Level::Note, &say);
@@ -290,6 +296,14 @@ impl<'a> Session<'a> {
         if let Some(say) = lost {
             self.ours.ui.say(Level::Note, &say);
         }
+    }
+
+    /// Says what to type at the peer, which needs this line and the code phrase, if there is one.
+    fn tell_command(&self, line: &str) {
+        let Credentials::Code(phrase) = &self.credentials else { return };
+        let verb = if self.direction == Direction::Send { "receive" } else { "send FILE" };
+        let say = format!("at the peer: wst {verb} {line} --code {phrase}");
+        self.ours.ui.say(Level::Note, &say);
     }
 
     fn note(&self, text: &str) {
