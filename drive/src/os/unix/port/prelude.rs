@@ -110,7 +110,11 @@ impl Prelude {
         let surplus = self.tail.len().saturating_sub(LINE);
         self.tail.drain(..surplus);
         if peer::recognise(&self.tail, 0).is_some() || peer::start_characters(bytes).is_some() {
-            // The asterisks before a ZMODEM header are not text either.
+            // The asterisks before a ZMODEM header are not text either, nor is what stands before them on the
+            // line.
+            let lines =
+                bytes[..text].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let _ = std::io::stderr().write_all(&bytes[..lines]);
             return self.end();
         }
         let text = &bytes[..text];
