@@ -110,6 +110,14 @@ impl Output {
         self.inner.borrow_mut().silent = false;
     }
 
+    /// Begins a clean line on the terminal, where packets that no peer has taken stay on the screen.
+    pub(crate) fn clean_line(&self) {
+        if terminal(&std::io::stderr()).is_some() {
+            let clean = if can_redraw() { "\r\x1b[K" } else { "\n" };
+            let _ = std::io::stderr().write_all(clean.as_bytes());
+        }
+    }
+
     /// Whether a message of this level is written anywhere.
     pub(crate) fn hears(&self, level: Level) -> bool {
         let inner = self.inner.borrow();
@@ -191,6 +199,12 @@ impl Output {
         self.event(Event::End(Box::new(End { exit: exit as u8, outcome, message, summary })));
         self.inner.borrow_mut().ended = true;
     }
+}
+
+/// Whether a terminal on stderr can redraw a line.
+pub(crate) fn can_redraw() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    console::Term::stderr().is_term() && !dumb
 }
 
 /// Writes data to stdout. A reader that closes the pipe (`head`) is not an error.
