@@ -128,16 +128,21 @@ fn the_last_words_begin_a_clean_line() {
     }
 }
 
-/// What a command in a terminal says is shown, even right before the protocol.
+/// What a command in a terminal says is shown, even right before the protocol, and is not written over.
 #[test]
 fn the_last_line_before_the_protocol_is_shown() {
     let desk = Desk::new(10);
-    let start = r"printf 'a warning\nrz waiting to receive.**\030B0100000023be50\r\n\021'";
-    let line = format!("exec-pty:{start}; exec sleep 20");
-    let mut user = Desktop::start(&["send", "-P", "zmodem", &desk.path("data.bin"), &line]);
-    user.until("its words", |user| user.screen().contains("a warning\r\n"));
-    user.press(b"\x03");
-    user.end();
+    for (text, shown) in [
+        ("a warning\\nrz waiting to receive.", "a warning\r\n"),
+        ("a long line without its end'; sleep 1; printf '", "without its end\r\n"),
+    ] {
+        let start = format!(r"printf '{text}**\030B0100000023be50\r\n\021'");
+        let line = format!("exec-pty:{start}; exec sleep 20");
+        let mut user = Desktop::start(&["send", "-P", "zmodem", &desk.path("data.bin"), &line]);
+        user.until(shown, |user| user.screen().contains(shown));
+        user.press(b"\x03");
+        user.end();
+    }
 }
 
 #[test]

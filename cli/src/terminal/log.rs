@@ -211,6 +211,7 @@ mod tests {
         for chunk in chunks {
             log.add(chunk).expect("it is written");
         }
+        drop(log);
         std::fs::read_to_string(path).expect("the log")
     }
 
