@@ -34,7 +34,7 @@ use crate::transfer::verdict::Verdict;
 use crate::transfer::waiting::{self, Waiting};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, LineKind};
-use crate::ui::output::{Level, Output};
+use crate::ui::output::{Level, Output, clean_line};
 
 /// Timeouts (10 s, `rz -t`) during which a receiver offers ZMODEM before it tries YMODEM: as many as
 /// lrzsz.
@@ -91,7 +91,7 @@ impl<'a> Job<'a> {
         }
         ui.line_is_over();
         if ended.outcome != Outcome::Done && self.spec == LineSpec::Stdio {
-            ui.clean_line();
+            clean_line();
         }
         Ok(self.conclude(recorder, &ended, &observer))
     }

@@ -110,14 +110,6 @@ impl Output {
         self.inner.borrow_mut().silent = false;
     }
 
-    /// Begins a clean line on the terminal, where packets that no peer has taken stay on the screen.
-    pub(crate) fn clean_line(&self) {
-        if terminal(&std::io::stderr()).is_some() {
-            let clean = if can_redraw() { "\r\x1b[K" } else { "\n" };
-            let _ = std::io::stderr().write_all(clean.as_bytes());
-        }
-    }
-
     /// Whether a message of this level is written anywhere.
     pub(crate) fn hears(&self, level: Level) -> bool {
         let inner = self.inner.borrow();
@@ -205,6 +197,14 @@ impl Output {
 pub(crate) fn can_redraw() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     console::Term::stderr().is_term() && !dumb
+}
+
+/// Begins a clean line on the terminal, where packets that no peer has taken stay on the screen.
+pub(crate) fn clean_line() {
+    if terminal(&std::io::stderr()).is_some() {
+        let clean = if can_redraw() { "\r\x1b[K" } else { "\n" };
+        let _ = std::io::stderr().write_all(clean.as_bytes());
+    }
 }
 
 /// Writes data to stdout. A reader that closes the pipe (`head`) is not an error.
