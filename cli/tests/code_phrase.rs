@@ -116,7 +116,8 @@ fn a_sender_without_a_peer_says_what_it_waits_for() {
     let there = sender.says("at the peer: wst receive ");
     assert_eq!(there, format!("udp-listen://0.0.0.0:{port} --code {RIGHT}"));
     assert_eq!(sender.says("waiting for the peer "), format!("({line})"));
-    assert_eq!(sender.says("still waiting for the peer "), format!("({line}): 5 s"));
+    let still = sender.says("still waiting for the peer ");
+    assert!(still.starts_with(&format!("({line}): ")) && still.ends_with(" s"), "{still}");
 }
 
 #[test]

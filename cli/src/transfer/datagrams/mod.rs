@@ -40,7 +40,6 @@ use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::Verdict;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, LineKind};
-use crate::ui::format;
 use crate::ui::output::{Level, Output};
 use crate::ui::prompt::can_ask;
 use consent::{Consent, Consenting};
@@ -232,10 +231,15 @@ impl<'a> Session<'a> {
             if !(absent && self.waits() && began.elapsed() < GOOD_FOR) {
                 return Err(failed(last.unwrap_or(DialError::Silence)));
             }
-            if began.elapsed() >= tell_after {
-                let so_far = format::time(tell_after).replace(".0", "");
-                self.note(&format!("still waiting for the peer ({spec}): {so_far}"));
-                tell_after *= 2;
+            let so_far = began.elapsed();
+            if so_far >= tell_after {
+                tell_after = so_far * 2;
+                let advice = match last {
+                    Some(DialError::Silence) => "; does a firewall drop its datagrams?",
+                    _ => "",
+                };
+                let seconds = so_far.as_secs();
+                self.note(&format!("still waiting for the peer ({spec}): {seconds} s{advice}"));
             }
             if let Some(signal) = pause(options.signals) {
                 return Err(failed(DialError::Interrupted(signal)));
