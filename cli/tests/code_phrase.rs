@@ -21,6 +21,7 @@ fn listen(desk: &Desk, code: &str, flags: &[&str]) -> (Running, String) {
     let args = ["receive", "udp-listen://127.0.0.1:0", "-o", &into, "--code", code];
     let running = Running::start(alone(&[&args[..], flags].concat()));
     let line = format!("udp://{}", running.says("listening on "));
+    assert_eq!(running.says("at the peer: wst send FILE "), format!("{line} --code {code}"));
     (running, line)
 }
 
@@ -44,6 +45,7 @@ fn the_right_phrase_works_whichever_end_dials() {
     let sender = Running::start(alone(&args));
     let phrase = sender.says("code phrase: ");
     let line = format!("udp://{}", sender.says("listening on "));
+    assert_eq!(sender.says("at the peer: wst receive "), format!("{line} --code {phrase}"));
     let into = desk.path("in");
     run(alone(&["receive", &line, "--code", &phrase, "--yes", "-o", &into])).expect(0);
     let sent = sender.end();
@@ -93,11 +95,29 @@ fn an_end_that_dials_first_waits() {
     let (file, line) = (desk.path("data.bin"), format!("udp://127.0.0.1:{port}"));
     let sender = Running::start(alone(&["send", &file, &line, "--code"]));
     let phrase = sender.says("code phrase: ");
+    let there = sender.says("at the peer: wst receive ");
+    assert_eq!(there, format!("udp-listen://0.0.0.0:{port} --code {phrase}"));
     sender.says("waiting for the peer");
     let place = format!("udp-listen://127.0.0.1:{port}");
     run(alone(&["receive", &place, "-o", &desk.path("in"), "--yes", "--code", &phrase])).expect(0);
     sender.end().expect(0);
     desk.arrived();
+}
+
+/// A phrase that was given is told with the line, too, and the wait is told to go on.
+#[test]
+fn a_sender_without_a_peer_says_what_it_waits_for() {
+    let desk = Desk::new(10);
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = socket.local_addr().expect("its address").port();
+    drop(socket);
+    let line = format!("udp://127.0.0.1:{port}");
+    let sender = Running::start(alone(&["send", &desk.path("data.bin"), &line, "--code", RIGHT]));
+    let there = sender.says("at the peer: wst receive ");
+    assert_eq!(there, format!("udp-listen://0.0.0.0:{port} --code {RIGHT}"));
+    assert_eq!(sender.says("waiting for the peer "), format!("({line})"));
+    let still = sender.says("still waiting for the peer ");
+    assert!(still.starts_with(&format!("({line}): ")) && still.ends_with(" s"), "{still}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Desk, Running, WST, run, wst};
@@ -55,6 +56,32 @@ fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_peer_is_silent() {
             assert!(took <= MOST, "{args:?}: {took:?}");
         }
     }
+}
+
+/// The beginning of a pipe cannot be read again; a file can.
+#[test]
+fn an_interrupted_pipe_is_said_to_be_lost() {
+    let desk = Desk::new(3000);
+    let line = format!("exec:{WST} receive --quiet - -o {}", desk.path("in"));
+    let mut source = Command::new("sh");
+    source
+        .args(["-c", r#"cat "$0"; exec sleep 60"#, &desk.path("data.bin")])
+        .stdout(Stdio::piped());
+    let mut source = source.spawn().expect("sh runs");
+    let mut command = wst(["send", "-", "--as", "x", &line]);
+    command.stdin(source.stdout.take().expect("a pipe"));
+    let program = Running::start(command);
+    std::thread::sleep(Duration::from_secs(1));
+    program.signal(Signal::INT);
+    let ran = program.end();
+    source.kill().and_then(|()| source.wait()).expect("it ends");
+    ran.expect(130);
+    assert!(
+        ran.stderr.contains("interrupted by signal 2; what was read from stdin"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("run the whole pipeline again"), "{}", ran.stderr);
 }
 
 /// YMODEM cannot leave out a file: a refusal ends the transfer, and is none of a user's interruptions.

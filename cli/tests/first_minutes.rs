@@ -42,6 +42,8 @@ fn invalid_lines_get_one_line_of_advice() {
             &["send", "/dev/ttyUSB0", "notes.txt"],
             &["send", "notes.txt", "data.bin"],
             &["send", "notes.txt", "tcp:box:1649"],
+            &["send", "notes.txt", "box:inbox"],
+            &["send", "notes.txt", "./modem?baud=9600"],
             &["send", "notes.txt", "http://box/"],
             &["send", "notes.txt", "127.0.0.1:1"],
             &["send", "notes.txt", "serial:/dev/ttyUSB0?parity=sticky"],
@@ -106,6 +108,35 @@ fn a_host_by_ssh_is_a_line_for_every_verb() {
     assert_eq!(notes("there/data.bin"), desk.bytes);
     run(with_ssh(&desk, &["send", "-P", "zmodem", "data.bin", "ssh://box/in"])).expect(0);
     assert_eq!(notes("in/data.bin"), desk.bytes);
+}
+
+/// The commands that need no wst there, with the ssh that was meant.
+#[test]
+fn a_host_without_wst_gets_advice() {
+    let desk = desk();
+    let absent = |words: &[&str]| {
+        let mut command = with_ssh(&desk, words);
+        std::fs::remove_file(desk.path("bin/wst")).expect("it was there");
+        let path = desk.path("bin");
+        command.env("PATH", format!("{path}:/usr/bin:/bin"));
+        run(command)
+    };
+    let sent = absent(&["send", "notes.txt", "ssh://box"]);
+    sent.expect(3);
+    let received = absent(&["receive", "ssh://box/notes.txt", "-o", "in"]);
+    received.expect(3);
+    for (ran, advice) in [
+        (&sent, "wst send -P zmodem FILE 'exec:ssh box rz'"),
+        (&sent, "wst put --shell FILE 'exec-pty:ssh box'"),
+        (&received, "wst receive -P zmodem 'exec:ssh box sz FILE'"),
+        (&received, "wst get --shell FILE 'exec-pty:ssh box'"),
+    ] {
+        assert!(ran.stderr.contains("; a command was not found"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(advice), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("try again"), "{}", ran.stderr);
+    }
+    let here = run(wst(["send", &desk.path("notes.txt"), "exec:nonesuch"]));
+    assert!(!here.stderr.contains("ssh"), "{}", here.stderr);
 }
 
 /// With every protocol that tells names, and a receiver that was told to keep directories.

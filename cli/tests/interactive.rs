@@ -110,6 +110,55 @@ fn ctrl_c_still_ends_and_the_terminal_comes_back() {
     assert_eq!(received.code(), 4, "{}", received.stderr);
 }
 
+/// Packets that no peer has taken do not stay behind the last words.
+#[test]
+fn the_last_words_begin_a_clean_line() {
+    let desk = Desk::new(10);
+    let into = desk.path("in");
+    for (term, clean) in [("xterm", "\r\u{1b}[Kwst: "), ("dumb", "\r\nwst: ")] {
+        let mut user = Desktop::start_with(&["receive", "-", "-o", &into], |command| {
+            command.env("TERM", term);
+        });
+        user.until("a packet", |user| user.screen().contains('\u{1}'));
+        user.press(b"\x03\x03\x03");
+        assert_eq!(user.end().code(), Some(130), "{}", user.screen());
+        let screen = user.screen();
+        let (_, last) = screen.split_once("by the receiver").expect("an Error packet");
+        assert!(last.contains(clean), "{term}: {last:?}");
+    }
+}
+
+/// What a command in a terminal says is shown, even right before the protocol, and is not written over.
+#[test]
+fn the_last_line_before_the_protocol_is_shown() {
+    let desk = Desk::new(10);
+    for (text, shown) in [
+        ("a warning\\nrz waiting to receive.", "a warning\r\n"),
+        ("a long line without its end'; sleep 1; printf '", "without its end\r\n"),
+    ] {
+        let start = format!(r"printf '{text}**\030B0100000023be50\r\n\021'");
+        let line = format!("exec-pty:{start}; exec sleep 20");
+        let mut user = Desktop::start(&["send", "-P", "zmodem", &desk.path("data.bin"), &line]);
+        user.until(shown, |user| user.screen().contains(shown));
+        user.press(b"\x03");
+        user.end();
+    }
+}
+
+#[test]
+fn a_user_in_screen_is_told() {
+    let desk = Desk::new(10);
+    let said = "this is a window of screen, which lets no transfer pass";
+    for (term, told) in [("screen", true), ("xterm", false)] {
+        let mut user = Desktop::start_with(&["send", &desk.path("data.bin"), "-"], |command| {
+            command.env("STY", "4242.pts-0.box").env("TERM", term).env_remove("TMUX");
+        });
+        user.until("the hint", |user| user.screen().contains("ready to send"));
+        assert_eq!(user.screen().contains(said), told, "{}", user.screen());
+        user.kill();
+    }
+}
+
 #[test]
 fn a_remote_user_is_told_how_to_continue_and_stop() {
     let desk = Desk::new(10);

@@ -260,6 +260,11 @@ fn an_existing_file_is_skipped_and_the_rest_arrives() {
         if done.wst.code != 1 {
             return Err(format!("expected exit code 1: {done:?}"));
         }
+        // Once, and only where the user has not said so here.
+        let advised = format!("{:?}", done.wst).matches("rz -y overwrites it").count();
+        if advised != usize::from(*we_send) {
+            return Err(format!("expected advice about rz -y: {done:?}"));
+        }
         arrived(&[files[0].clone(), files[2].clone()], &into)?;
         let kept = fs::read(into.join("b.bin")).map_err(|e| e.to_string())?;
         peers::same_bytes(&old, &kept)

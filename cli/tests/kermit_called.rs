@@ -198,7 +198,7 @@ fn commands_come_from_files_and_from_the_line() {
         (&["-Y", "-Z"], 1, "no such option: -Z"),
         (&["-Y", "-s", "nonesuch"], 1, "no such file: nonesuch"),
         (&["-Y", "-l", "/nonesuch", "-r"], 1, "command failed: set line"),
-        (&["-h"], 0, "Usage: kermit"),
+        (&["-h"], 0, "Usage: kermit [FILE] [OPTION]... [= ARG...]"),
         (&["--version"], 0, "kermit (wetstring)"),
     ] {
         let end = place.kermit("in", args);

@@ -141,3 +141,21 @@ fn tmux_is_up(tmux: &Tmux, user: &Desktop) {
         user.screen()
     );
 }
+
+/// The line that counts while a peer is awaited is gone from the screen, whatever is shorter and comes after it.
+#[test]
+fn status_lines_leave_nothing_on_the_screen() {
+    let Some(_) = peers::peer("tmux", "tmux") else { return };
+    let desk = Desk::new(1000);
+    let tmux = Tmux::new(&desk);
+    let late = format!("exec:sleep 3; exec {WST} receive --quiet - -o {}", desk.path("in"));
+    let send =
+        format!("{WST} send {} '{late}' && echo all && exec sleep 60", desk.path("data.bin"));
+    tmux.run(&["new-session", "-d", "-x", "70", "-y", "30", "sh", "-c", &send]);
+    tmux.until("the wait", |screen| screen.contains("waiting for a Kermit receiver: 2 s"));
+    tmux.until("the end", |screen| screen.lines().any(|line| line == "all"));
+    let screen = tmux.screen();
+    assert!(!screen.contains("receiver: "), "{screen}");
+    let last = screen.lines().rev().find(|line| !line.is_empty() && *line != "all");
+    assert!(last.is_some_and(|line| line.ends_with("verified")), "{screen}");
+}

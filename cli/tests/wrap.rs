@@ -90,9 +90,12 @@ fn settings_and_sizes_pass() {
     assert_eq!(bare, wrapped);
     assert!(wrapped.contains("rows 31; columns 97"), "{wrapped}");
     // A change reaches the command.
-    let mut user = shell(&desk, &[]);
+    let cast = desk.path("session.cast");
+    let mut user = shell(&desk, &["--log", &cast, "--log-format", "asciicast"]);
     user.resize(17, 61);
     typed(&mut user, "stty size\r", "17 61");
+    let log = std::fs::read_to_string(&cast).expect("the log");
+    assert!(log.contains(r#","r","61x17"]"#), "{log}");
     // A storm of them, too.
     for row in 10..60 {
         user.resize(row, 80);

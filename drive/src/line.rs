@@ -2,9 +2,9 @@
 //!
 //! | form | meaning |
 //! |---|---|
-//! | `/dev/ttyUSB0`, `COM3`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
+//! | `/dev/ttyUSB0`, `COM3?baud=9600`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
 //! | `usb:NAME`, `@latest`, `@new` | serial port by the serial number of its adapter or its place in the USB tree; the one plugged in last, or next ([`crate::port::locate`]) |
-//! | any path that leads to a terminal | serial port: links that `socat` or `wst line` make |
+//! | any path that leads to a terminal, `./modem?baud=9600` | serial port: links that `socat` or `wst line` make |
 //! | `tcp://HOST:PORT`, `HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
 //! | `telnet://HOST[:PORT]`, `telnet-listen://HOST:PORT` | Telnet, to and from; port 23 unless given |
 //! | `rfc2217://HOST:PORT?baud=9600&parity=even` | a serial port behind a Telnet server, set from here |
@@ -229,15 +229,26 @@ const SCHEMES: [&str; 12] = [
     "ssh",
 ];
 
+/// The line for what `scp` and `rsync` call `HOST:PATH`.
+fn by_ssh(text: &str) -> Option<String> {
+    let (host, path) = text.split_once(':')?;
+    // One letter is a drive of Windows.
+    let is_path = path.is_empty() || !path.contains(':') && host.len() > 1;
+    let line = format!("ssh://{host}/{path}");
+    let line = line.strip_suffix('/').filter(|_| path.is_empty()).unwrap_or(&line);
+    SshSpec::parse(line.strip_prefix("ssh://")?).ok().filter(|_| is_path)?;
+    Some(line.to_owned())
+}
+
 /// A text without a scheme: `HOST:PORT`, or no known form.
 fn bare(text: &str) -> Result<LineSpec, BadLine> {
     let unknown = || Err(BadLine::Unknown(text.to_owned()));
     let meant = |meant: String| Err(BadLine::Meant { got: text.to_owned(), meant });
     if let Some((scheme, rest)) = text.split_once(':')
         && SCHEMES.contains(&scheme)
-        && !rest.is_empty()
     {
-        return meant(format!("{scheme}://{}", rest.trim_start_matches('/')));
+        let rest = rest.trim_start_matches('/');
+        return meant(format!("{scheme}://{}", if rest.is_empty() { "HOST" } else { rest }));
     }
     if text.contains("://") {
         return unknown();
@@ -248,8 +259,15 @@ fn bare(text: &str) -> Result<LineSpec, BadLine> {
     if text.starts_with("tty") && text.len() > 3 && !text.contains('/') {
         return meant(format!("/dev/{text}"));
     }
-    if text.contains('/') && !Path::new(text).exists() {
-        return Err(BadLine::Missing(text.to_owned()));
+    if Path::new(text).exists() {
+        return unknown();
+    }
+    if let Some(line) = by_ssh(text) {
+        return meant(line);
+    }
+    let name = text.split('?').next().unwrap_or(text);
+    if name.contains('/') && !Path::new(name).exists() {
+        return Err(BadLine::Missing(name.to_owned()));
     }
     unknown()
 }
@@ -306,8 +324,8 @@ impl FromStr for LineSpec {
         if let Some(rest) = text.strip_prefix("ssh://") {
             return SshSpec::parse(rest).map(|ssh| Self::Exec(ssh.to_string()));
         }
-        if text.starts_with("/dev/") || is_com(text) || is_terminal(Path::new(text)) {
-            return Ok(Self::Serial(SerialSpec::new(text)));
+        if name.starts_with("/dev/") || is_com(name) || is_terminal(Path::new(name)) {
+            return SerialSpec::parse(text).map(Self::Serial);
         }
         bare(text)
     }

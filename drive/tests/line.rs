@@ -17,6 +17,11 @@ fn error(text: &str) -> String {
 fn every_form_parses() {
     assert_eq!(parse("/dev/ttyUSB0"), LineSpec::Serial(SerialSpec::new("/dev/ttyUSB0")));
     assert_eq!(parse("COM3"), LineSpec::Serial(SerialSpec::new("COM3")));
+    for text in ["/dev/ttyUSB0?baud=9600", "COM3?baud=9600"] {
+        assert_eq!(parse(text), parse(&format!("serial:{text}")));
+    }
+    let wrong = "/dev/ttyUSB0?bawd=9600";
+    assert_eq!(error(wrong), error(&format!("serial:{wrong}")));
     assert_eq!(
         parse("serial:/dev/ttyS1?baud=9600&parity=even&flow=rtscts&databits=7&stopbits=2&dtr=on"),
         LineSpec::Serial(SerialSpec {
@@ -96,11 +101,16 @@ fn unknown_forms_report_what_is_expected() {
         ("ttyUSB0", "/dev/ttyUSB0"),
         ("udp:box:998", "udp://box:998"),
         ("ip:10.0.0.2", "ip://10.0.0.2"),
+        ("ssh:", "ssh://HOST"),
+        ("box:", "ssh://box"),
+        ("anna@box:in/a.bin", "ssh://anna@box/in/a.bin"),
+        ("box:/var/log/messages", "ssh://box//var/log/messages"),
     ] {
         assert_eq!(error(text), format!("expected a line, got {text:?}: did you mean {meant}?"));
     }
     let missing = "no such device: ./ttyV0; wst ports lists the serial ports of this machine";
     assert_eq!(error("./ttyV0"), missing);
+    assert_eq!(error("./ttyV0?baud=9600"), missing);
     assert!(!LineSpec::looks_like("./ttyV0"));
 }
 
@@ -125,6 +135,8 @@ fn a_symlink_to_a_terminal_is_a_line() {
     let text = link.to_str().unwrap();
     assert_eq!(parse(text), LineSpec::Serial(SerialSpec::new(text)));
     assert!(LineSpec::looks_like(text));
+    let queried = format!("{text}?baud=9600");
+    assert_eq!(parse(&queried), parse(&format!("serial:{queried}")));
     // A PTY has no parity, and no bus to switch.
     for (query, opens) in [("break=20", true), ("parity=mark", false), ("rs485=on", false)] {
         let spec = parse(&format!("serial:{text}?{query}"));

@@ -52,8 +52,13 @@ impl Log {
         };
         if format == LogFormat::Asciicast {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            // The two that players show.
+            let env: serde_json::Map<_, _> = ["SHELL", "TERM"]
+                .into_iter()
+                .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?.into())))
+                .collect();
             let head = serde_json::json!({
-                "version": 2, "width": columns, "height": rows, "timestamp": now,
+                "version": 2, "width": columns, "height": rows, "timestamp": now, "env": env,
             });
             let written = writeln!(log.file, "{head}");
             log.failed |= written.is_err();
@@ -69,6 +74,19 @@ impl Log {
         let done = self.write(bytes).and_then(|()| self.file.flush());
         self.failed = done.is_err();
         done
+    }
+
+    /// The terminal has another size now, in columns and rows. A full disk is reported by [`Log::add`].
+    pub(crate) fn resize(&mut self, (columns, rows): (u16, u16)) {
+        if self.format == LogFormat::Asciicast {
+            let _ = self.event("r", &format!("{columns}x{rows}"));
+        }
+    }
+
+    /// An event of an asciicast.
+    fn event(&mut self, code: &str, data: &str) -> io::Result<()> {
+        let at_s = self.began.elapsed().as_micros() as f64 / 1e6;
+        writeln!(self.file, "{}", serde_json::json!([at_s, code, data]))
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -96,10 +114,18 @@ impl Log {
                 if text.is_empty() {
                     return Ok(());
                 }
-                let text = String::from_utf8_lossy(&text);
-                let at_s = self.began.elapsed().as_micros() as f64 / 1e6;
-                writeln!(self.file, "{}", serde_json::json!([at_s, "o", text]))
+                self.event("o", &String::from_utf8_lossy(&text))
             }
+        }
+    }
+}
+
+impl Drop for Log {
+    /// The rest of a character did not come.
+    fn drop(&mut self) {
+        if !self.partial.is_empty() && !self.failed {
+            let text = String::from_utf8_lossy(&std::mem::take(&mut self.partial)).into_owned();
+            let _ = self.event("o", &text);
         }
     }
 }
@@ -185,6 +211,7 @@ mod tests {
         for chunk in chunks {
             log.add(chunk).expect("it is written");
         }
+        drop(log);
         std::fs::read_to_string(path).expect("the log")
     }
 
@@ -210,8 +237,23 @@ mod tests {
     }
 
     #[test]
+    fn an_asciicast_has_the_sizes_of_the_terminal() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (format, events) in [(LogFormat::Asciicast, 1), (LogFormat::Raw, 0)] {
+            let path = folder.path().join("log");
+            let mut log = Log::open(&path, format, (80, 24)).expect("a log");
+            log.resize((132, 50));
+            drop(log);
+            let text = std::fs::read_to_string(&path).expect("the log");
+            assert_eq!(text.matches(r#","r","132x50"]"#).count(), events, "{text}");
+            std::fs::remove_file(path).expect("it was there");
+        }
+    }
+
+    #[test]
     fn an_asciicast_is_a_header_and_events_of_whole_characters() {
-        let text = logged(LogFormat::Asciicast, &[b"\x1b[1mh\xc3", b"\xa9\r\n", b"\xff"]);
+        let chunks = [&b"\x1b[1mh\xc3"[..], b"\xa9\r\n", b"\xff", b"cut\xe2\x82"];
+        let text = logged(LogFormat::Asciicast, &chunks);
         let mut lines =
             text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let head = lines.next().expect("a header");
@@ -219,9 +261,10 @@ mod tests {
             (&head["version"], &head["width"], &head["height"]),
             (&2.into(), &80.into(), &24.into())
         );
+        assert!(head["timestamp"].is_u64() && head["env"].is_object(), "{head}");
         let events: Vec<_> = lines.collect();
         assert!(events.iter().all(|event| event[0].is_f64() && event[1] == "o"));
         let said: Vec<_> = events.iter().map(|event| event[2].as_str().unwrap()).collect();
-        assert_eq!(said, ["\x1b[1mh", "é\r\n", "\u{fffd}"]);
+        assert_eq!(said, ["\x1b[1mh", "é\r\n", "\u{fffd}", "cut", "\u{fffd}"]);
     }
 }

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use regex::bytes::Regex;
 use std::io::IsTerminal as _;
 use wetstring_drive::event::{self, Interest};
-use wetstring_drive::terminal::{Resizes, Restore, stdin};
+use wetstring_drive::terminal::{Resizes, Restore, size_of, stdin, stdout};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
 use crate::args::Common;
@@ -311,10 +311,14 @@ impl<'a> Session<'a> {
     /// Tells the peer's terminal about a new size of the user's.
     fn follow_size(&mut self) {
         let Some(resizes) = &self.resizes else { return };
-        if resizes.noticed()
-            && let Some(port) = &mut self.port
-        {
+        if !resizes.noticed() {
+            return;
+        }
+        if let Some(port) = &mut self.port {
             port.follow_size();
+        }
+        if let Some(log) = &mut self.log {
+            log.resize(size_of(stdout()));
         }
     }
 

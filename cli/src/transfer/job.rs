@@ -34,7 +34,7 @@ use crate::transfer::verdict::Verdict;
 use crate::transfer::waiting::{self, Waiting};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, LineKind};
-use crate::ui::output::{Level, Output};
+use crate::ui::output::{Level, Output, clean_line};
 
 /// Timeouts (10 s, `rz -t`) during which a receiver offers ZMODEM before it tries YMODEM: as many as
 /// lrzsz.
@@ -78,15 +78,21 @@ impl<'a> Job<'a> {
         let signals = signals()?;
         let port = self.open(&signals)?;
         let mut port = tapped::port(port, self.pcap.as_deref())?;
-        let (ended, observer) = self.transfer(&mut *port, &signals, None, &mut recorder)?;
+        let (ended, mut observer) = self.transfer(&mut *port, &signals, None, &mut recorder)?;
         match port.finish(signals.patience(PATIENCE)) {
-            Ok(Some(status)) => ui.say(Level::Detail, &format!("the command ended: {status}")),
+            Ok(Some(status)) => {
+                ui.say(Level::Detail, &format!("the command ended: {status}"));
+                observer.line_ended(&self.spec, status);
+            }
             Ok(None) => {}
             Err(e) => {
                 ui.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)));
             }
         }
         ui.line_is_over();
+        if ended.outcome != Outcome::Done && self.spec == LineSpec::Stdio {
+            clean_line();
+        }
         Ok(self.conclude(recorder, &ended, &observer))
     }
 
@@ -139,6 +145,7 @@ impl<'a> Job<'a> {
         let mut observer = Observer::new(ui, self.direction, rate_bps)
             .limit(self.limits.clone())
             .call(&self.unnamed)
+            .guess_refusal(waiting::likely_refusal(self.direction, self.speaks))
             .listen(free);
         if self.looks_out {
             let (lookout, waiting) = self.look_out(engine, port.facts());

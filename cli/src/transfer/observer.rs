@@ -1,10 +1,11 @@
 //! Observes a transfer: progress and events for the user and for programs.
 
 use std::cell::Cell;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use wetstring_drive::Watch;
 use wetstring_drive::event::Source;
+use wetstring_drive::{LineSpec, Watch};
 use wetstring_events::{self as events, Counters, Event as Happened};
 use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
 
@@ -35,6 +36,8 @@ pub(crate) struct Observer<'a> {
     progress: Progress<'a>,
     /// Files refused or cancelled by either end.
     pub(crate) missed: u64,
+    /// The likely reason of a refusal without one, until it is shown.
+    likely_refusal: Option<&'static str>,
     /// Complete files without a compared digest.
     pub(crate) unverified: u64,
     /// Complete files with a digest compared by both ends.
@@ -75,6 +78,7 @@ impl<'a> Observer<'a> {
             unsent: 0,
             progress: Progress::new(ui),
             missed: 0,
+            likely_refusal: None,
             unverified: 0,
             verified: 0,
             peer_said: None,
@@ -95,6 +99,12 @@ impl<'a> Observer<'a> {
     /// Also reads keys, if stdin is a terminal and `free`.
     pub(crate) fn listen(mut self, free: bool) -> Self {
         self.listens = free;
+        self
+    }
+
+    /// What to say once if the peer refuses a file without a reason.
+    pub(crate) fn guess_refusal(mut self, likely: Option<&'static str>) -> Self {
+        self.likely_refusal = likely;
         self
     }
 
@@ -143,6 +153,13 @@ impl<'a> Observer<'a> {
     fn wait(&mut self, heard: bool) {
         if let Some(waiting) = &mut self.waiting {
             waiting.go_on(self.ui, heard || self.meter.is_some());
+        }
+    }
+
+    /// The command of the line has ended.
+    pub(crate) fn line_ended(&mut self, spec: &LineSpec, status: ExitStatus) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.ended(spec, status);
         }
     }
 
@@ -229,6 +246,12 @@ impl<'a> Observer<'a> {
         let reason = why.map_or("no reason given", Refusal::as_str);
         let who = if by_peer { "refused by the peer" } else { "refused here" };
         self.ui.say(Level::Error, &format!("{name}: {who}: {reason}"));
+        if by_peer
+            && why.is_none()
+            && let Some(likely) = self.likely_refusal.take()
+        {
+            self.ui.say(Level::Note, likely);
+        }
         let why = why.map(|why| why.as_str().to_owned());
         self.ui.event(Happened::FileRefused { name, why, by_peer });
     }

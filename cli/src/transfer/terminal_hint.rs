@@ -23,8 +23,22 @@ pub(crate) fn say(
     cleartext::warn(ui, spec, What::Files);
     let interactive = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if *spec == LineSpec::Stdio && interactive {
+        if in_screen(|name| std::env::var(name).ok()) {
+            ui.say(Level::Note, SCREEN);
+        }
         ui.say(Level::Note, &text(direction, protocol, all.kermit().interrupts));
     }
+}
+
+/// Around tmux there is a way, around GNU screen none. Contains no C, G or NAK either.
+const SCREEN: &str = "this is a window of screen, which lets no transfer pass: detach (ctrl-a d), \
+     start it outside, and attach again";
+
+/// Whether this is a window of GNU screen. Its variable outlives it in a terminal that was opened from there.
+fn in_screen(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let has = |name| variable(name).is_some_and(|value| !value.is_empty());
+    let term = variable("TERM").unwrap_or_default();
+    has("STY") && !has("TMUX") && term.starts_with("screen")
 }
 
 /// Contains no C, G or NAK, which would start an XMODEM sender.
@@ -46,6 +60,19 @@ fn text(direction: Direction, protocol: Option<Protocol>, interrupts: u8) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_of_screen_is_recognised() {
+        let within = |set: &[(&str, &str)]| {
+            in_screen(|name| set.iter().find(|(is, _)| *is == name).map(|(_, to)| (*to).to_owned()))
+        };
+        let (sty, term) = (("STY", "4242.pts-0.box"), ("TERM", "screen.xterm-256color"));
+        assert!(within(&[sty, term]));
+        assert!(!within(&[term]) && !within(&[("STY", ""), term]));
+        assert!(!within(&[sty, ("TERM", "xterm")]), "a terminal that was opened from there");
+        assert!(!within(&[sty, term, ("TMUX", "/tmp/tmux-0/default,1,0")]), "tmux inside it");
+        assert!(!SCREEN.contains(['C', 'G']));
+    }
 
     #[test]
     fn the_hint_says_how_to_continue_and_how_to_stop() {

@@ -66,7 +66,11 @@ impl Verdict<'_> {
     }
 
     pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
-        let (exit, message) = self.verdict(ended, observer);
+        let (exit, mut message) = self.verdict(ended, observer);
+        if ended.outcome != Outcome::Done && self.sent_part_of_stdin() {
+            message += "; what was read from stdin is gone, so this cannot be resumed: run the \
+                        whole pipeline again, or send a file, which --resume continues";
+        }
         observer.told_by(&message);
         if let Some(percent) =
             (ended.stats.packed_bytes * 100).checked_div(ended.stats.unpacked_bytes)
@@ -168,6 +172,15 @@ impl Verdict<'_> {
             more => format!(" and {}", format::count(more as u64, "other file")),
         };
         format!("; not sent: {}{more}", escaped(first))
+    }
+
+    /// Whether the transfer ended while stdin was sent, of which no other run gets the beginning.
+    fn sent_part_of_stdin(&self) -> bool {
+        let part = |record: &FileRecord| {
+            let partial = matches!(record.outcome, FileOutcome::Partial | FileOutcome::Open);
+            partial && record.path.is_none()
+        };
+        self.direction == Direction::Send && self.file_store.files().iter().any(part)
     }
 
     /// The end of a successful transaction, in which single files may be missing.

@@ -1,6 +1,7 @@
 //! Messages before the peer answers: what is awaited and where, for how long, what
 //! to check, and which wrong peer answers instead.
 
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -14,11 +15,13 @@ use crate::config::protocol::Protocol;
 use crate::transfer::direction::Direction;
 use crate::transfer::speaks::Speaks;
 use crate::ui::format::{self, escaped};
-use crate::ui::output::{Level, Output};
-use crate::ui::progress::{can_redraw, columns};
+use crate::ui::output::{Level, Output, can_redraw};
+use crate::ui::progress::columns;
 
 /// Time after which advice is shown.
 const HINT_AFTER: Duration = Duration::from_secs(5);
+/// A shell's exit code for a command that does not exist.
+const NOT_FOUND: i32 = 127;
 /// Interval of wait messages where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
@@ -107,6 +110,8 @@ pub(crate) struct Waiting {
     finding: Finding,
     /// Detection reports when the right peer answers.
     looked_out: bool,
+    /// What helps where the command of the line does not exist.
+    instead: Option<String>,
     over: bool,
     began: Instant,
     hinted: bool,
@@ -127,6 +132,7 @@ impl Waiting {
         let now = Instant::now();
         Self {
             looked_out: finding.is_some(),
+            instead: None,
             over: false,
             direction,
             speaks,
@@ -154,6 +160,15 @@ impl Waiting {
         ui.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s: 0.0 });
     }
 
+    /// The command of the line has ended.
+    pub(crate) fn ended(&mut self, spec: &LineSpec, status: ExitStatus) {
+        if let (Some(NOT_FOUND), LineSpec::Exec(command) | LineSpec::ExecPty(command)) =
+            (status.code(), spec)
+        {
+            self.instead = Some(instead(self.direction, command));
+        }
+    }
+
     /// The wrong peer that answers, if any.
     pub(crate) fn wrong_peer(&self) -> Option<String> {
         self.finding.wrong_peer().map(|who| wrong_peer(self.direction, who))
@@ -169,6 +184,9 @@ impl Waiting {
 
     /// The likely cause of an early failure, if the peer was not identified.
     pub(crate) fn guess(&self, failure: Failure, stats: &Stats) -> Option<String> {
+        if self.instead.is_some() {
+            return self.instead.clone();
+        }
         let gave_up = matches!(failure.kind, FailureKind::Aborted | FailureKind::PeerError)
             && failure.blame == Blame::Peer;
         let left = gave_up || matches!(failure.kind, FailureKind::Closed | FailureKind::Silence);
@@ -271,6 +289,44 @@ impl Waiting {
             bar.finish_and_clear();
             ui.beside(None);
         }
+    }
+}
+
+/// The likely reason of a receiver that refuses a file and cannot say why.
+pub(crate) fn likely_refusal(direction: Direction, speaks: Speaks) -> Option<&'static str> {
+    let (Direction::Send, Speaks::One(protocol)) = (direction, speaks) else { return None };
+    match protocol.family().prefix() {
+        "zmodem" => Some(
+            "ZMODEM gives no reason: rz of lrzsz skips a file that exists there; rz -y overwrites \
+             it, rz -E renames the new one",
+        ),
+        "xymodem" if protocol.tells_names => Some(
+            "YMODEM gives no reason: rb of lrzsz gives up at a file that exists there; rb -y \
+             overwrites it, rb -E renames the new one",
+        ),
+        _ => None,
+    }
+}
+
+/// What helps where a command was not found, here or at the host that `ssh` reached.
+fn instead(direction: Direction, command: &str) -> String {
+    let missing = "a command was not found: its shell says which";
+    if !command.starts_with("ssh ") {
+        return missing.to_owned();
+    }
+    let ssh = command.split(" '").next().and_then(|words| words.split(" wst ").next());
+    let ssh = ssh.unwrap_or(command);
+    match direction {
+        Direction::Send => format!(
+            "{missing}. Without wst there: wst send -P zmodem FILE 'exec:{ssh} rz' (lrzsz), \
+             wst send FILE 'exec:{ssh} kermit -r' (a Kermit), or by the shell alone: \
+             wst put --shell FILE 'exec-pty:{ssh}'"
+        ),
+        Direction::Receive => format!(
+            "{missing}. Without wst there: wst receive -P zmodem 'exec:{ssh} sz FILE' (lrzsz), \
+             wst receive 'exec:{ssh} kermit -s FILE' (a Kermit), or by the shell alone: \
+             wst get --shell FILE 'exec-pty:{ssh}'"
+        ),
     }
 }
 

@@ -193,6 +193,20 @@ impl Output {
     }
 }
 
+/// Whether a terminal on stderr can redraw a line.
+pub(crate) fn can_redraw() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    console::Term::stderr().is_term() && !dumb
+}
+
+/// Begins a clean line on the terminal, where packets that no peer has taken stay on the screen.
+pub(crate) fn clean_line() {
+    if terminal(&std::io::stderr()).is_some() {
+        let clean = if can_redraw() { "\r\x1b[K" } else { "\n" };
+        let _ = std::io::stderr().write_all(clean.as_bytes());
+    }
+}
+
 /// Writes data to stdout. A reader that closes the pipe (`head`) is not an error.
 pub(crate) fn print(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());

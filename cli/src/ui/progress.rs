@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wetstring_proto::Stats;
 
 use crate::ui::format;
-use crate::ui::output::{Level, Output};
+use crate::ui::output::{Level, Output, can_redraw};
 
 /// Interval of lines where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
@@ -153,12 +153,6 @@ impl Meter {
 fn per_s(bytes: u64, time: Duration) -> f64 {
     let s = time.as_secs_f64();
     if s > 0.0 { bytes as f64 / s } else { 0.0 }
-}
-
-/// Whether a terminal on stderr can redraw a line.
-pub(crate) fn can_redraw() -> bool {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    console::Term::stderr().is_term() && !dumb
 }
 
 /// Whether colours are enabled: `NO_COLOR` (no-color.org) is not set.

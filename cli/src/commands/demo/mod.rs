@@ -28,8 +28,9 @@ use crate::transfer::opening::signals;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format;
+use crate::ui::output::can_redraw;
 use crate::ui::output::{Level, Output};
-use crate::ui::progress::{can_redraw, columns, has_colour};
+use crate::ui::progress::{columns, has_colour};
 use scene::{Scene, TransferProgress};
 use world::{Observers, World};
 

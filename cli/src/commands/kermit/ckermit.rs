@@ -1,7 +1,7 @@
 //! `kermit`: the program by that name, with C-Kermit's command line.
 //!
 //! ```text
-//! kermit [FILE] [-x ARG] [-yz...] [= ARG...]
+//! kermit [FILE] [OPTION]... [= ARG...]
 //! init file -> FILE -> settings and the line (-l -j) -> -C -> -c, one of -s -r -k -g -G -x -f, -n
 //! ```
 //!

@@ -1,11 +1,13 @@
 //! `--code`: a phrase that two users share instead of comparing keys.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use wetstring_drive::datagram::Phrase;
+use wetstring_drive::datagram::endpoint::Below;
 use wetstring_drive::datagram::host::ListenStats;
 use wetstring_drive::datagram::secure::GUESSES;
-use wetstring_drive::{LineSpec, in_words};
+use wetstring_drive::in_words;
 use wetstring_events::Event;
 use wetstring_proto::Span;
 
@@ -20,20 +22,19 @@ use crate::ui::prompt::{Answer, ask, can_ask};
 const TYPED: u32 = 5;
 /// Retry interval while the listener is not up yet.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Time until the user is told that the wait goes on; then twice as long each time.
+pub(crate) const TELL_AFTER: Duration = Duration::from_secs(5);
 
 /// The phrase of this run: given, generated, or prompted for.
-pub(crate) fn phrase(
-    ui: &Output,
-    direction: Direction,
-    said: &str,
-    spec: &LineSpec,
-) -> Result<Phrase, Ending> {
+pub(crate) fn phrase(ui: &Output, direction: Direction, said: &str) -> Result<Phrase, Ending> {
     if !said.is_empty() {
         return said.parse().map_err(usage);
     }
     if direction == Direction::Send {
         let phrase = Phrase::make().map_err(|say| Ending::early(Exit::Store, say))?;
-        show(ui, &phrase, spec);
+        // Without it the run is useless, so `--quiet` is ignored.
+        ui.say(Level::Error, &format!("code phrase: {phrase}"));
+        ui.event(Event::Code { phrase: phrase.to_string() });
         return Ok(phrase);
     }
     if !can_ask() {
@@ -51,19 +52,25 @@ pub(crate) fn phrase(
     Err(Ending::early(Exit::Interrupted, "no code phrase was typed"))
 }
 
-/// Shows a phrase, and the command for the peer; without it the run is useless, so `--quiet`
-/// is ignored.
-fn show(ui: &Output, phrase: &Phrase, spec: &LineSpec) {
-    let there = match spec {
-        LineSpec::Udp(at) => format!("udp-listen://0.0.0.0:{}", at.port),
-        LineSpec::Ip(_) => "ip-listen://0.0.0.0".to_owned(),
-        LineSpec::UdpListen(at) if at.port > 0 => format!("udp://THIS-HOST:{}", at.port),
-        LineSpec::IpListen(_) => "ip://THIS-HOST".to_owned(),
-        _ => "LINE".to_owned(),
+/// The line for a peer that listens, while this end dials.
+pub(crate) fn listening(below: Below, port: u16) -> String {
+    match below {
+        Below::Udp => format!("udp-listen://0.0.0.0:{port}"),
+        Below::Ip => "ip-listen://0.0.0.0".to_owned(),
+    }
+}
+
+/// The line for a peer that dials, while this end listens at an address.
+pub(crate) fn dialling(below: Below, at: SocketAddr) -> String {
+    let host = match at.ip() {
+        ip if ip.is_unspecified() => "THIS-HOST".to_owned(),
+        ip if ip.is_ipv6() => format!("[{ip}]"),
+        ip => ip.to_string(),
     };
-    ui.say(Level::Error, &format!("code phrase: {phrase}"));
-    ui.say(Level::Note, &format!("at the peer: wst receive {there} --code {phrase}"));
-    ui.event(Event::Code { phrase: phrase.to_string() });
+    match below {
+        Below::Udp => format!("udp://{host}:{}", at.port()),
+        Below::Ip => format!("ip://{host}"),
+    }
 }
 
 /// A sender waits while the user reads its offer.

@@ -139,10 +139,7 @@ impl<'a> Session<'a> {
             return Err(usage(say.to_owned()));
         }
         let (credentials, keys) = match &ours.transfer.code {
-            Some(said) => (
-                Credentials::Code(code_phrase::phrase(ours.ui, direction, said, &ours.spec)?),
-                None,
-            ),
+            Some(said) => (Credentials::Code(code_phrase::phrase(ours.ui, direction, said)?), None),
             None => credentials(ours.transfer).map_err(usage)?,
         };
         if ours.transfer.code.is_some() && direction == Direction::Send {
@@ -206,7 +203,12 @@ impl<'a> Session<'a> {
         let addresses = endpoint::resolve(to).map_err(|e| failed(DialError::Io(e)))?;
         let host = spec.clone();
         let trust = Trust::new(self.ours.ui, self.keys.as_ref(), host, self.ours.transfer);
-        let (mut last, began, mut told) = (None, Instant::now(), false);
+        if self.waits() {
+            self.tell_command(&code_phrase::listening(below, to.port));
+            self.note(&format!("waiting for the peer ({spec})"));
+        }
+        let (mut last, began) = (None, Instant::now());
+        let mut tell_after = code_phrase::TELL_AFTER;
         loop {
             for address in &addresses {
                 match self.dial_at(below, *address, &trust, &options) {
@@ -229,8 +231,15 @@ impl<'a> Session<'a> {
             if !(absent && self.waits() && began.elapsed() < GOOD_FOR) {
                 return Err(failed(last.unwrap_or(DialError::Silence)));
             }
-            if !std::mem::replace(&mut told, true) {
-                self.note(&format!("waiting for the peer ({spec})"));
+            let so_far = began.elapsed();
+            if so_far >= tell_after {
+                tell_after = so_far * 2;
+                let advice = match last {
+                    Some(DialError::Silence) => "; does a firewall drop its datagrams?",
+                    _ => "",
+                };
+                let seconds = so_far.as_secs();
+                self.note(&format!("still waiting for the peer ({spec}): {seconds} s{advice}"));
             }
             if let Some(signal) = pause(options.signals) {
                 return Err(failed(DialError::Interrupted(signal)));
@@ -273,6 +282,7 @@ impl<'a> Session<'a> {
         };
         self.tell_lost(socket.lost());
         self.note(&format!("listening on {place}"));
+        self.tell_command(&code_phrase::dialling(below, local));
         if let Credentials::Keys(identity) = &self.credentials {
             let say = format!("this host's key is {}", identity.public.fingerprint());
             self.ours.ui.say(Level::Note, &say);
@@ -290,6 +300,14 @@ impl<'a> Session<'a> {
         if let Some(say) = lost {
             self.ours.ui.say(Level::Note, &say);
         }
+    }
+
+    /// Says what to type at the peer, which needs this line and the code phrase, if there is one.
+    fn tell_command(&self, line: &str) {
+        let Credentials::Code(phrase) = &self.credentials else { return };
+        let verb = if self.direction == Direction::Send { "receive" } else { "send FILE" };
+        let say = format!("at the peer: wst {verb} {line} --code {phrase}");
+        self.ours.ui.say(Level::Note, &say);
     }
 
     fn note(&self, text: &str) {

@@ -6,9 +6,10 @@ use wetstring_drive::os::files;
 
 /// The output of `kermit -h`.
 pub(super) const HELP: &str = "\
-Usage: kermit [FILE] [-x ARG [-x ARG]... [-yyy]...] [= ARG...]
+Usage: kermit [FILE] [OPTION]... [= ARG...]
 
 FILE has commands, which come first; ARGs behind it, or behind =, are its \\%1, \\%2 ...
+Options without a value may share a dash, as in -iq.
 
 Actions, at most one:
  -s FILE...  send files (- is stdin, with -a)     -r  receive files

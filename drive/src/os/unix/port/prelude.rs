@@ -41,6 +41,8 @@ pub(super) struct Prelude {
     patience: Duration,
     /// The last line, as received so far.
     line: Vec<u8>,
+    /// The text shown last does not end with a line end.
+    in_line: bool,
     /// Bytes that may be the beginning of the protocol.
     tail: Vec<u8>,
     /// The command's terminal is raw.
@@ -71,7 +73,16 @@ impl Prelude {
     pub(super) fn new(command: &str) -> Self {
         let keys = Restore::keys(stdin()).ok();
         let (began, patience) = (Instant::now(), patience(command));
-        Self { keys, began, patience, line: Vec::new(), tail: Vec::new(), raw: false, over: false }
+        Self {
+            keys,
+            began,
+            patience,
+            line: Vec::new(),
+            in_line: false,
+            tail: Vec::new(),
+            raw: false,
+            over: false,
+        }
     }
 
     /// The keyboard, while it is the command's.
@@ -110,11 +121,19 @@ impl Prelude {
         let surplus = self.tail.len().saturating_sub(LINE);
         self.tail.drain(..surplus);
         if peer::recognise(&self.tail, 0).is_some() || peer::start_characters(bytes).is_some() {
-            // The asterisks before a ZMODEM header are not text either.
+            // The asterisks before a ZMODEM header are not text either, nor is what stands before them on the
+            // line.
+            let lines =
+                bytes[..text].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            self.show(&bytes[..lines]);
+            if self.in_line {
+                // What follows is ours.
+                self.show(b"\n");
+            }
             return self.end();
         }
         let text = &bytes[..text];
-        let _ = std::io::stderr().write_all(text);
+        self.show(text);
         for byte in text {
             match byte {
                 b'\n' | b'\r' => self.line.clear(),
@@ -122,6 +141,11 @@ impl Prelude {
                 _ => {}
             }
         }
+    }
+
+    fn show(&mut self, text: &[u8]) {
+        let _ = std::io::stderr().write_all(text);
+        self.in_line = text.last().map_or(self.in_line, |last| *last != b'\n');
     }
 
     /// Whether the command waits for the user: nothing of the protocol may be written.
