@@ -162,7 +162,7 @@ fn what_was_not_found_is_not_taken() {
     assert_eq!(copy(&mut store, 98 * 2048, 99 * 2048), not_there);
 }
 
-/// Windows lets nobody write to a file that is being read.
+/// Windows lets no one write to a file that is being read.
 #[cfg(not(windows))]
 #[test]
 fn an_old_file_that_changes_is_an_error_and_stays() {

@@ -136,7 +136,7 @@ impl Core {
         Some(end.left.filter(|_| waits)? + (rtt * 3 / 2).max(LAST_ANSWER))
     }
 
-    /// Only the answer to the B of bundles is missing, and so many copies of it had none that the receiver has left.
+    /// Only the answer to the B of bundles is missing, and after this many copies of it without one the receiver has left.
     pub(super) fn was_asked_enough(&self) -> bool {
         let is_last = self.bundles() && self.state == Sending::Break && self.under_way.is_settled();
         is_last
