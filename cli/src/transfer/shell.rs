@@ -70,10 +70,11 @@ impl ByShell<'_> {
         let direction = self.what.direction();
         let mut observer = Observer::new(self.ui, direction, port.carries_bps());
         let mut stats = Stats::default();
-        let result = self.talk(port, before, &mut observer, &mut stats);
+        let mut leftover = Vec::new();
+        let result = self.talk(port, before, (&mut observer, &mut stats), &mut leftover);
         observer.finish();
         let ended = Ended {
-            outcome: result.as_ref().map_or_else(outcome, |_| Outcome::Done),
+            outcome: result.as_ref().map_or_else(outcome, |()| Outcome::Done),
             stats,
             leftover: Vec::new(),
             elapsed: began.elapsed(),
@@ -90,14 +91,14 @@ impl ByShell<'_> {
         verdict.report_records(false);
         let mut ending = verdict.conclude(&ended, &observer);
         match result {
-            Ok(leftover) => (ending, leftover),
+            Ok(()) => (ending, leftover),
             Err(broken) => {
                 let own = matches!(broken, Broken::Store(_)).then(|| self.file_store.last_error());
                 ending.message = own.flatten().map_or_else(|| broken.to_string(), str::to_owned);
                 if matches!(broken, Broken::Refused(_)) {
                     ending.exit = Exit::Skipped;
                 }
-                (ending, Vec::new())
+                (ending, leftover)
             }
         }
     }
@@ -106,9 +107,9 @@ impl ByShell<'_> {
         &mut self,
         port: &mut dyn Port,
         before: &[u8],
-        observer: &mut Observer<'_>,
-        stats: &mut Stats,
-    ) -> Result<Vec<u8>, Broken> {
+        (observer, stats): (&mut Observer<'_>, &mut Stats),
+        leftover: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
         let mut pace = Pace { rate_bps: port.carries_bps(), ..Pace::default() };
         if self.medium == LineKind::Program {
             pace.unacknowledged = TO_A_PROGRAM;
@@ -136,12 +137,13 @@ impl ByShell<'_> {
             What::Get(names) => shell::get(&mut talk, store, (observer, stats), names, Some(&fast)),
         };
         match done {
-            Ok(()) => talk.end(),
+            Ok(()) => *leftover = talk.end()?,
             Err(broken) => {
-                talk.leave();
-                Err(broken)
+                *leftover = talk.leave().unwrap_or_default();
+                return Err(broken);
             }
         }
+        Ok(())
     }
 }
 

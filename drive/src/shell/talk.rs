@@ -354,8 +354,13 @@ impl<'a> Talk<'a> {
         Ok(self.received)
     }
 
-    /// Ends it after a failure, as far as the shell can be reached. Returns whether it has left.
-    pub fn leave(&mut self) -> bool {
+    /// Ends it after a failure, as far as the shell can be reached. Returns what came after it, if it has left: the
+    /// prompt.
+    pub fn leave(&mut self) -> Option<Vec<u8>> {
+        self.leaves().then(|| std::mem::take(&mut self.received))
+    }
+
+    fn leaves(&mut self) -> bool {
         self.wire.clean_up();
         if std::mem::take(&mut self.runs_program) {
             // It was told. At a raw terminal Ctrl-C ends Kermit, and is no signal; what it reads besides is lost.

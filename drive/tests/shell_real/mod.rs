@@ -97,7 +97,7 @@ impl Host {
         match &done {
             Ok(_) => assert!(talk.end().is_ok(), "{}: the shell is as before", self.shell),
             Err(broken) => {
-                assert!(talk.leave(), "{}: the shell is as before: {broken}", self.shell);
+                assert!(talk.leave().is_some(), "{}: the shell is as before: {broken}", self.shell);
             }
         }
         done
