@@ -8,7 +8,7 @@ use wetstring_drive::DiskStore;
 use wetstring_drive::disk::{Collision, ReceiveOptions, SendOptions, Source};
 use wetstring_proto::difference::SIGNATURE;
 use wetstring_proto::file::{FileInfo, Reply, Request, Store, StoreError};
-use wetstring_testkit::{counted, random};
+use wetstring_testkit::random;
 
 const BLOCK: u32 = 2048;
 const LEN: usize = 200_000;
@@ -167,7 +167,7 @@ fn what_was_not_found_is_not_taken() {
 #[test]
 fn an_old_file_that_changes_is_an_error_and_stays() {
     let changes: [fn(&Path); 2] = [
-        |path| fs::write(path, counted(LEN + 777)).unwrap(),
+        |path| fs::write(path, wetstring_testkit::counted(LEN + 777)).unwrap(),
         |path| fs::File::options().write(true).open(path).unwrap().set_len(100_000).unwrap(),
     ];
     for change in changes {
