@@ -106,6 +106,33 @@ fn put_hi(script: impl FnMut(&str) -> Vec<u8>) -> (Result<(), Broken>, Vec<u8>, 
     (result, shell.seen, store)
 }
 
+/// The prompt may come with the last answer, whether the file was taken or not.
+#[test]
+fn what_comes_after_the_conversation_is_given_back() {
+    for there in [false, true] {
+        let mut script = but(if there { "if [ -f" } else { "nothing" }, says("file").leak());
+        let mut shell = Scripted::new(|line| {
+            let mut answer = script(line);
+            if command(line) == "exit" {
+                answer.extend_from_slice(b"$ ");
+            }
+            answer
+        });
+        let mut store = Source::new(vec![File::new("a.txt", b"hi\n")]);
+        let mut stats = Stats::default();
+        let mut talk = Talk::begin(&mut shell, Pace::default(), NONCE).unwrap();
+        let counted = (&mut NoWatch as &mut _, &mut stats);
+        let after = match put(&mut talk, &mut store, counted, &PutOptions::default()) {
+            Ok(()) => talk.end().unwrap(),
+            Err(broken) => {
+                assert!(matches!(broken, Broken::Refused(_)), "{broken}");
+                talk.leave().unwrap()
+            }
+        };
+        assert_eq!(after, b"$ ", "{there}");
+    }
+}
+
 #[test]
 fn a_file_goes_to_a_shell_in_short_printable_lines() {
     let (result, seen, store) = put_hi(but("nothing", b""));

@@ -455,6 +455,41 @@ fn the_end_waits_for_no_answer() {
     }
 }
 
+/// A receiver that has stored everything leaves, and its answer to B may be lost: the sender repeats B a few times, and not
+/// as often as a packet of which something depends.
+#[test]
+fn a_lost_answer_to_the_end_is_not_awaited_for_long() {
+    let set = config(&[("streaming", "off"), ("reliable", "off"), ("receive-length", "94")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
+    let mut source = Source::new(files());
+    let mut sink = Sink::new();
+    let mut asked = 0;
+    let ends = {
+        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+        let asked = &mut asked;
+        let mut end = None;
+        pair.meddle = Box::new(move |from_sender, wire| {
+            let packets = wire.split(|byte| *byte == 1).filter(|packet| packet.len() > 2);
+            if from_sender {
+                for packet in packets.filter(|packet| packet[2] == b'B') {
+                    end = Some(packet[1]);
+                    *asked += 1;
+                }
+            } else if packets.clone().any(|packet| Some(packet[1]) == end) {
+                let kept: Vec<u8> = packets
+                    .filter(|packet| Some(packet[1]) != end)
+                    .flat_map(|packet| [&[1], packet].concat())
+                    .collect();
+                *wire = kept;
+            }
+        });
+        pair.run()
+    };
+    assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
+    assert!((2..=5).contains(&asked), "{asked}");
+    assert!(source.closed.iter().all(|closed| closed.0));
+}
+
 /// Refuses every file.
 struct Refusing(Sink);
 

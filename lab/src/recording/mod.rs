@@ -73,12 +73,12 @@ impl std::error::Error for BadRecording {}
 
 /// The lines of a trace of what a recording shows; `None` if the file is no recording.
 pub fn trace(file: &[u8]) -> Option<Result<Vec<String>, BadRecording>> {
-    let sides = if let Some(frames) = pcap::frames(file) {
-        frames.and_then(|frames| packets::sides(&frames))
-    } else if strace::is_strace(file) {
-        strace::sides(file)
-    } else {
-        socat::sides(file)?
+    let sides = match pcap::frames(file) {
+        Some(frames) => frames.and_then(|frames| packets::sides(&frames)),
+        None if strace::is_strace(file) => {
+            return Some(strace::candidates(file).and_then(|sides| watch::trace_of_one(&sides)));
+        }
+        None => socat::sides(file)?,
     };
     Some(sides.and_then(|sides| watch::trace(&sides)))
 }

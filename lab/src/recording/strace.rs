@@ -1,6 +1,6 @@
 //! Logs of strace: what a program read and wrote.
 
-use super::{BadRecording, Piece, Side, watch};
+use super::{BadRecording, Piece, Side};
 use std::collections::BTreeMap;
 
 /// What to call, for who has something else.
@@ -28,8 +28,8 @@ pub(super) fn is_strace(file: &[u8]) -> bool {
     })
 }
 
-/// The end at which the program spoke a protocol.
-pub(super) fn sides(file: &[u8]) -> Result<Vec<Side>, BadRecording> {
+/// The ends at which the program may have spoken a protocol.
+pub(super) fn candidates(file: &[u8]) -> Result<Vec<Side>, BadRecording> {
     let text = String::from_utf8_lossy(file);
     let mut log = Log::default();
     for (index, line) in text.lines().enumerate() {
@@ -37,13 +37,13 @@ pub(super) fn sides(file: &[u8]) -> Result<Vec<Side>, BadRecording> {
             BadRecording::new(format!("strace: line {}: {why}; use {COMMAND}", index + 1))
         })?;
     }
-    let best = log.candidates().into_iter().max_by_key(watch::score);
-    let best = best.filter(|side| !side.pieces.is_empty());
-    best.map(|side| vec![side]).ok_or_else(|| {
-        BadRecording::new(format!(
-            "strace: expected a file descriptor that is written and read, or 1 and 0, got none; use {COMMAND}"
-        ))
-    })
+    let sides = log.candidates();
+    if sides.is_empty() {
+        let say =
+            "strace: expected a file descriptor that is written and read, or 1 and 0, got none";
+        return Err(BadRecording::new(format!("{say}; use {COMMAND}")));
+    }
+    Ok(sides)
 }
 
 #[derive(Default)]
@@ -120,7 +120,7 @@ impl Log {
         bytes.truncate(count);
         let spent = result.rsplit_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
         let spent = spent.and_then(decimal);
-        let to = spent.map(|spent| from + spent).or(to);
+        let to = spent.map(|spent| from.saturating_add(spent)).or(to);
         if to.is_none() && !sent {
             self.open.insert(process.to_owned(), self.moved.len());
         }
@@ -142,7 +142,8 @@ impl Log {
         fds.dedup();
         let both = fds.into_iter().filter(|fd| has(*fd, true) && has(*fd, false));
         let pairs = [(1, 0)].into_iter().chain(both.map(|fd| (fd, fd)));
-        pairs.map(|(out, back)| self.side(out, back)).collect()
+        let sides = pairs.map(|(out, back)| self.side(out, back));
+        sides.filter(|side| !side.pieces.is_empty()).collect()
     }
 
     fn side(&self, out: u32, back: u32) -> Side {
@@ -170,14 +171,15 @@ fn process(line: &str) -> (&str, &str) {
 /// The time of a line in ns, as -ttt (since 1970) or -tt (of the day) writes it, and the rest.
 fn time(line: &str) -> Option<(u64, &str)> {
     let (time, rest) = line.split_once(' ')?;
-    let mut seconds = 0;
+    let mut seconds = 0u64;
     let mut parts = time.split(':').peekable();
     while let Some(part) = parts.next() {
-        seconds *= 60;
+        seconds = seconds.checked_mul(60)?;
         if parts.peek().is_some() {
-            seconds += part.parse::<u64>().ok()?;
+            seconds = seconds.checked_add(part.parse().ok()?)?;
         } else {
-            return Some((seconds * 1_000_000_000 + decimal(part)?, rest.trim_start()));
+            let whole = seconds.checked_mul(1_000_000_000)?;
+            return Some((whole.checked_add(decimal(part)?)?, rest.trim_start()));
         }
     }
     None
@@ -259,4 +261,50 @@ fn escaped(raw: &[u8]) -> Option<(u8, usize)> {
         other => other,
     };
     Some((plain, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(log: &str) -> Vec<(u64, u64, bool, Vec<u8>)> {
+        let sides = candidates(log.as_bytes()).unwrap_or_else(|bad| panic!("{bad}"));
+        let pieces = sides.into_iter().flat_map(|side| side.pieces);
+        pieces.map(|piece| (piece.from, piece.to, piece.sent, piece.bytes)).collect()
+    }
+
+    #[test]
+    fn each_way_to_write_a_call_is_read() {
+        let plain =
+            "1.000001 write(1, \"ab\\r\", 3) = 3 <0.000002>\n1.5 read(0, \"\\6\", 9) = 1 <0.25>\n";
+        let want = [
+            (1_000_001_000, 1_000_003_000, true, b"ab\r".to_vec()),
+            (1_500_000_000, 1_750_000_000, false, vec![6]),
+        ];
+        assert_eq!(pieces(plain), want);
+        let others = [
+            "[pid 7] 00:00:01.000001 write(1</dev/pts/1>, \"\\x61\\x62\\x0d\", 3) = 3 <0.000002>\n\
+             [pid 7] 00:00:01.5 read(0</dev/pts/1>, \"\\006\", 9)     = 1 <0.25>\n",
+            "7 1.000001 writev(1, [{iov_base=\"a\", iov_len=1}, {iov_base=\"b\\r\", iov_len=2}], 2) = 3 <0.000002>\n\
+             7 1.5 read(0,  <unfinished ...>\n8 1.6 read(5, \"\", 9) = 0\n\
+             7 1.7 <... read resumed>\"\\6\", 9) = 1 <0.25>\n",
+        ];
+        for other in others {
+            assert_eq!(pieces(other), want, "{other}");
+        }
+        // Without -T a read ends before the next call of its process.
+        let late =
+            "7 1.5 read(0, \"\\6\", 9) = 1\n8 1.6 close(3) = 0\n7 1.75 write(1, \"a\", 1) = 1\n";
+        assert_eq!(pieces(late)[0], want[1]);
+    }
+
+    #[test]
+    fn times_that_are_none_are_refused() {
+        let long = u64::MAX;
+        for time in [format!("{long}.0"), format!("{long}:00:00.0"), "99999999999:0:0.5".to_owned()]
+        {
+            let log = format!("{time} write(1, \"a\", 1) = 1\n");
+            assert!(candidates(log.as_bytes()).is_err(), "{time}");
+        }
+    }
 }

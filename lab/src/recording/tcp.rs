@@ -201,3 +201,38 @@ impl Telnet {
         keeps
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_telnet_are_taken_out() {
+        let piece = |sent, bytes: &[u8]| Piece { from: 0, to: 0, sent, bytes: bytes.to_vec() };
+        let mut pieces = [
+            piece(true, b"\xff\xfd\x00\xff"),
+            piece(false, b"\xff\xfb\x00a\r\0b\r\nc"),
+            piece(true, b"\xfa\x18\x01\xff\xf0x\xff\xffy\xff\xf9z"),
+        ];
+        assert!(negotiates(&pieces));
+        without_telnet(&mut pieces);
+        let [first, back, second] = pieces.map(|piece| piece.bytes);
+        assert_eq!((&first[..], &back[..]), (&b""[..], &b"a\rb\r\nc"[..]));
+        assert_eq!(second, b"x\xffyz");
+    }
+
+    #[test]
+    fn bytes_are_put_in_order_and_counted_once() {
+        let place = |port| (IpAddr::from([127, 0, 0, 1]), port);
+        let mut direction = Direction::default();
+        let mut take = |sequence: u32, syn, data: &[u8]| {
+            direction.take(&Segment { at: 0, from: place(1), to: place(2), sequence, syn, data })
+        };
+        let first = u32::MAX - 2;
+        assert_eq!(take(first, true, b""), b"");
+        assert_eq!(take(first.wrapping_add(1), false, b"abc"), b"abc");
+        assert_eq!(take(first.wrapping_add(6), false, b"fg"), b"", "early");
+        assert_eq!(take(first.wrapping_add(2), false, b"bcd"), b"d", "again, with a new byte");
+        assert_eq!(take(first.wrapping_add(5), false, b"e"), b"efg");
+    }
+}

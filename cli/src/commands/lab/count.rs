@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::ui::format;
-use crate::ui::output::can_redraw;
-use crate::ui::output::{Level, Output};
+use crate::ui::output::{Level, Output, can_redraw};
 
 /// Interval of progress lines where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);

@@ -8,7 +8,7 @@ use wetstring_proto::kermit::decode::Decoder;
 use wetstring_proto::kermit::frame::{Found, FrameReader, FrameSettings};
 use wetstring_proto::kermit::packet::{MAX_LONG, Packet, kind, parse};
 use wetstring_proto::kermit::params::{Agreed, Params, agree};
-use wetstring_proto::{Again, Blame, Failure, FailureKind, Outcome, TraceEvent, Wait};
+use wetstring_proto::{Again, Outcome, TraceEvent, Wait};
 
 /// Numbers of packets are modulo this.
 const NUMBERS: u64 = 64;
@@ -97,9 +97,7 @@ impl Kermit {
         if packet.kind == kind::ERROR {
             let at = notes.time(sent, span);
             notes.note(at, &TraceEvent::Text { name: "error", text: packet.data });
-            let blame = if sent { Blame::Local } else { Blame::Peer };
-            let kind = if sent { FailureKind::Aborted } else { FailureKind::PeerError };
-            notes.settled(at, Outcome::Failed(Failure { blame, kind }));
+            notes.gave_up(at, sent);
         }
     }
 
@@ -189,15 +187,7 @@ impl Kermit {
             self.under_way = self.under_way.saturating_sub(u64::from(known.is_data));
         }
         let was_last = number == self.last && known.copies > 0;
-        let at = if sent {
-            let at = notes.sent(kind, number, span, Cargo::default());
-            notes.waits(at, Wait::Peer);
-            at
-        } else {
-            let at = notes.got(kind, number, span, 0);
-            notes.may_send(at);
-            at
-        };
+        let at = notes.answer(sent, kind, number, span);
         if packet.kind == kind::ACK && was_last && self.is_over {
             notes.settled(at, Outcome::Done);
         }

@@ -29,7 +29,8 @@ trait Watch {
 }
 
 /// What a protocol saw at an end.
-struct Seen {
+struct Seen<'a> {
+    side: &'a Side,
     watch: Box<dyn Watch>,
     notes: Notes,
 }
@@ -43,29 +44,33 @@ fn all() -> [Box<dyn Watch>; 4] {
     ]
 }
 
-fn look(side: &Side, mut watch: Box<dyn Watch>) -> Seen {
+fn look(side: &Side, mut watch: Box<dyn Watch>) -> Seen<'_> {
     let mut notes = Notes::new(side.sees_calls);
     for Piece { from, to, sent, bytes } in &side.pieces {
         notes.piece(*from, *to, *sent, bytes.len());
         watch.take(&mut notes, *sent, bytes);
         notes.moved(*to, *sent);
     }
-    Seen { watch, notes }
+    Seen { side, watch, notes }
 }
 
-fn best(side: &Side) -> Option<Seen> {
+fn best(side: &Side) -> Option<Seen<'_>> {
     let seen = all().into_iter().map(|watch| look(side, watch));
     seen.max_by_key(|seen| seen.notes.good).filter(|seen| seen.notes.good > 0)
 }
 
-/// Bytes in good packets of the protocol that explains most.
-pub(super) fn score(side: &Side) -> usize {
-    best(side).map_or(0, |seen| seen.notes.good)
+/// The lines of a trace of all these ends.
+pub(super) fn trace(sides: &[Side]) -> Result<Vec<String>, BadRecording> {
+    lines(sides.iter().filter_map(best).collect())
 }
 
-/// The lines of a trace.
-pub(super) fn trace(sides: &[Side]) -> Result<Vec<String>, BadRecording> {
-    let seen: Vec<Seen> = sides.iter().filter_map(best).collect();
+/// The lines of a trace of that one of these ends at which a protocol explains most.
+pub(super) fn trace_of_one(sides: &[Side]) -> Result<Vec<String>, BadRecording> {
+    let best = sides.iter().filter_map(best).max_by_key(|seen| seen.notes.good);
+    lines(best.into_iter().collect())
+}
+
+fn lines(seen: Vec<Seen<'_>>) -> Result<Vec<String>, BadRecording> {
     let Some(first) = seen.first() else {
         return Err(BadRecording::new(
             "expected packets of Kermit, XMODEM, YMODEM or ZMODEM, got a recording without any",
@@ -93,13 +98,13 @@ pub(super) fn trace(sides: &[Side]) -> Result<Vec<String>, BadRecording> {
     let mut lines: Vec<String> = head
         .into_iter()
         .map(|(name, text)| TraceEvent::Text { name, text: text.as_bytes() })
-        .chain(values(sides))
+        .chain(values(&seen))
         .map(|event| format!("{} run {event}", Instant::ZERO))
         .collect();
-    let pieces = sides.iter().filter_map(|side| side.pieces.first());
+    let pieces = seen.iter().filter_map(|seen| seen.side.pieces.first());
     let start = pieces.map(|piece| piece.from).min().unwrap_or_default();
     let mut said: Vec<(u64, String)> = Vec::new();
-    for Seen { watch, notes } in seen {
+    for Seen { watch, notes, .. } in seen {
         let who = if watch.sends() { "A" } else { "B" };
         said.extend(notes.lines().into_iter().map(|(at, line)| {
             let at = Instant(at.saturating_sub(start));
@@ -116,10 +121,10 @@ pub(super) fn trace(sides: &[Side]) -> Result<Vec<String>, BadRecording> {
 }
 
 /// What is known of the line.
-fn values(sides: &[Side]) -> impl Iterator<Item = TraceEvent<'static>> {
-    let rate = sides.iter().find_map(|side| side.rate_bps);
+fn values(seen: &[Seen<'_>]) -> impl Iterator<Item = TraceEvent<'static>> {
+    let rate = seen.iter().find_map(|seen| seen.side.rate_bps);
     let rate = rate.map(|value| TraceEvent::Value { name: "rate_bps", value });
-    let reliable = sides.iter().any(|side| side.reliable);
+    let reliable = seen.iter().any(|seen| seen.side.reliable);
     let reliable = reliable.then_some(TraceEvent::Value { name: "reliable", value: 1 });
     rate.into_iter().chain(reliable)
 }

@@ -1,7 +1,7 @@
 //! What is noted while a protocol looks at the bytes of an end: where they stood in the stream, when they passed, and
 //! the events of a trace.
 
-use wetstring_proto::{Again, Load, TraceEvent, Wait};
+use wetstring_proto::{Again, Blame, Failure, FailureKind, Load, Outcome, TraceEvent, Wait};
 
 /// The letter of a NAK, of Kermit and of XMODEM.
 const NAK: char = 'N';
@@ -198,8 +198,31 @@ impl Notes {
         self.free = self.sees_calls.then_some(to);
     }
 
+    /// The receiver of files answers, which is this end if it is `sent`; when.
+    pub(super) fn answer(&mut self, sent: bool, kind: char, number: u64, span: Span) -> u64 {
+        if sent {
+            let at = self.sent(kind, number, span, Cargo::default());
+            self.waits(at, Wait::Peer);
+            at
+        } else {
+            let at = self.got(kind, number, span, 0);
+            self.may_send(at);
+            at
+        }
+    }
+
+    /// One of the ends gives up: this one if that was `sent`.
+    pub(super) fn gave_up(&mut self, at: u64, sent: bool) {
+        let (blame, kind) = if sent {
+            (Blame::Local, FailureKind::Aborted)
+        } else {
+            (Blame::Peer, FailureKind::PeerError)
+        };
+        self.settled(at, Outcome::Failed(Failure { blame, kind }));
+    }
+
     /// The outcome is known.
-    pub(super) fn settled(&mut self, at: u64, outcome: wetstring_proto::Outcome) {
+    pub(super) fn settled(&mut self, at: u64, outcome: Outcome) {
         if !self.settled {
             self.settled = true;
             self.waits(at, Wait::Nothing);

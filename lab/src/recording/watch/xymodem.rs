@@ -6,7 +6,7 @@ use wetstring_proto::xymodem::frame::{
     ACK, BlockReader, CAN, Check, EOT, Found, HEADER, LONG, NAK, WANT_CRC, WANT_STREAM,
 };
 use wetstring_proto::xymodem::packet::Header;
-use wetstring_proto::{Again, Blame, Failure, FailureKind, Outcome, TraceEvent, Wait};
+use wetstring_proto::{Again, Outcome, TraceEvent, Wait};
 
 /// This many CAN in a row cancel.
 const CANCELS: u32 = 2;
@@ -16,8 +16,6 @@ pub(super) struct Xymodem {
     sends: bool,
     reader: BlockReader,
     room: Vec<u8>,
-    /// Position up to which the stream of blocks was looked at.
-    position: u64,
     /// A block 0 with a name was there.
     is_ymodem: bool,
     /// The receiver asked for a stream without answers.
@@ -41,7 +39,6 @@ impl Xymodem {
             sends,
             reader: BlockReader::new(Check::Crc, LONG),
             room: vec![0; LONG],
-            position: 0,
             is_ymodem: false,
             streams: false,
             last: None,
@@ -54,37 +51,24 @@ impl Xymodem {
     }
 
     fn blocks(&mut self, notes: &mut Notes, bytes: &[u8]) {
-        self.position = notes.total(self.sends) - bytes.len() as u64;
+        let mut ends = notes.total(self.sends) - bytes.len() as u64;
         let mut rest = bytes;
         while !rest.is_empty() {
             let (used, found) = self.reader.next(&mut self.room, rest);
-            self.position += used as u64;
+            ends += used as u64;
             rest = &rest[used..];
-            let ends = self.position;
+            let span = |len: usize| Span { begins: ends.saturating_sub(len as u64), ends };
             match found {
-                None => {}
                 Some(Found::Block { number, len }) => {
-                    let whole = (HEADER + len + self.reader.check.len()) as u64;
-                    self.block(
-                        notes,
-                        number,
-                        len,
-                        Span { begins: ends.saturating_sub(whole), ends },
-                    );
+                    let whole = HEADER + len + self.reader.check.len();
+                    self.block(notes, number, len, span(whole));
                 }
                 Some(Found::Damaged { why, len }) if !self.sends && self.last.is_some() => {
-                    notes.damaged(
-                        why.as_str(),
-                        Span { begins: ends.saturating_sub(len as u64), ends },
-                    );
+                    notes.damaged(why.as_str(), span(len));
                 }
-                Some(Found::Byte(EOT)) if self.in_file => {
-                    self.end(notes, Span { begins: ends - 1, ends });
-                }
-                Some(Found::Byte(byte)) => {
-                    self.cancel(notes, byte, self.sends, Span { begins: ends - 1, ends });
-                }
-                Some(Found::Damaged { .. }) => {}
+                Some(Found::Byte(EOT)) if self.in_file => self.end(notes, span(1)),
+                Some(Found::Byte(byte)) => self.cancel(notes, byte, self.sends, span(1)),
+                Some(Found::Damaged { .. }) | None => {}
             }
         }
     }
@@ -179,9 +163,7 @@ impl Xymodem {
         } else {
             notes.got('X', 0, span, 0)
         };
-        let blame = if sent { Blame::Local } else { Blame::Peer };
-        let kind = if sent { FailureKind::Aborted } else { FailureKind::PeerError };
-        notes.settled(at, Outcome::Failed(Failure { blame, kind }));
+        notes.gave_up(at, sent);
     }
 
     /// What the receiver says.
@@ -213,15 +195,7 @@ impl Xymodem {
     fn answer(&mut self, notes: &mut Notes, kind: char, span: Span) {
         self.cancels = 0;
         let number = self.last.map_or(0, |(number, _)| number);
-        let at = if self.sends {
-            let at = notes.got(kind, number, span, 0);
-            notes.may_send(at);
-            at
-        } else {
-            let at = notes.sent(kind, number, span, Cargo::default());
-            notes.waits(at, Wait::Peer);
-            at
-        };
+        let at = notes.answer(!self.sends, kind, number, span);
         if kind == 'Y' && self.ends > 0 {
             (self.in_file, self.left) = (false, None);
             if !self.is_ymodem {

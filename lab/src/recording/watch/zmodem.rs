@@ -5,7 +5,7 @@ use super::notes::{Cargo, Notes, Span};
 use wetstring_proto::zmodem::escape::{Dropping, Unescaper, ZDLE};
 use wetstring_proto::zmodem::frame::{Found, FrameReader};
 use wetstring_proto::zmodem::packet::{Form, Header, ZPAD, end, kind, letter};
-use wetstring_proto::{Again, Blame, Failure, FailureKind, Outcome, TraceEvent, Wait};
+use wetstring_proto::{Again, Outcome, TraceEvent, Wait};
 
 /// Room for a subpacket: the longest of ours.
 const ROOM: usize = 64 * 1024;
@@ -60,22 +60,15 @@ impl Zmodem {
             }
             _ => self.sends == Some(sent),
         };
-        let number = u64::from(header.number());
         if of_sender {
-            self.of_sender(notes, sent, header, number, span);
+            self.of_sender(notes, sent, header, span);
         } else {
-            self.of_receiver(notes, sent, header, number, span);
+            self.of_receiver(notes, sent, header, span);
         }
     }
 
-    fn of_sender(
-        &mut self,
-        notes: &mut Notes,
-        sent: bool,
-        header: Header,
-        number: u64,
-        span: Span,
-    ) {
+    fn of_sender(&mut self, notes: &mut Notes, sent: bool, header: Header, span: Span) {
+        let number = u64::from(header.number());
         (self.header, self.form) = (header.kind, header.form);
         let has_data = matches!(
             header.kind,
@@ -103,35 +96,17 @@ impl Zmodem {
         }
     }
 
-    fn of_receiver(
-        &mut self,
-        notes: &mut Notes,
-        sent: bool,
-        header: Header,
-        number: u64,
-        span: Span,
-    ) {
+    fn of_receiver(&mut self, notes: &mut Notes, sent: bool, header: Header, span: Span) {
+        let number = u64::from(header.number());
         if header.kind == kind::ZRPOS {
             self.repositioned = self.highest > number;
             // What could be resumed is not sent.
             self.highest = self.highest.max(number);
         }
-        let at = if sent {
-            let at = notes.sent(letter(header.kind), number, span, Cargo::default());
-            notes.waits(at, Wait::Peer);
-            at
-        } else {
-            let at = notes.got(letter(header.kind), number, span, 0);
-            notes.may_send(at);
-            at
-        };
+        let at = notes.answer(sent, letter(header.kind), number, span);
         match header.kind {
             kind::ZFIN if self.is_over => notes.settled(at, Outcome::Done),
-            kind::ZABORT | kind::ZFERR => {
-                let blame = if sent { Blame::Local } else { Blame::Peer };
-                let kind = if sent { FailureKind::Aborted } else { FailureKind::PeerError };
-                notes.settled(at, Outcome::Failed(Failure { blame, kind }));
-            }
+            kind::ZABORT | kind::ZFERR => notes.gave_up(at, sent),
             _ => {}
         }
     }
@@ -188,9 +163,7 @@ impl Zmodem {
         }
         notes.waits(at, if sent { Wait::Answer } else { Wait::Store });
     }
-}
 
-impl Zmodem {
     fn found(&mut self, notes: &mut Notes, sent: bool, found: Found, span: Span) {
         match found {
             Found::Header(header) => self.header(notes, sent, header, span),
@@ -200,10 +173,7 @@ impl Zmodem {
             }
             Found::BadHeader { .. } | Found::BadData { .. } => {}
             Found::Cancel if self.sends.is_some() => {
-                let at = notes.time(sent, span);
-                let blame = if sent { Blame::Local } else { Blame::Peer };
-                let kind = if sent { FailureKind::Aborted } else { FailureKind::PeerError };
-                notes.settled(at, Outcome::Failed(Failure { blame, kind }));
+                notes.gave_up(notes.time(sent, span), sent);
             }
             Found::Cancel => {}
         }
@@ -224,11 +194,11 @@ impl Zmodem {
 impl Watch for Zmodem {
     fn take(&mut self, notes: &mut Notes, sent: bool, bytes: &[u8]) {
         let which = usize::from(sent);
-        let mut rest = bytes.to_vec();
+        let mut rest = bytes;
         while !rest.is_empty() {
-            let (used, found) = self.readers[which].next(&mut self.rooms[which], &rest);
+            let (used, found) = self.readers[which].next(&mut self.rooms[which], rest);
             self.open[which].extend_from_slice(&rest[..used]);
-            rest.drain(..used);
+            rest = &rest[used..];
             let Some(found) = found else {
                 if !self.readers[which].is_reading() {
                     self.after[which] += self.open[which].len() as u64;
@@ -236,21 +206,21 @@ impl Watch for Zmodem {
                 }
                 continue;
             };
-            if matches!(found, Found::BadData { .. }) {
-                let again = self.unfinished(which);
-                rest.splice(..0, again);
-            }
+            let is_bad = matches!(found, Found::BadData { .. });
+            let again = if is_bad { self.unfinished(which) } else { Vec::new() };
             let begins = self.after[which];
             let span = Span { begins, ends: begins + self.open[which].len() as u64 };
             self.after[which] = span.ends;
             let open = std::mem::take(&mut self.open[which]);
-            if matches!(found, Found::BadData { .. }) && sent && self.header == kind::ZDATA {
+            if is_bad && sent && self.header == kind::ZDATA {
                 // The receiver dropped the file's bytes in it, but they were on the line.
                 let made =
                     Unescaper::new(Dropping::default()).take(&open, &mut self.rooms[which]).made;
                 self.sent_data(notes, end::ZCRCG, made, open.len(), span);
             }
             self.found(notes, sent, found, span);
+            // Shorter than what it was part of, so that this ends.
+            self.take(notes, sent, &again);
         }
     }
 
