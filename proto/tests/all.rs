@@ -38,6 +38,7 @@ mod kermit_server;
 mod kermit_truth;
 mod netblt_codec;
 mod netblt_files;
+mod netblt_grants;
 mod netblt_hostile;
 mod netblt_memory;
 mod netblt_near;

@@ -266,6 +266,12 @@ class Connection:
                 times.append(self.next_tick())
         return min(times)
 
+    def arrive(self):
+        """What has come to the end of the path."""
+        self.now = time.monotonic()
+        for raw in self.link.pump(self.now):
+            self.on_packet(raw)
+
     def run(self):
         """Until it has ended; returns the JSON object."""
         state, why = "timeout", ""
@@ -274,11 +280,9 @@ class Connection:
             while time.monotonic() < limit:
                 self.now = time.monotonic()
                 self.timers()
-                self.link.pump(self.now)
+                self.arrive()
                 self.link.receive(min(self.deadline(), limit))
-                self.now = time.monotonic()
-                for raw in self.link.pump(self.now):
-                    self.on_packet(raw)
+                self.arrive()
         except Ended as end:
             state, why = end.args
         # What is under way still arrives.

@@ -19,7 +19,7 @@ use super::rate::pacing::Pacer;
 use super::sequence::ReceivedNumbers;
 use super::source::Source;
 use super::states::{SenderInput, Sending as Stage};
-use super::window::{SendRing, Shape};
+use super::window::{GrantedBeyond, SendRing, Shape};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
@@ -91,6 +91,8 @@ struct Core {
     low: u64,
     /// No packet of a buffer below this index is to be sent.
     scan: u64,
+    /// Grants that wait for room in the ring.
+    beyond: GrantedBeyond,
     /// Packets below this place have been sent once.
     fresh: u64,
     /// What goes next is here in the stream: what is before it need not be kept.
@@ -138,6 +140,7 @@ impl Core {
             base: None,
             low: 0,
             scan: 0,
+            beyond: GrantedBeyond::default(),
             fresh: 0,
             skipped: 0,
             offer: 0,
@@ -360,6 +363,7 @@ impl Core {
         self.seen.begin(mem.seen);
         self.link.unsay(ShortPacket::NullAck);
         (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
+        self.beyond = GrantedBeyond::default();
         (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
         (self.owes, self.ready, self.skipped, self.unheard) = (false, false, 0, 0);
         (self.pacer, self.report, self.tail) = (Pacer::new(cx.now), 0, Tail::default());

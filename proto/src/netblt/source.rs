@@ -33,6 +33,8 @@ pub(crate) struct Source {
     lent: usize,
     /// What is wanted again: position, length, and how much of it is here.
     patch: Option<(u64, usize, usize)>,
+    /// The store is filling the patch: it holds nothing else before the store has answered.
+    patch_lent: bool,
 }
 
 impl Source {
@@ -149,6 +151,7 @@ impl Source {
                 }
                 whole
             }
+            _ if self.patch_lent => false,
             _ => {
                 self.patch = Some((at, into.len(), 0));
                 self.patch_trailer(patch);
@@ -172,12 +175,13 @@ impl Source {
         let (at, len, here) = self.patch.unwrap_or_default();
         let (offset, run) = self.ranges.locate(at + here as u64).unwrap_or((0, 0));
         let want = ((len - here) as u64).min(run) as usize;
-        self.lent = want;
+        (self.lent, self.patch_lent) = (want, true);
         (offset, &mut patch[here..here + want])
     }
 
     /// The store put this many bytes there. False if it no longer has them.
     pub(crate) fn patched(&mut self, patch: &mut [u8], got: usize) -> bool {
+        self.patch_lent = false;
         if let Some((_, _, here)) = &mut self.patch {
             *here += got.min(self.lent);
         }

@@ -164,6 +164,36 @@ impl<'a> SendRing<'a> {
     }
 }
 
+/// Buffers that were granted beyond a sender's ring, one after the other: a receiver may grant further and further
+/// while one low buffer is lost again and again, and acknowledges nothing else before these are acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct GrantedBeyond {
+    from: u64,
+    to: u64,
+}
+
+impl GrantedBeyond {
+    /// Keeps a grant; false if it does not adjoin those that are kept, and has to come again.
+    pub(crate) fn keep(&mut self, index: u64) -> bool {
+        if self.from == self.to {
+            (self.from, self.to) = (index, index + 1);
+        } else if index + 1 == self.from {
+            self.from = index;
+        } else if index == self.to {
+            self.to += 1;
+        }
+        (self.from..self.to).contains(&index)
+    }
+
+    /// The next one below `end`, which the ring has room for now.
+    pub(crate) fn next_below(&mut self, end: u64) -> Option<u64> {
+        let next = self.from;
+        let fits = next < self.to && next < end;
+        self.from += u64::from(fits);
+        fits.then_some(next)
+    }
+}
+
 /// What a receiver knows of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Record {

@@ -41,9 +41,13 @@ impl Core {
                 }
                 self.base = Some(message.buffer());
             }
-            if self.is_beyond(message.buffer()) {
-                // There will be room when the OKs before it have come: it is not acknowledged.
-                continue;
+            if let Some(index) = self.beyond_ring(message.buffer()) {
+                // There will be room when the OKs before it have come. Of a buffer that was never sent there is
+                // nothing to say but GO; what cannot be kept is not acknowledged, and comes again.
+                let keeps = matches!(message, Message::Go { .. }) && self.beyond.keep(index);
+                if !keeps {
+                    continue;
+                }
             }
             if !self.seen.came(mem.seen, sequence) {
                 continue;
@@ -82,13 +86,12 @@ impl Core {
         (u64::from(from_low) < self.shape.slots as u64 && known).then_some(index)
     }
 
-    /// Whether a buffer of the connection has no room in the ring yet.
-    fn is_beyond(&self, buffer: u32) -> bool {
-        let Some(base) = self.base else { return false };
-        let from_low = buffer.wrapping_sub(base).wrapping_sub(self.low as u32);
+    /// The index of a buffer of the connection that has no room in the ring yet.
+    fn beyond_ring(&self, buffer: u32) -> Option<u64> {
+        let from_low = buffer.wrapping_sub(self.base?).wrapping_sub(self.low as u32);
         let index = self.low + u64::from(from_low);
         let ahead = from_low as usize >= self.shape.slots && from_low.cast_signed() > 0;
-        ahead && self.buffers().is_none_or(|buffers| index < buffers)
+        (ahead && self.buffers().is_none_or(|buffers| index < buffers)).then_some(index)
     }
 
     /// Buffers of the connection, once known.
@@ -158,6 +161,12 @@ impl Core {
             self.low += 1;
         }
         self.scan = self.scan.max(self.low);
+        while let Some(index) = self.beyond.next_below(self.low + self.shape.slots as u64) {
+            let count = self.count(index);
+            if SendRing::new(self.shape, mem.slots).grant(index, count) {
+                self.scan = self.scan.min(index);
+            }
+        }
         true
     }
 
