@@ -36,12 +36,9 @@ fn named(name: &str) -> Table {
 /// The slow ones are judged by `cargo xtask audit`, with these once more.
 #[test]
 fn fast_tables_are_reproduced_or_explained() {
-    for (name, least) in [
-        ("kermit-news-1", 9),
-        ("kermit-news-7", 14),
-        ("rfc662", 8),
-        ("arpanet-1970s", 135),
-    ] {
+    for (name, least) in
+        [("kermit-news-1", 9), ("kermit-news-7", 14), ("rfc662", 8), ("arpanet-1970s", 135)]
+    {
         let report = judged(&named(name));
         assert!(report.is_good(), "{}", report.text());
         assert!(report.count(Verdict::Reproduced) >= least, "{}", report.text());
@@ -268,8 +265,7 @@ fn every_row_of_every_report_can_be_selected() {
     for name in Table::names() {
         let table = named(name);
         let report = table.judge(&vec![outcome; table.jobs().len()]);
-        let printed: BTreeSet<String> =
-            report.cells.iter().map(|cell| cell.row.clone()).collect();
+        let printed: BTreeSet<String> = report.cells.iter().map(|cell| cell.row.clone()).collect();
         assert_eq!(printed, table.rows().into_iter().collect(), "{name}");
         for row in printed {
             let alone = table.clone().only(&row).unwrap_or_else(|say| panic!("{name}: {say}"));

@@ -42,7 +42,7 @@ const STEPS: &[Step] = &[
         env: &[],
         // With all features. The program without object storage is looked at for Windows; the test that it says so is compiled only.
         commands: &[
-            "clippy --workspace --all-targets --locked --features xtask/packages,wetstring/objects -- -D warnings",
+            "clippy --workspace --all-targets --locked --features xtask/api,xtask/packages,wetstring/objects -- -D warnings",
         ],
     },
     Step {
@@ -66,7 +66,7 @@ const STEPS: &[Step] = &[
             "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all -- objects:: serve_names:: serve_rights::",
         ],
     },
-    // The crate of the protocols for others: each feature alone, its front page, its example; the library for C.
+    // The crate of the protocols for others: each feature alone, its front page, its example; its interface, and the oldest compiler.
     Step {
         name: "library",
         env: &[PEERS],
@@ -76,6 +76,7 @@ const STEPS: &[Step] = &[
             "check -p wetstring-proto --locked --no-default-features --features zmodem,std --example xyz",
             "test -p wetstring-proto --locked --features std --doc",
             "test -p wetstring-proto --locked --features tokio --test asynchronous",
+            "xtask api",
         ],
     },
     Step {

@@ -14,6 +14,7 @@
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
+//! | `api [--write]` | compares the public interface of `wetstring-proto` with its listing (`xtask/src/api.rs`) |
 //! | `boot` | runs the boot loader in QEMU, and prints what it takes ([`boot`]) |
 //! | `capi` | builds the library for C, and tests it with programs in C ([`capi`]) |
 //! | `python [--release] [--ray]` | builds the package for Python, and tests it ([`python`]) |
@@ -21,6 +22,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "api")]
+mod api;
 mod audit;
 mod boot;
 mod capi;
@@ -90,16 +93,32 @@ fn dist(args: &[String]) -> Result<(), String> {
     dist::run(&root(), args)
 }
 
-/// Makes the packages of a release, by a build of this program that has what writes them.
 #[cfg(not(feature = "packages"))]
 fn dist(args: &[String]) -> Result<(), String> {
+    with_feature("packages", "dist", args)
+}
+
+/// Compares the public interface with its listing.
+#[cfg(feature = "api")]
+fn api(args: &[String]) -> Result<(), String> {
+    api::run(&root(), args)
+}
+
+#[cfg(not(feature = "api"))]
+fn api(args: &[String]) -> Result<(), String> {
+    with_feature("api", "api", args)
+}
+
+/// Does a chore by a build of this program that has what only this one needs.
+#[cfg(not(all(feature = "api", feature = "packages")))]
+fn with_feature(feature: &str, chore: &str, args: &[String]) -> Result<(), String> {
     let mut cargo = std::process::Command::new("cargo");
-    cargo.args(["run", "--quiet", "--locked", "-p", "xtask", "--features", "packages", "--"]);
-    let status = cargo.arg("dist").args(args).current_dir(root()).status();
+    cargo.args(["run", "--quiet", "--locked", "-p", "xtask", "--features", feature, "--", chore]);
+    let status = cargo.args(args).current_dir(root()).status();
     if status.map_err(|e| format!("cargo: {e}"))?.success() {
         return Ok(());
     }
-    Err("the packages are not made".to_owned())
+    Err(format!("{chore} failed"))
 }
 
 fn main() -> ExitCode {
@@ -120,12 +139,13 @@ fn main() -> ExitCode {
         Some("web") => web::run(&root(), rest),
         Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
+        Some("api") => api(rest),
         Some("boot") => boot::run(&root()),
         Some("capi") => capi::run(&root()),
         Some("python") => python::run(&root(), rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check], release --dry-run, ci [STEP...], audit, mini [--run], peers, boot, capi, python, explain, web build|test), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check], release --dry-run, ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, explain, web build|test), got {}",
             other.unwrap_or("nothing")
         )),
     };

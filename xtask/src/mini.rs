@@ -24,7 +24,7 @@ const TARGETS: [(&str, &str, &str); 5] = [
 ];
 
 /// The compiler: what it is asked for here is not stable, and is tried with this one; `.ci/run` installs it.
-const TOOLCHAIN: &str = "+nightly-2026-05-20";
+pub(crate) const TOOLCHAIN: &str = "+nightly-2026-05-20";
 
 /// Linked for a fixed address, so that nothing is relocated; a panic has no text.
 const FLAGS: &str = "-Crelocation-model=static -Zunstable-options -Cpanic=immediate-abort \
