@@ -70,12 +70,12 @@ fn listed(root: &Path) -> Result<String, String> {
 
 /// The lines that one has and the other has not.
 fn changes(before: &str, now: &str) -> String {
-    let lines = |text: &str, other: &str, sign: char| -> String {
+    let lines = |text: &str, other: &str, sign: &str| -> String {
         let other: std::collections::BTreeSet<&str> = other.lines().collect();
         let own = text.lines().filter(|line| !other.contains(line));
-        own.map(|line| format!("{sign} {line}\n")).collect()
+        own.flat_map(|line| [sign, line, "\n"]).collect()
     };
-    lines(before, now, '-') + &lines(now, before, '+')
+    lines(before, now, "- ") + &lines(now, before, "+ ")
 }
 
 #[cfg(test)]
