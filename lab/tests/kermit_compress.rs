@@ -294,6 +294,8 @@ fn attack(frame: Vec<u8>, size: Option<u64>, sink: MemorySink) -> (Outcome, Memo
     let mut now = Instant::ZERO;
     for _ in 0..20_000 {
         if let Status::Over(outcome) = receiver.status() {
+            let unpacked = receiver.stats().unpacked_bytes;
+            assert!(unpacked < 8_000_000, "{unpacked} bytes came out of frames");
             return (outcome, host.store);
         }
         let mut trace = NoTrace;
