@@ -8,7 +8,7 @@ use wetstring_drive::DiskStore;
 use wetstring_drive::disk::{Collision, ReceiveOptions, SendOptions, Source};
 use wetstring_proto::difference::SIGNATURE;
 use wetstring_proto::file::{FileInfo, Reply, Request, Store, StoreError};
-use wetstring_testkit::random;
+use wetstring_testkit::{random, vectors};
 
 const BLOCK: u32 = 2048;
 const LEN: usize = 200_000;
@@ -54,6 +54,16 @@ fn signatures(new: &[u8]) -> Vec<u8> {
             return list;
         }
     }
+}
+
+/// The record of the page about the extension, which begins with the lengths.
+#[test]
+fn signatures_are_those_of_another_program() {
+    let rows = vectors("blocks");
+    let [_, some, record] = rows.iter().find(|row| row[0] == b"H").unwrap();
+    let file: Vec<u8> = (0..4096_u32).map(|n| (n * n / 64) as u8).collect();
+    assert_eq!(file[64..80], some[..]);
+    assert_eq!([&[b'H', 0x80, 0x10, 2], &signatures(&file)[..]].concat(), *record);
 }
 
 /// A receiver that has the old version, and has looked for the blocks of the new one.

@@ -38,6 +38,8 @@ pub struct Account {
     pub errors: u64,
     /// Where the time went.
     pub parts: Vec<Part>,
+    /// A sentence for each mechanism of Kermit's extension that acted.
+    pub acted: Vec<String>,
     /// The bottleneck, in a sentence.
     pub bottleneck: String,
     /// What to do about it, if that is no setting of a protocol.

@@ -38,7 +38,9 @@ pub fn command(bytes: &[u8]) -> u64 {
 /// If the server panics, asks its store without end, or an abort does not end it.
 pub fn server(bytes: &[u8]) -> u64 {
     let mut script = Script::new(bytes);
-    let config = Config::default();
+    let compressor = script.one_in(2);
+    let finds_blocks = script.one_in(2);
+    let config = Config { compressor, finds_blocks, ..Config::default() };
     let memory = vec![0; config.server_memory()];
     let mut server = Server::new(config, memory).expect("there is enough");
     let (mut now, mut asked) = (Instant(1), 0);

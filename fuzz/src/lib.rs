@@ -22,6 +22,7 @@
 //! | [`arpanet::reply`] | a server's lines | numbers are numbers, texts are in their lines |
 //! | [`kermit::command`] | the words of a client | what is read can be written and read again |
 //! | [`kermit::server`] | a script: packets to a server, time, answers of a store | no panic, no endless requests, an abort ends it |
+//! | [`bundle::receiver`] | a script: packets with records of every kind to a receiver, time | no panic, the order of requests, no endless requests, an abort ends it |
 //! | [`pair::kermit`], [`pair::xymodem`], [`pair::zmodem`], [`pair::uucp`] | a script: what a wire does to a sender and a receiver, and packets put between | no panic, the order of requests, no endless talk, nothing whole that is not, both end |
 //! | [`names::names`] | names and lists of names of a peer | what is taken stays below the directory, and stays as it is; patterns end |
 //! | [`telnet::talk`] | a script: bytes of a peer, data, requests | no reply without a request, owed replies are bounded |
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arpanet;
+pub mod bundle;
 pub mod kermit;
 pub mod names;
 pub mod netblt;

@@ -4,13 +4,14 @@
 //! is put between them, when a user gives up and when a store fails. What it puts there are packets with
 //! right checks, so that they reach the states that noise does not. Then it stops, and both must end.
 
-use crate::Script;
+use crate::{Script, bundle};
 use std::collections::VecDeque;
+use wetstring_lab::compressor::{Compressor, IS_BUILT};
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_proto::crc::crc16;
 use wetstring_proto::file::{Reply, Request, Store, StoreError};
+use wetstring_proto::kermit::Switch;
 use wetstring_proto::kermit::check::Check;
-use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
 use wetstring_proto::xymodem::BlockLength;
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, Header, MAX_HEADER, put_subpacket, subpacket_room};
@@ -24,6 +25,8 @@ const WIRE: usize = 4096;
 const AT_ONCE: usize = 20_000;
 /// For how long EOT of XMODEM waits for answers to a repeated block.
 const EOT_WAITS_MS: u64 = 10_000;
+/// Files that are shorter are not compared with an older version.
+const LONG: usize = 66_000;
 /// Moments until both ends must be over once the faults stop.
 const TO_END: usize = 200_000;
 
@@ -39,12 +42,14 @@ struct Ends {
     empty_is_said: bool,
     /// Its answers say not what they answer.
     has_bare_answers: bool,
+    /// Some files shrink; some are long, and the receiver has older versions of them.
+    has_mechanisms: bool,
 }
 
 impl Ends {
     fn new(ours: &dyn Config, theirs: &dyn Config, forge: Forge, empty_is_said: bool) -> Self {
         let engines = [ours.sender(), theirs.receiver()];
-        Self { engines, forge, empty_is_said, has_bare_answers: false }
+        Self { engines, forge, empty_is_said, has_bare_answers: false, has_mechanisms: false }
     }
 }
 
@@ -55,6 +60,10 @@ pub struct Came {
     pub whole: usize,
     /// Packets that were forged.
     pub forged: usize,
+    /// The receiver undid compressed frames.
+    pub packed: bool,
+    /// It took blocks from an older version.
+    pub known: bool,
 }
 
 /// A protocol of the list, by its defaults; what is put between the packets is any bytes.
@@ -77,15 +86,20 @@ pub fn any(protocol: Protocol, bytes: &[u8]) -> Came {
 /// whole that is not what was sent although the wire had no faults.
 pub fn kermit(bytes: &[u8]) -> Came {
     let mut script = Script::new(bytes);
-    let config = || kermit::Config { buffer_len: 4096, ..kermit::Config::default() };
+    let config = || kermit::Config { buffer_len: 8192, ..kermit::Config::default() };
     let mut configs = [config(), config()];
     for config in &mut configs {
         config.window = script.pick(&[1, 2, 31]);
         config.receive_length = script.pick(&[94, 300, 9024]);
-        config.digest = script.one_in(2);
+        config.digest = !script.one_in(4);
+        config.bundle = script.pick(&[Switch::On, Switch::On, Switch::On, Switch::Auto]);
+        config.streaming = script.pick(&[Switch::Off, Switch::Off, Switch::Off, Switch::Auto]);
+        config.compressor = IS_BUILT && !script.one_in(4);
+        config.finds_blocks = !script.one_in(4);
     }
     let [ours, theirs] = configs;
-    play(script, Ends::new(&ours, &theirs, forge_kermit, false))
+    let ends = Ends::new(&ours, &theirs, forge_kermit, false);
+    play(script, Ends { has_mechanisms: true, ..ends })
 }
 
 /// XMODEM and YMODEM.
@@ -151,15 +165,16 @@ pub fn uucp(bytes: &[u8]) -> Came {
 }
 
 fn forge_kermit(script: &mut Script<'_>, out: &mut Vec<u8>) {
-    let kind = script.pick(b"SYNFADZBEXIRGCQT");
+    let kind = script.pick(b"SYNFADZBEXIRGCQTDD");
     let number = script.byte() % 64;
     let check = script.pick(&[Check::Sum6, Check::Sum12, Check::Crc16]);
-    let words = script.bytes();
-    let mut packet = [0; LONG_HEADER + 256 + 4];
-    packet[LONG_HEADER..LONG_HEADER + words.len()].copy_from_slice(words);
-    let (start, end) = finish(&mut packet, words.len(), number, kind, check, 1, false);
-    out.extend_from_slice(&packet[start..end]);
-    out.push(b'\r');
+    if kind == b'D' && script.one_in(2) {
+        let mut records = Vec::new();
+        bundle::Place::default().put(script, &mut records);
+        let field = bundle::field(script.pick(b"TCA"), &records);
+        return out.extend(bundle::packet(kind, number, check, &field));
+    }
+    out.extend(bundle::packet(kind, number, check, script.bytes()));
 }
 
 fn forge_xymodem(script: &mut Script<'_>, out: &mut Vec<u8>) {
@@ -235,6 +250,7 @@ struct Play {
     ends: Ends,
     source: MemorySource,
     sink: MemorySink,
+    compressors: [Compressor; 2],
     /// From each of them.
     wires: [VecDeque<u8>; 2],
     now: Instant,
@@ -251,17 +267,32 @@ struct Play {
 
 fn play(mut script: Script<'_>, ends: Ends) -> Came {
     let count = 1 + script.byte() % 3;
+    let mut sink = MemorySink::new();
     let made = |index| {
         let len = script.pick(&[0, 1, 128, 700, 3000, 9000]);
-        let mut file = MemoryFile::made(&format!("f{index}"), Content::Random(index), len);
+        let name = format!("f{index}");
+        let mut file = MemoryFile::made(&name, Content::Random(index), len);
         file.resume = script.one_in(2);
+        if ends.has_mechanisms {
+            match script.byte() % 4 {
+                0 => file.bytes = Content::Zeros.bytes(len).into(),
+                1 => file.bytes = Content::Text(index).bytes(len).into(),
+                2 => {
+                    let (new, older) = bundle::versions(index, LONG + len);
+                    file = MemoryFile { name: name.clone().into_bytes(), ..new };
+                    sink = std::mem::take(&mut sink).with_older(&name, older);
+                }
+                _ => {}
+            }
+        }
         file
     };
     let files = (0..u64::from(count)).map(made).collect();
     let mut play = Play {
         ends,
         source: MemorySource::new(files),
-        sink: MemorySink::new(),
+        sink,
+        compressors: [Compressor::new(), Compressor::new()],
         wires: [VecDeque::new(), VecDeque::new()],
         now: Instant(1_000_000_000),
         fails: [false; 2],
@@ -275,7 +306,9 @@ fn play(mut script: Script<'_>, ends: Ends) -> Came {
     }
     play.end();
     play.judge();
-    Came { whole: play.sink.complete().count(), forged: play.forged }
+    let stats = play.ends.engines[1].stats();
+    let (packed, known) = (stats.unpacked_bytes > 0, stats.known_bytes > 0);
+    Came { whole: play.sink.complete().count(), forged: play.forged, packed, known }
 }
 
 impl Play {
@@ -385,7 +418,7 @@ impl Play {
         let Some(request) = engine.request() else { return false };
         let close = matches!(request, Request::Close { .. });
         let store: &mut dyn Store = if of == 0 { &mut self.source } else { &mut self.sink };
-        let mut reply = store.answer(request);
+        let mut reply = bundle::answered(store, &mut self.compressors[of], request);
         if !close && std::mem::take(&mut self.fails[of]) {
             reply = Reply::Failed(StoreError::NoSpace);
         }

@@ -5,7 +5,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{arpanet, kermit, names, netblt, pair, script, session, slip, talk, telnet};
+use wetstring_fuzz::{
+    arpanet, bundle, kermit, names, netblt, pair, script, session, slip, talk, telnet,
+};
 use wetstring_proto::stats::Stats;
 use wetstring_protocols::Protocol;
 
@@ -190,13 +192,25 @@ fn kermit_server() {
     assert!(!is_whole() || some > 200, "the scripts get far enough: {some}");
 }
 
+#[test]
+fn kermit_bundle() {
+    let came = body("kermit-bundle", 5000, bundle::receiver);
+    let count = |what: fn(&Stats) -> u64| came.iter().filter(|stats| what(stats) > 0).count();
+    let (unpacked, known) = (count(|stats| stats.unpacked_bytes), count(|stats| stats.known_bytes));
+    println!("{} scripts: {unpacked} undid frames, {known} took blocks", came.len());
+    if is_whole() {
+        assert!(unpacked > 500 && known > 20, "the scripts get far enough: {unpacked} {known}");
+    }
+}
+
 /// A pair of engines: enough of its scripts move files in spite of what they do.
-fn pairs(name: &str, run: fn(&[u8]) -> pair::Came) {
+fn pairs(name: &str, run: fn(&[u8]) -> pair::Came) -> Vec<pair::Came> {
     let came = body(name, 3000, run);
     let whole = came.iter().filter(|came| came.whole > 0).count();
     let both = came.iter().filter(|came| came.whole > 0 && came.forged > 0).count();
     println!("{} scripts: {whole} had a whole file, {both} with forged packets", came.len());
     assert!(!is_whole() || whole > 200 && both > 20, "the scripts get far enough: {whole} {both}");
+    came
 }
 
 #[test]
@@ -210,7 +224,11 @@ fn every_protocol_of_the_list_by_its_defaults() {
 
 #[test]
 fn kermit_pair() {
-    pairs("kermit-pair", pair::kermit);
+    let came = pairs("kermit-pair", pair::kermit);
+    let packed = came.iter().filter(|came| came.packed).count();
+    let known = came.iter().filter(|came| came.known).count();
+    println!("{packed} had compressed frames, {known} blocks of an older version");
+    assert!(!is_whole() || packed > 200 && known > 50, "{packed} {known}");
 }
 
 #[test]

@@ -300,9 +300,7 @@ impl<'a> Pair<'a> {
             side.report.usage = self.element.usage(side.end);
             let outcome = side.report.outcome;
             recorder.note(now, side.who, &TraceEvent::Ended(outcome));
-            let Stats { file_bytes, encoded_bytes, .. } = side.report.stats;
-            let stats = TraceEvent::Stats { file: file_bytes, encoded: encoded_bytes };
-            recorder.note(now, side.who, &stats);
+            recorder.note(now, side.who, &TraceEvent::from(&side.report.stats));
         }
         recorder.note(now, "pair", &TraceEvent::Stopped(stop.word()));
         let sides = sides.map(|side| side.report);

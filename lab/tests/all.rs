@@ -16,6 +16,7 @@ mod explain;
 mod explain_cases;
 mod explain_failed;
 mod explain_lines;
+mod explain_mechanisms;
 mod imp;
 mod interference;
 mod kermit;

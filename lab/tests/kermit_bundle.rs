@@ -1,12 +1,13 @@
 //! Many files in one window, on lines of the laboratory: how near to the line's limit, and what noise does to it.
 
+use wetstring_lab::compressor::Compressor;
 use wetstring_lab::pair::{Pair, PairReport};
 use wetstring_lab::serial::{LineModel, Serial};
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_lab::trace::Recorder;
 use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender, Switch};
 use wetstring_proto::settings::Settings;
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Reply, Request, Status, Store};
 
 /// A line, and the configuration of both ends on it.
 pub(crate) fn on(line: &str, settings: &[(&str, &str)]) -> (LineModel, Config) {
@@ -153,6 +154,71 @@ fn hear(engine: &mut dyn Engine, store: &mut dyn Store, wire: &[u8]) -> (Vec<u8>
         }
     }
     panic!("it does not end")
+}
+
+/// A store that undoes frames, too.
+struct Unpacks(MemorySink, Compressor);
+
+impl Store for Unpacks {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match self.1.answer(request) {
+            Ok(reply) => reply,
+            Err(request) => self.0.answer(request),
+        }
+    }
+}
+
+/// A frame begins in one packet and ends in another, which is in the form with error correction: as it was sent, and with
+/// as many wrong characters as can be corrected.
+#[cfg(feature = "compress")]
+#[test]
+fn a_compressed_session_of_another_program_is_received() {
+    let rows = vectors("compressed");
+    assert_eq!(rows.len(), 1);
+    let (_, wire, words) = &rows[0];
+    // The second packet begins with its first fixed character, and has 8 parity symbols.
+    let second = wire.iter().rposition(|byte| *byte == 0xb5).unwrap();
+    for errors in [0, 4, 5] {
+        let mut wire = wire.clone();
+        for character in &mut wire[second + 30..second + 30 + errors] {
+            *character = if *character == b'a' { b'b' } else { b'a' };
+        }
+        let config = Config {
+            streaming: Switch::Off,
+            bundle: Switch::On,
+            compressor: true,
+            ..Config::default()
+        };
+        let mut r = Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap();
+        let mut store = Unpacks(MemorySink::new(), Compressor::new());
+        let (said, ended) = hear(&mut r, &mut store, &wire);
+        if errors > 4 {
+            assert!(matches!(ended, Outcome::Failed(_)), "{ended:?}");
+            continue;
+        }
+        assert_eq!(ended, Outcome::Done, "{errors}");
+        let got = store.0.received();
+        assert_eq!(got.len(), 1);
+        assert!(got[0].name == b"words.txt" && got[0].bytes == *words && got[0].complete);
+        // It says how many there were.
+        let told = [b'Y', b'=', b'!', b'!', b' ' + errors as u8];
+        assert!(said.windows(5).any(|part| part == told), "{errors}: {}", said.escape_ascii());
+    }
+}
+
+/// The frame of the page about the extension.
+#[cfg(feature = "compress")]
+#[test]
+fn a_frame_of_another_program_is_undone() {
+    let rows = wetstring_testkit::vectors("frame");
+    let [[_, packed, records]] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!(packed[0], b'K');
+    let mut into = [0; 200];
+    let request = Request::Unpack { bytes: &packed[1..], into: &mut into, begin: true };
+    let reply = Compressor::new().answer(request).unwrap();
+    let (used, made) = (packed.len() - 1, records.len());
+    assert_eq!(reply, Reply::Unpacked { used, made, over: true });
+    assert_eq!(into[..made], records[..]);
 }
 
 #[test]

@@ -294,6 +294,8 @@ fn attack(frame: Vec<u8>, size: Option<u64>, sink: MemorySink) -> (Outcome, Memo
     let mut now = Instant::ZERO;
     for _ in 0..20_000 {
         if let Status::Over(outcome) = receiver.status() {
+            let unpacked = receiver.stats().unpacked_bytes;
+            assert!(unpacked < 8_000_000, "{unpacked} bytes came out of frames");
             return (outcome, host.store);
         }
         let mut trace = NoTrace;
@@ -349,8 +351,15 @@ fn zeros(records: usize, size: Option<u64>) -> Vec<u8> {
     match size {
         // The flag of a size, and the size in groups of seven bits.
         Some(size) => {
-            assert!(size < 1 << 14);
-            bytes.extend([7, 1, size as u8 | 0x80, (size >> 7) as u8]);
+            let mut number = Vec::new();
+            let mut rest = size;
+            while rest > 127 {
+                number.push(rest as u8 | 0x80);
+                rest >>= 7;
+            }
+            number.push(rest as u8);
+            bytes.extend([5 + number.len() as u8, 1]);
+            bytes.extend(number);
         }
         None => bytes.extend([5, 0]),
     }
@@ -364,15 +373,15 @@ fn zeros(records: usize, size: Option<u64>) -> Vec<u8> {
 
 #[test]
 fn a_frame_that_never_ends_ends_the_session() {
+    let refuses = || MemorySink::new().with_policy(Policy::Refuse(Refusal::Exists));
     // 24 MB in less than the first chunk of a sender.
     for (size, sink, wanted) in [
         // More than was announced, whether it is wanted or not.
         (Some(10_000), MemorySink::new(), FailureKind::LengthDiffers),
-        (
-            Some(10_000),
-            MemorySink::new().with_policy(Policy::Refuse(Refusal::Exists)),
-            FailureKind::Violation,
-        ),
+        (Some(10_000), refuses(), FailureKind::Violation),
+        // Nothing was announced of a file that is passed over, or anything.
+        (None, refuses(), FailureKind::Violation),
+        (Some(1 << 50), refuses(), FailureKind::Violation),
         // More than there is room for.
         (None, MemorySink::new().with_space(1_000_000), FailureKind::Store(StoreError::NoSpace)),
     ] {
@@ -384,6 +393,34 @@ fn a_frame_that_never_ends_ends_the_session() {
         let most = 1_000_000 + 2 * Config::default().buffer_len;
         assert!(sink.received().iter().all(|file| !file.complete && file.bytes.len() < most));
     }
+}
+
+#[test]
+fn files_without_end_that_are_refused_end_the_session() {
+    // Each of them has a name of 240 bytes.
+    let one = [&b"F\xf1\x01\x00"[..], &[b'b'; 240], b"z"].concat();
+    let bomb = frame(&one.repeat(100_000));
+    assert!(bomb.len() < 3_800, "{}", bomb.len());
+    let sink = MemorySink::new().with_policy(Policy::Refuse(Refusal::Exists));
+    let (outcome, sink) = attack(bomb, None, sink);
+    let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(failure.kind, FailureKind::Violation);
+    assert!(sink.refused().len() < 20_000, "{}", sink.refused().len());
+}
+
+/// What shrinks most, and is not wanted, does no harm to what follows: a sender's frames do not shrink so far.
+#[test]
+fn zeros_that_are_refused_harm_nothing() {
+    let files = [
+        MemoryFile::made("zeros", Content::Zeros, 30_000_000),
+        MemoryFile::made("random.bin", Content::Random(1), 3000),
+    ];
+    let sink = MemorySink::new().without("zeros", Refusal::Exists);
+    let (report, _) = run("115200,delay=250ms", &files, [&[], &[]], sink);
+    let stats = report.sides[1].stats;
+    let (unpacked, packed) = (stats.unpacked_bytes, stats.packed_bytes);
+    println!("{unpacked} bytes out of {packed}");
+    assert!(unpacked > 4_000_000 && unpacked < 2048 * packed, "{unpacked} out of {packed}");
 }
 
 #[test]

@@ -88,6 +88,33 @@ fn a_wrong_place_is_named_by_file_line_and_key() {
 }
 
 #[test]
+fn an_older_version_that_cannot_be_made_is_refused() {
+    let line = "line = '9600'\n";
+    for (text, wanted) in [
+        (
+            &format!("{line}[file]\nold = {{ changed = 0, share = 0.1 }}"),
+            "x.toml:3: file.old: expected changed from 1, and share above 0 and at most 1, got 0 and 0.1",
+        ),
+        (
+            &format!("{line}[file]\nold = {{ changed = 3, share = 1.5 }}"),
+            "x.toml:3: file.old: expected changed from 1, and share above 0 and at most 1, got 3 and 1.5",
+        ),
+        (&format!("{line}[file]\nold = {{ changed = 3 }}"), "x.toml:3: file.old: missing field"),
+        (
+            &format!("{line}[file]\nbytes = 1000\nold = {{ changed = 30, share = 0.01 }}"),
+            "x.toml:4: file.old: expected a byte for each of 30 places, got 0.01 of 1000 bytes for all",
+        ),
+        (
+            &format!("{line}[file]\ntext = true\nold = {{ changed = 3, share = 0.1 }}"),
+            "x.toml:4: file.old: expected no older version of a text",
+        ),
+    ] {
+        let said = refused(text);
+        assert!(said.starts_with(wanted), "{text}\n  expected {wanted}\n  got      {said}");
+    }
+}
+
+#[test]
 fn a_missing_file_is_reported_with_its_place() {
     let load = |path: &str| Err(format!("{path}: no such file"));
     let bad = Scenario::parse("x.toml", "line = '9600'\nfile.path = 'nothing'", &load).unwrap_err();
@@ -293,4 +320,31 @@ fn a_scenario_compresses_if_it_says_so() {
     };
     let (without, with) = (seconds(""), seconds("compress = 'auto'"));
     assert!(with * 10 < without * 8, "{with} {without}");
+}
+
+/// An older version at the receiver: Kermit sends the difference, and says what was there; others send everything.
+#[test]
+fn the_difference_to_an_older_version_is_sent() {
+    let with = |old: &str, settings: &str| {
+        let text =
+            format!("line = '115200'\n{settings}\n[file]\nmade = 'random'\nbytes = 400000\n{old}");
+        let outcome = run(&text);
+        assert!(outcome.is_done(), "{text}: {outcome:?}");
+        (outcome.elapsed, outcome.report.sides[1].stats.known_bytes)
+    };
+    let old = "old = { changed = 4, share = 0.02 }";
+    let kermit = "both.bundle = 'on'";
+    let ((all, none), (some, known)) = (with("", kermit), with(old, kermit));
+    // Of 196 blocks of 2048 bytes those are sent in which something changed, and the rest after the last.
+    assert_eq!((none, known % 2048), (0, 0));
+    assert!((400_000 - 17 * 2048..392_000).contains(&known), "{known}");
+    assert!(some * 8 < all, "{some:?} {all:?}");
+    assert_eq!(with(old, "both = { bundle = 'on', difference = 'off' }"), (all, 0));
+    assert_eq!(with(old, "protocol = 'zmodem'"), with("", "protocol = 'zmodem'"));
+    let said =
+        refused("line = '9600'\n[file]\nmade = 'pattern'\nold = { changed = 4, share = 0.02 }");
+    assert!(
+        said.starts_with("x.toml:4: file.old: expected no older version of a text or a pattern"),
+        "{said}"
+    );
 }

@@ -7,6 +7,7 @@
 use crate::event::{Command, Event};
 use crate::file::StoreError;
 use crate::outcome::{Blame, FailureKind, Outcome};
+use crate::stats::Stats;
 use crate::time::Instant;
 use core::fmt;
 
@@ -104,6 +105,8 @@ pub struct Load {
     pub file: usize,
     /// Of those, bytes sent before.
     pub old: usize,
+    /// Characters of the packet that correct errors.
+    pub parity: usize,
     /// Why it is retransmitted, if it is.
     pub why: Option<Again>,
 }
@@ -208,6 +211,12 @@ pub enum TraceEvent<'a> {
         file: u64,
         /// Bytes of data fields, each packet counted once.
         encoded: u64,
+        /// Bytes of files that the receiver took from older versions.
+        known: u64,
+        /// Bytes before compression, and after it.
+        unpacked: u64,
+        /// See `unpacked`.
+        packed: u64,
     },
     /// An external action on the run.
     Act(Act),
@@ -302,6 +311,24 @@ fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
     if text.is_empty() { Ok(()) } else { write!(f, " text={}", text.escape_ascii()) }
 }
 
+/// Those values that are not 0.
+fn some(f: &mut fmt::Formatter<'_>, values: &[(&str, u64)]) -> fmt::Result {
+    let mut values = values.iter().filter(|(_, value)| *value > 0);
+    values.try_for_each(|(name, value)| write!(f, " {name}={value}"))
+}
+
+impl From<&Stats> for TraceEvent<'_> {
+    fn from(stats: &Stats) -> Self {
+        Self::Stats {
+            file: stats.file_bytes,
+            encoded: stats.encoded_bytes,
+            known: stats.known_bytes,
+            unpacked: stats.unpacked_bytes,
+            packed: stats.packed_bytes,
+        }
+    }
+}
+
 impl fmt::Display for TraceEvent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -311,11 +338,10 @@ impl fmt::Display for TraceEvent<'_> {
                     ("data", load.data as u64),
                     ("file", load.file as u64),
                     ("old", load.old as u64),
+                    ("parity", load.parity as u64),
                     ("again", u64::from(again)),
                 ];
-                for (name, value) in optional.into_iter().filter(|(_, value)| *value > 0) {
-                    write!(f, " {name}={value}")?;
-                }
+                some(f, &optional)?;
                 load.why.map_or(Ok(()), |why| write!(f, " why={}", why.as_str()))
             }
             Self::Got { kind, number, len, data: 0, at } => {
@@ -341,7 +367,10 @@ impl fmt::Display for TraceEvent<'_> {
             Self::Reported(event) => told(f, event),
             Self::Settled(of) => outcome(f, "settled", Some(of)),
             Self::Ended(of) => outcome(f, "end", of),
-            Self::Stats { file, encoded } => write!(f, "stats file={file} encoded={encoded}"),
+            Self::Stats { file, encoded, known, unpacked, packed } => {
+                write!(f, "stats file={file} encoded={encoded}")?;
+                some(f, &[("known", known), ("unpacked", unpacked), ("packed", packed)])
+            }
             Self::Act(Act::Calm) => f.write_str("act what=calm"),
             Self::Act(Act::Command(end, command)) => {
                 let what = match command {

@@ -12,6 +12,7 @@ mod squeezer;
 mod store;
 #[cfg(unix)]
 mod terminal;
+mod vectors;
 mod wait;
 
 pub use bytes::{counted, digest, noise, pattern, random};
@@ -22,4 +23,5 @@ pub use squeezer::Squeezer;
 pub use store::{File, NoFiles, Sink, Source};
 #[cfg(unix)]
 pub use terminal::{Terminal, terminal};
+pub use vectors::vectors;
 pub use wait::{Within, wait_until, within};

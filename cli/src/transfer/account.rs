@@ -105,6 +105,7 @@ fn explained(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Ev
         round_trip_s: account.round_trip_ns().map(seconds),
         errors: account.errors(),
         parts: Part::ALL.map(part).into(),
+        acted: account.acted(),
         bottleneck: account.bottleneck(),
         remedy: account.remedy(),
         failure: account.failed().map(|failed| events::Failure {

@@ -61,7 +61,7 @@ impl<'a> Recorder<'a> {
         }
         let settled = self.ended.unwrap_or(self.last);
         self.write(format!("{settled} {} {}", self.who, TraceEvent::Settled(outcome)));
-        let stats = TraceEvent::Stats { file: stats.file_bytes, encoded: stats.encoded_bytes };
+        let stats = TraceEvent::from(stats);
         self.write(format!("{} {} {stats}", self.last, self.who));
     }
 

@@ -48,6 +48,9 @@ pub struct Advice {
     pub inferred: bool,
     /// How the rate of the replayed line is known.
     pub rate_source: RateSource,
+    /// The predicted time with Kermit's compression if the file shrinks as text does, in nanoseconds, where the file
+    /// was not there to be replayed, and nothing was compressed.
+    pub shrunk_ns: Option<u64>,
     /// The scenario that was replayed, as TOML.
     pub scenario: String,
 }
@@ -72,26 +75,7 @@ impl Advice {
 
     /// The advice as a sentence.
     pub fn sentence(&self) -> String {
-        let mut inferred = String::new();
-        if self.inferred {
-            inferred.push_str(" This replays one end's view; the peer must support it.");
-            let off = self.replayed_ns.abs_diff(self.before_ns);
-            if share(off, self.before_ns) > Self::OFF {
-                let _ = write!(
-                    inferred,
-                    " Without changes it takes {} s, so not everything was seen.",
-                    seconds(self.replayed_ns)
-                );
-            }
-            inferred.push_str(match self.rate_source {
-                RateSource::Port => " The line's rate was not seen; the port's rate is assumed.",
-                RateSource::Unknown => {
-                    " The line's rate is not known and its time taken for none: on a slow line \
-                     less is saved."
-                }
-                _ => "",
-            });
-        }
+        let reserve = self.reserve();
         match &self.best {
             None if self.fails => format!(
                 "no setting alone. With none of {} changes that were replayed does it end well.",
@@ -107,7 +91,7 @@ impl Advice {
                 )
             }
             None => format!(
-                "nothing much. None of {} changes that were replayed saves more than {}.{inferred}",
+                "nothing much. None of {} changes that were replayed saves more than {}.{reserve}",
                 self.trials.len(),
                 percent(Self::WORTH)
             ),
@@ -117,7 +101,7 @@ impl Advice {
                 let saved = share(self.before_ns.saturating_sub(*after), self.before_ns);
                 format!(
                     "{setting} = {to}{also} at both ends, instead of {from}: {} s{} instead of {} s, {} \
-                     less.{inferred}",
+                     less.{reserve}",
                     seconds(*after),
                     self.range.map_or_else(String::new, |(low, high)| format!(
                         " ({} to {} s by chance of the noise)",
@@ -129,5 +113,42 @@ impl Advice {
                 )
             }
         }
+    }
+
+    /// What is not known of an inferred scenario.
+    fn reserve(&self) -> String {
+        let mut reserve = String::new();
+        if !self.inferred {
+            return reserve;
+        }
+        reserve.push_str(" This replays one end's view; the peer must support it.");
+        let off = self.replayed_ns.abs_diff(self.before_ns);
+        if share(off, self.before_ns) > Self::OFF {
+            let _ = write!(
+                reserve,
+                " Without changes it takes {} s, so not everything was seen.",
+                seconds(self.replayed_ns)
+            );
+        }
+        reserve.push_str(match self.rate_source {
+            RateSource::Port => " The line's rate was not seen; the port's rate is assumed.",
+            RateSource::Unknown => {
+                " The line's rate is not known and its time taken for none: on a slow line \
+                 less is saved."
+            }
+            _ => "",
+        });
+        let gains =
+            |ns: &u64| share(self.before_ns.saturating_sub(*ns), self.before_ns) >= Self::WORTH;
+        if let Some(shrunk) = self.shrunk_ns.filter(gains) {
+            let _ = write!(
+                reserve,
+                " With kermit.compress = on and kermit.bundle = on it takes {} s if the file shrinks as \
+                 text does, and gains nothing by it if it is packed already: the file was not there to be \
+                 read.",
+                seconds(shrunk)
+            );
+        }
+        reserve
     }
 }

@@ -9,6 +9,8 @@ pub enum Part {
     Payload,
     /// Encoding overhead: prefixes, escapes, shifts, padding.
     Encoding,
+    /// Characters by which errors are corrected.
+    Parity,
     /// Packet overhead: marks, lengths, numbers, checks, line ends, non-data packets.
     Framing,
     /// Line idle: window full, waiting for an acknowledgement.
@@ -57,9 +59,10 @@ pub enum Part {
 
 impl Part {
     /// All of them, in display order.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Payload,
         Self::Encoding,
+        Self::Parity,
         Self::Framing,
         Self::Acknowledgement,
         Self::Rfnm,
@@ -88,6 +91,7 @@ impl Part {
         match self {
             Self::Payload => "payload",
             Self::Encoding => "encoding",
+            Self::Parity => "parity",
             Self::Framing => "framing",
             Self::Acknowledgement => "acknowledgement",
             Self::Rfnm => "rfnm",
@@ -117,6 +121,7 @@ impl Part {
         match self {
             Self::Payload => "file data on the line",
             Self::Encoding => "prefixes and escapes",
+            Self::Parity => "error correction",
             Self::Framing => "packet framing",
             Self::Acknowledgement => "waiting for acknowledgement",
             Self::Rfnm => "waiting for RFNM",

@@ -9,6 +9,9 @@ use wetstring_proto::registry::{Advised, InForce, Trial};
 use wetstring_proto::settings::{Range, Setting};
 use wetstring_protocols::Family;
 
+/// What gains nothing unless the receiver has an older version.
+const DIFFERENCE: &str = "kermit.difference";
+
 /// Everything tried with a scenario, and the scenario of each.
 pub(super) fn of_protocol(
     base: &Table,
@@ -37,7 +40,12 @@ pub(super) fn of_family(
     reliable: bool,
 ) -> Vec<(Change, Table)> {
     let mut changes = Vec::new();
-    for trial in trials(family).iter().filter(|trial| reliable || !trial.needs_reliable) {
+    let has_older = table::get(base, "file.old").is_some();
+    let is_of_use = |trial: &&Tried| {
+        let needs_older = trial.settings.iter().any(|(name, _)| *name == DIFFERENCE);
+        (reliable || !trial.needs_reliable) && (has_older || !needs_older)
+    };
+    for trial in trials(family).iter().filter(is_of_use) {
         let now = Now::of(base, trial, family.table());
         for value in &trial.values {
             let Some((change, settings)) = now.changed(trial, value) else { continue };
@@ -118,9 +126,11 @@ impl Now {
         let values: Vec<String> = trial.settings.iter().map(value).collect();
         let least = |index: &usize| values[*index].parse::<u64>().unwrap_or(u64::MAX);
         let first = (0..values.len()).min_by_key(least).unwrap_or(0);
-        let other = match trial.settings[..] {
-            [(setting, InForce::Sender)] => at("receiver", setting),
-            _ => values[first].clone(),
+        let is_of_sender = |(_, in_force): &(&str, InForce)| *in_force == InForce::Sender;
+        let other = if trial.settings.iter().all(is_of_sender) {
+            at("receiver", trial.settings[first].0)
+        } else {
+            values[first].clone()
         };
         Self { values, first, other }
     }
@@ -132,10 +142,12 @@ impl Now {
         if from == value {
             return None;
         }
-        // Another setting is only the limit if it is less.
-        let most = |text: &str| text.parse::<u64>().unwrap_or(u64::MAX);
-        let needed =
-            |index: &usize| *index == self.first || most(&self.values[*index]) < most(value);
+        // Another number is only the limit if it is less.
+        let limits = |other: &str| match (other.parse::<u64>(), value.parse::<u64>()) {
+            (Ok(other), Ok(value)) => other < value,
+            _ => other != value,
+        };
+        let needed = |index: &usize| *index == self.first || limits(&self.values[*index]);
         let names = (0..trial.settings.len()).filter(needed).map(|index| trial.settings[index].0);
         let names: Vec<_> = names.collect();
         let first = trial.settings[self.first].0;

@@ -58,9 +58,7 @@ pub(super) enum Said {
         text: Vec<u8>,
         by_peer: bool,
     },
-    Stats {
-        file: u64,
-    },
+    Stats(Counts),
     Value {
         name: String,
         value: u64,
@@ -83,8 +81,21 @@ pub(super) struct Sent {
     pub(super) data: u64,
     pub(super) file: u64,
     pub(super) old: u64,
+    pub(super) parity: u64,
     pub(super) again: u64,
     pub(super) why: Option<Again>,
+}
+
+/// An engine's counters at the end, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Counts {
+    /// Of files.
+    pub(super) file: u64,
+    /// Of files, from older versions at the receiver.
+    pub(super) known: u64,
+    /// Before compression, and after it.
+    pub(super) unpacked: u64,
+    pub(super) packed: u64,
 }
 
 /// A line of a trace.
@@ -153,6 +164,7 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
             data: may("data")?,
             file: may("file")?,
             old: may("old")?,
+            parity: may("parity")?,
             again: may("again")?,
             why: rest.split_once("why=").and_then(|(_, why)| {
                 Again::ALL.into_iter().find(|again| Some(again.as_str()) == why.split(' ').next())
@@ -192,7 +204,12 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
             text: rest.split_once("text=").map_or(Some(Vec::new()), |(_, text)| unescape(text))?,
             by_peer: word_of(rest, "by_peer") == Some("true"),
         },
-        "stats" => Said::Stats { file: must("file")? },
+        "stats" => Said::Stats(Counts {
+            file: must("file")?,
+            known: may("known")?,
+            unpacked: may("unpacked")?,
+            packed: may("packed")?,
+        }),
         "value" => {
             let (name, value) = rest.split_once('=')?;
             Said::Value { name: name.to_owned(), value: value.parse().ok()? }

@@ -1,6 +1,6 @@
 //! A trace, sorted by source.
 
-use super::line::{BadTrace, Said, Sent, line};
+use super::line::{BadTrace, Counts, Said, Sent, line};
 use crate::scenario::Scenario;
 use std::fmt;
 use wetstring_proto::Wait;
@@ -32,8 +32,10 @@ pub(super) struct Side {
     pub(super) failed: Option<(String, String)>,
     /// What was told to its user.
     pub(super) told: Vec<Told>,
-    /// File bytes by its own count.
-    pub(super) file_bytes: Option<u64>,
+    /// Its own counts at the end.
+    pub(super) counts: Option<Counts>,
+    /// Wrong characters in the worst code word of each packet that came and was corrected.
+    pub(super) mended: Vec<u64>,
     /// Reported values, the last one of each name.
     pub(super) values: Vec<(String, u64)>,
 }
@@ -63,6 +65,11 @@ impl Side {
     /// A value by its name.
     pub(super) fn value(&self, name: &str) -> Option<u64> {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// File bytes by its own count.
+    pub(super) fn file_bytes(&self) -> Option<u64> {
+        self.counts.map(|counts| counts.file)
     }
 
     /// Of bytes, for UUCP sends messages before its packets, and may not get to those.
@@ -101,9 +108,10 @@ impl Side {
                 let text = String::from_utf8_lossy(&text).into_owned();
                 self.told.push(Told { kind, text, by_peer });
             }
-            Said::Stats { file } => self.file_bytes = Some(file),
+            Said::Stats(counts) => self.counts = Some(counts),
             Said::Text { name, .. } if name == "file" => self.files.push(time),
             Said::Value { name, value } if name == "unallocated" => self.dry.push((time, value)),
+            Said::Value { name, value } if name == "mended" => self.mended.push(value),
             Said::Value { name, value } => {
                 self.values.retain(|(known, _)| *known != name);
                 self.values.push((name, value));

@@ -63,7 +63,7 @@ fn divide(budget: &mut Budget, log: &Log, sender: &Side, (from, to): (u64, u64),
     let data: u64 = wires().filter(|wire| wire.lost == 0).map(|wire| wire.data).sum();
     let sent = sender.sent.iter().filter(|sent| (from..to).contains(&sent.time));
     let octets: u64 = sent.map(|sent| sent.len.saturating_sub(LEADER)).sum();
-    let file = sender.file_bytes.unwrap_or(0).min(octets);
+    let file = sender.file_bytes().unwrap_or(0).min(octets);
     let file = u128::from(data) * u128::from(file);
     let file = u64::try_from(file.checked_div(u128::from(octets)).unwrap_or(0)).unwrap_or(0);
     budget.divide(ns, &[(Part::Payload, file), (Part::Damage, lost)], whole, Part::Framing);

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 /// Columns of the page.
 const COLUMNS: usize = 80;
+/// Where a paragraph without a title begins.
+const INDENT: &str = "            ";
 /// Columns of the longest bar.
 const BAR: u64 = 32;
 
@@ -26,6 +28,9 @@ impl Account {
                 writeln!(page, "{:<27} {bar:<32} {percent:>7} {:>9} s", part.title(), seconds(ns));
         }
         page.push('\n');
+        for (index, sentence) in self.acted().iter().enumerate() {
+            page.push_str(&wrapped(if index == 0 { "Acted:      " } else { INDENT }, sentence));
+        }
         if let Some(failed) = self.failed() {
             page.push_str(&failed.page());
         }

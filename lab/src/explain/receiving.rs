@@ -67,7 +67,7 @@ impl Totals {
     fn of(side: &Side) -> Self {
         let fresh = side.got.iter().filter(|got| !got.duplicate);
         let data = fresh.map(|got| got.data).sum();
-        Self { file: side.file_bytes.unwrap_or(data).min(data), data }
+        Self { file: side.file_bytes().unwrap_or(data).min(data), data }
     }
 }
 

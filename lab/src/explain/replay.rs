@@ -41,7 +41,18 @@ impl Account {
             return self.replay(&base, load, false, false);
         }
         let base = self.inferred(load)?;
-        self.replay(&base, load, true, self.log.value("reliable") == Some(1))
+        let reliable = self.log.value("reliable") == Some(1);
+        let advice = self.replay(&base, load, true, reliable)?;
+        let shrunk_ns = self.if_it_shrinks(&base, load, advice.replayed_ns);
+        Ok(Advice { shrunk_ns, ..advice })
+    }
+
+    /// The time of the transfer with a change, from that of a replay with it and that of one without, `now`; what it
+    /// took longer to start is left as it is.
+    pub(super) fn scaled(&self, time: u64, now: u64, excess: u64) -> u64 {
+        let scaled = u128::from(self.elapsed_ns - excess) * u128::from(time);
+        let scaled = scaled.checked_div(u128::from(now)).unwrap_or(0);
+        excess.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 
     fn replay(
@@ -77,14 +88,8 @@ impl Account {
             .map(|(change, table)| {
                 // A change that the protocol does not support on this line does not work.
                 let time = self.time(table, load, inferred).ok().and_then(|(_, time)| time);
-                let elapsed_ns = time.map(|time| match measure {
-                    None => time,
-                    Some(excess) => {
-                        let scaled = u128::from(self.elapsed_ns - excess) * u128::from(time);
-                        let scaled = scaled.checked_div(u128::from(now)).unwrap_or(0);
-                        excess.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX))
-                    }
-                });
+                let scaled = |time| measure.map_or(time, |excess| self.scaled(time, now, excess));
+                let elapsed_ns = time.map(scaled);
                 Trial { change: change.clone(), elapsed_ns }
             })
             .collect();
@@ -93,7 +98,7 @@ impl Account {
             |ns: u64| fails || share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
         let mut best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
         let mut range = None;
-        if let (Some((change, ns)), true) = (&mut best, inferred && self.estimate.errors > 0)
+        if let (Some((change, ns)), true) = (&mut best, inferred && self.wrong_characters() > 0)
             && let Some((_, table)) = all.iter().find(|(other, _)| other == change)
             && let Some([low, middle, high]) = self.range(table, load, measure.unwrap_or(0))
         {
@@ -111,12 +116,13 @@ impl Account {
             trials,
             inferred,
             rate_source,
+            shrunk_ns: None,
             scenario,
         })
     }
 
     /// The time of a scenario, and its protocol; no time if it fails.
-    fn time(
+    pub(super) fn time(
         &self,
         scenario: &Table,
         load: Load<'_>,
@@ -132,7 +138,7 @@ impl Account {
             let outcome = scenario.run(&mut Recorder::off());
             Ok((scenario.protocol(), nanos(&outcome)))
         };
-        if inferred && self.estimate.errors > 0 {
+        if inferred && self.wrong_characters() > 0 {
             return self.median(scenario, load);
         }
         if !inferred || self.file_bytes <= WHOLE_BYTES {
@@ -181,7 +187,7 @@ impl Account {
     /// The least, the median and the most time of a change where there is noise. Both chance and how often errors
     /// come differ from replay to replay: a count that was seen leaves open which one was due.
     fn range(&self, scenario: &Table, load: Load<'_>, excess: u64) -> Option<[u64; 3]> {
-        let seen = self.estimate.errors as f64;
+        let seen = self.wrong_characters() as f64;
         let draw = |index: u64| {
             let errors =
                 (seen + normal((index as f64 + 0.5) / DRAWS as f64) * seen.sqrt()).max(0.3);
@@ -198,7 +204,7 @@ impl Account {
     }
 
     /// Start-up time of the transfer that its replay does not have: one of the ends was started later.
-    fn excess(&self, base: &Table, load: Load<'_>, now: u64) -> u64 {
+    pub(super) fn excess(&self, base: &Table, load: Load<'_>, now: u64) -> u64 {
         let mut recorder = Recorder::keep();
         let mut base = base.clone();
         let bytes = i64::try_from(self.file_bytes.min(WHOLE_BYTES)).unwrap_or(i64::MAX);
@@ -224,7 +230,7 @@ impl Account {
             .map_err(|names| none(&format!("expected one of {names}, got {name}")))?;
         let mut base = Table::new();
         table::put(&mut base, "protocol", Value::String(name.to_owned()));
-        let line = self.line(self.estimate.errors as f64);
+        let line = self.line(self.wrong_characters() as f64);
         table::put(&mut base, "line", Value::String(line));
         self.content(&mut base, load);
         let prefix = protocol.family().prefix();
@@ -238,23 +244,30 @@ impl Account {
         }
         let agreed = [("window", "window"), ("packet", "receive-length")];
         for (told, key) in agreed.into_iter().filter(|_| protocol.is::<kermit::Config>()) {
-            let value = self.log.sender.as_ref().and_then(|side| side.value(told));
+            let value = self.value_of_sender(told);
             if let Some(value) = value.filter(|value| *value > 0) {
                 table::put(&mut base, &format!("receiver.{key}"), Value::String(value.to_string()));
             }
         }
         if protocol.is::<kermit::Config>() {
             for name in ["streaming", "bundle", "compress"] {
-                let word = if self.agreed(name) { "on" } else { "off" };
-                table::put(&mut base, &format!("both.{name}"), Value::String(word.to_owned()));
+                switch(&mut base, name, self.agreed(name));
+            }
+            // Without bundles nothing is said of it, and there may be with them.
+            if let Some(on) = self.value_of_sender("correction") {
+                switch(&mut base, "correction", on == 1);
             }
         }
         Ok(base)
     }
 
     /// Whether the sender agreed on this with its peer.
-    fn agreed(&self, name: &str) -> bool {
-        self.log.sender.as_ref().and_then(|side| side.value(name)) == Some(1)
+    pub(super) fn agreed(&self, name: &str) -> bool {
+        self.value_of_sender(name) == Some(1)
+    }
+
+    fn value_of_sender(&self, name: &str) -> Option<u64> {
+        self.log.sender.as_ref().and_then(|side| side.value(name))
     }
 
     /// The inferred line, with this number of errors in the bytes that were sent.
@@ -265,36 +278,19 @@ impl Account {
             let _ = write!(line, ",delay={}ns", round_trip / 2);
         }
         let bits = self.estimate.bytes.saturating_mul(10);
-        if self.estimate.errors > 0 && bits > 0 {
+        if self.wrong_characters() > 0 && bits > 0 {
             // In units of 1e-12, which is exact enough for any real line.
             let chance = (errors * 1e12 / bits as f64) as u64;
             let _ = write!(line, ",ber={}e-12,dir=fwd", chance.clamp(1, 100_000_000_000));
         }
         line
     }
+}
 
-    /// The content: the file itself if it still exists, or else a substitute with the same encoding overhead.
-    fn content(&self, base: &mut Table, load: Load<'_>) {
-        let path = self
-            .log
-            .text("path")
-            .filter(|path| load(path).is_ok_and(|content| content.len() as u64 == self.file_bytes));
-        if let Some(path) = path {
-            return table::put(base, "file.path", Value::String(path.to_owned()));
-        }
-        let sent = self.log.sender.iter().flat_map(|side| &side.sent);
-        let (data, file) = sent.fold((0, 0), |(data, file), s| (data + s.data, file + s.file));
-        let made = match share(data, file) {
-            0..=500 if !self.agreed("bundle") => "zeros",
-            501..=1100 if !self.agreed("bundle") => "text",
-            // In bundles random bytes need a hundredth more, and others are compressed.
-            0..=900 => "text",
-            _ => "random",
-        };
-        table::put(base, "file.made", Value::String(made.to_owned()));
-        let bytes = i64::try_from(self.file_bytes).unwrap_or(i64::MAX);
-        table::put(base, "file.bytes", Value::Integer(bytes));
-    }
+/// Switches a setting of both ends.
+pub(super) fn switch(base: &mut Table, name: &str, on: bool) {
+    let word = if on { "on" } else { "off" };
+    table::put(base, &format!("both.{name}"), Value::String(word.to_owned()));
 }
 
 /// The trial that helps most, with its time.

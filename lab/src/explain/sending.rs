@@ -399,6 +399,7 @@ fn divide(budget: &mut Budget, ns: u64, piece: &Piece) {
     let old = u64::try_from(old).unwrap_or(u64::MAX).min(ns);
     budget.add(*again, old);
     let file = sent.file.min(sent.data);
-    let weights = [(Part::Payload, file), (Part::Encoding, sent.data - file)];
+    let weights =
+        [(Part::Payload, file), (Part::Encoding, sent.data - file), (Part::Parity, sent.parity)];
     budget.divide(ns - old, &weights, *len, Part::Framing);
 }

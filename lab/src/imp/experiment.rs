@@ -119,9 +119,8 @@ impl Experiment<'_> {
         let last = outcomes.iter().flatten().map(|(_, at)| *at).max().unwrap_or(now);
         let last = if outcomes.iter().all(Option::is_some) { last } else { now };
         for side in &sides {
-            let Stats { file_bytes, encoded_bytes, .. } = side.stats();
-            let counts = TraceEvent::Stats { file: file_bytes, encoded: encoded_bytes };
-            recorder.note(now, super::processes::name(side.end), &counts);
+            let counts = side.stats();
+            recorder.note(now, super::processes::name(side.end), &TraceEvent::from(&counts));
         }
         Report {
             stop,

@@ -65,6 +65,7 @@ fn words(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Markup
                     ul { @for step in &failed.steps { li { (step.sentence()) } } }
                 }
             }
+            @for sentence in account.acted() { dt { "Acted" } dd { (sentence) } }
             dt { "Bottleneck" }
             dd { (account.bottleneck()) }
             @if let Some(remedy) = account.remedy() { dt { "On the line" } dd { (remedy) } }

@@ -132,10 +132,22 @@ impl Ends {
     /// An end can compress where a scenario says so. Else nothing is compressed here: published times are of the
     /// bytes that were sent, and a pattern in place of a file shrinks as no file does.
     fn compresses(&mut self, end: End) {
-        if let Config::Engine(config) = &mut self.configs[end.index()]
-            && let Some(config) = config.as_any_mut().downcast_mut::<kermit::Config>()
-        {
+        if let Some(config) = self.kermit_at(end) {
             config.compressor = compressor::IS_BUILT;
+        }
+    }
+
+    /// The stores can look for blocks of a file in an older version; false if the protocol never asks them.
+    pub(crate) fn find_blocks(&mut self) -> bool {
+        End::BOTH
+            .into_iter()
+            .all(|end| self.kermit_at(end).map(|config| config.finds_blocks = true).is_some())
+    }
+
+    fn kermit_at(&mut self, end: End) -> Option<&mut kermit::Config> {
+        match &mut self.configs[end.index()] {
+            Config::Engine(config) => config.as_any_mut().downcast_mut(),
+            Config::Ncp(_) | Config::Messages(_) => None,
         }
     }
 

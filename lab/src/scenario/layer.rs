@@ -53,6 +53,17 @@ pub(crate) struct File {
     pub(crate) seed: Option<u64>,
     pub(crate) name: Option<Spanned<String>>,
     pub(crate) text: Option<bool>,
+    pub(crate) old: Option<Spanned<Old>>,
+}
+
+/// An older version of the file, which the receiver has.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Old {
+    /// Places that differ.
+    pub(crate) changed: u32,
+    /// What they are of the file together.
+    pub(crate) share: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

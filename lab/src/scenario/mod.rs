@@ -26,6 +26,7 @@
 //! | `file.seed` | seed of made content | 1 |
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
+//! | `file.old` | the receiver has an older version, in which `changed` places are other bytes, together `share` of its length: `old = { changed = 40, share = 0.02 }`; Kermit sends the difference, with `both.bundle = "on"` and unless `difference` is off, other protocols the whole file | none |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
 //! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for this many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before (of `ncp`, from when a file's connection is there to when the file is), and the run continues to its end | the whole transfer |
 //! | `typing.every`, `typing.from` | interactive traffic from this end (`sender`, `receiver`) while the file is transferred, one character per interval, each echoed: of `ftp` over `slip:` and of `ncp`, see [`crate::slip::typing`] | none; `1s`, `sender` |
@@ -40,6 +41,7 @@ mod comparator;
 pub mod elements;
 mod ends;
 mod error;
+mod file;
 mod flip;
 mod ftp;
 mod layer;
@@ -61,12 +63,11 @@ pub use run::{Ending, Outcome};
 pub use wetstring_protocols::Protocol;
 
 use crate::capture::Capture;
-use crate::corpus::Corpus;
 use crate::element::{Element, End, Unit};
 use crate::host::HostModel;
 use crate::net::Network;
 use crate::slip::TypingModel;
-use crate::store::{Content, MemoryFile};
+use crate::store::MemoryFile;
 use crate::window::Window;
 use ends::{Ends, MESSAGES, NCP, NETBLT};
 use std::sync::Arc;
@@ -99,6 +100,8 @@ pub struct Scenario {
     file: MemoryFile,
     /// The file has this length, and its content is a function of the offset.
     pattern: Option<u64>,
+    /// What the receiver has in place of the file.
+    older: Option<Arc<[u8]>>,
     line: Vec<String>,
     /// The files that the line names, and a record of what passes its ends.
     outside: Outside,
@@ -181,12 +184,6 @@ impl Other {
 
 /// What `protocol` says for the data connection of FTP as comparator.
 const FTP: &str = "ftp";
-/// Content that is a function of the offset, see [`crate::pattern`].
-const PATTERN: &str = "pattern";
-/// Default length of generated content.
-const MADE_BYTES: u64 = 128 * 1024;
-/// The longest file: it is kept in memory.
-const MOST_BYTES: u64 = 1 << 30;
 
 impl Scenario {
     /// Parses a scenario from the text of a file of this name.
@@ -247,6 +244,8 @@ impl Scenario {
             find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
         };
         let (file, pattern) = find.file(load)?;
+        let older = find.older(&file, pattern.is_some() || other.is_some())?;
+        let older = older.filter(|_| ends.find_blocks());
         let slip =
             network.clone().filter(|of| other == Some(Other::Ftp) && is_slip(of)).map(Box::new);
         let typing = find.typing(slip.is_some() || other == Some(Other::Ncp))?;
@@ -261,6 +260,7 @@ impl Scenario {
             sending: find.last(|part| part.measure.as_ref()).is_some_and(|m| m.1.get_ref().sending),
             file,
             pattern,
+            older,
             line: specs,
             outside,
             ends,
@@ -469,71 +469,6 @@ impl<'a> Finder<'a> {
         let from = word(|typing| typing.from.as_ref(), "sender");
         TypingModel::of(&every, &from).map(Some).map_err(bad)
     }
-
-    /// The file, and its length if its content is a pattern.
-    fn file(&self, load: Load<'_>) -> Result<(MemoryFile, Option<u64>), BadScenario> {
-        let made = self.last(|part| part.file.as_ref()?.made.as_ref());
-        let bytes = self.last(|part| part.file.as_ref()?.bytes.as_ref());
-        let bytes = bytes.map(|(_, bytes)| *bytes.get_ref());
-        if made.is_some_and(|(_, made)| made.get_ref() == PATTERN) {
-            let name = self.last(|part| part.file.as_ref()?.name.as_ref());
-            let file = MemoryFile::new(name.map_or(PATTERN, |(_, name)| name.get_ref()), []);
-            return Ok((file, Some(bytes.unwrap_or(MADE_BYTES))));
-        }
-        Ok((self.kept_file(load)?, None))
-    }
-
-    fn kept_file(&self, load: Load<'_>) -> Result<MemoryFile, BadScenario> {
-        let part = |pick: fn(&'a layer::File) -> Option<&'a toml::Spanned<String>>| {
-            self.last(|part| part.file.as_ref().and_then(pick))
-        };
-        let bytes = self.last(|part| part.file.as_ref()?.bytes.as_ref());
-        let seed = self.last(|part| part.file.as_ref()?.seed).map_or(1, |(_, seed)| seed);
-        let text = self.last(|part| part.file.as_ref()?.text).is_some_and(|(_, text)| text);
-        if let Some((layer, value)) = bytes
-            && *value.get_ref() > MOST_BYTES
-        {
-            let say = format!("expected at most {MOST_BYTES} bytes, got {}", value.get_ref());
-            return Err(layer.bad(value, "file.bytes", say));
-        }
-        let bytes = bytes.map(|(_, bytes)| *bytes.get_ref());
-        // Which of the three it is says the last layer that names any of them.
-        let chosen = self.last(|part| {
-            let file = part.file.as_ref()?;
-            (file.corpus.is_some() || file.made.is_some() || file.path.is_some()).then_some(file)
-        });
-        let made = |kind: &str| {
-            made(kind, seed, bytes.unwrap_or(MADE_BYTES) as usize).map(|bytes| (kind.into(), bytes))
-        };
-        let (name, content): (String, Arc<[u8]>) = match chosen {
-            None => made("random").unwrap_or_default(),
-            Some((layer, file)) => {
-                if let Some(value) = &file.corpus {
-                    let corpus = Corpus::named(value.get_ref()).ok_or_else(|| {
-                        let names = Corpus::names().collect::<Vec<_>>().join(", ");
-                        layer.bad(value, "file.corpus", format!("expected one of {names}"))
-                    })?;
-                    let whole: Arc<[u8]> = corpus.bytes(seed).into();
-                    (corpus.name().into(), fit(whole, bytes))
-                } else if let Some(value) = &file.made {
-                    made(value.get_ref()).ok_or_else(|| {
-                        let say = "expected random, zeros, text, ramp, runs or pattern".to_owned();
-                        layer.bad(value, "file.made", say)
-                    })?
-                } else if let Some(value) = &file.path {
-                    let path = value.get_ref();
-                    let whole = load(path).map_err(|error| layer.bad(value, "file.path", error))?;
-                    let last = path.rsplit(['/', '\\']).next().unwrap_or(path);
-                    (last.into(), fit(whole.into(), bytes))
-                } else {
-                    made("random").unwrap_or_default()
-                }
-            }
-        };
-        let name = part(|file| file.name.as_ref()).map_or(name, |(_, name)| name.get_ref().clone());
-        let kind = if text { FileKind::Text } else { FileKind::Binary };
-        Ok(MemoryFile { kind, ..MemoryFile::new(&name, content) })
-    }
 }
 
 /// The ends with the settings that they have on this line unless they are told others.
@@ -564,26 +499,4 @@ fn network_of(specs: &[String], outside: &Outside) -> Option<Network> {
 /// Whether this is TCP over one SLIP line and nothing else.
 fn is_slip(network: &Network) -> bool {
     network.tcp.is_some() && matches!(network.links[..], [crate::net::Link::Slip(_)])
-}
-
-/// Made content of one of the kinds.
-fn made(kind: &str, seed: u64, len: usize) -> Option<Arc<[u8]>> {
-    let content = match kind {
-        "random" => Content::Random(seed),
-        "zeros" => Content::Zeros,
-        "text" => Content::Text(seed),
-        "ramp" => Content::Ramp,
-        "runs" => Content::Runs,
-        _ => return None,
-    };
-    Some(content.bytes(len).into())
-}
-
-/// The content at this length: cut, or repeated from its beginning.
-fn fit(content: Arc<[u8]>, len: Option<u64>) -> Arc<[u8]> {
-    match len {
-        None => content,
-        Some(len) if len == content.len() as u64 => content,
-        Some(len) => content.iter().copied().cycle().take(len as usize).collect(),
-    }
 }

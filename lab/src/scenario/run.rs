@@ -175,8 +175,11 @@ impl Scenario {
             };
             return (report, ending);
         }
-        let (mut source, mut sink) =
-            (MemorySource::one(self.file.clone()), MemorySink::new().scattered());
+        let mut source = MemorySource::one(self.file.clone());
+        let mut sink = MemorySink::new().scattered();
+        if let Some(older) = &self.older {
+            sink = sink.with_older(&String::from_utf8_lossy(&self.file.name), older.clone());
+        }
         let report = pair.run((sender, &mut source), (receiver, &mut sink), recorder);
         let ending = match ending(&report) {
             Ending::Done if !self.is_same(&sink) => Ending::Wrong,

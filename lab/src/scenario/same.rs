@@ -6,10 +6,10 @@ impl Scenario {
     /// Whether both are the same run, event by event: all that decides it is equal. The name of the file and the files
     /// behind names in the line count as what they are called.
     pub(crate) fn is_same_run(&self, other: &Self) -> bool {
-        self.file == other.file && self.settings() == other.settings()
+        self.file == other.file && self.older == other.older && self.settings() == other.settings()
     }
 
-    /// Everything but the file, in a form that can be compared.
+    /// Everything but the file and what is older than it, in a form that can be compared.
     fn settings(&self) -> String {
         let Self {
             protocol,
@@ -20,6 +20,7 @@ impl Scenario {
             sending,
             file: _,
             pattern,
+            older: _,
             line,
             outside: _,
             ends,

@@ -54,8 +54,8 @@
 //! transfer is better in that value than one with `without` on top, and that holds if it is by more than
 //! `by` hundredths (1 unless given). `echo` is the median time from a key to its echo in ms, and `ack` the bytes of an acknowledgement
 //! on a SLIP line; `transit`, `round-trip`, `per-s`, `under-way`, `cpu-bps` and `us-bit` are of bare messages between hosts of the ARPANET,
-//! see [`crate::imp::MessageTimes`]; `also = ["echo"]` shows our values that were not published. A table with `own = true` has no published values: every column of every row is run, and
-//! its efficiency is shown.
+//! see [`crate::imp::MessageTimes`]; `also = ["echo"]` shows our values that were not published. A table with `own = true` has no published values: every column of every row is run, or
+//! those that its `cells` name, and its efficiency is shown.
 //!
 //! Other top keys: `order = true` also compares the order of the columns by time in each row;
 //! `[[curve]]` is a plot of our own, see `curve.rs`; `[[trial]]` is a transfer that is made over and over with other settings, see `trial.rs`;
@@ -210,7 +210,7 @@ impl Table {
         let common = layer(&self.file.common);
         for row in self.file.row.clone() {
             let on_row = layer(&row.scenario);
-            let cells = if self.file.own {
+            let cells = if self.file.own && row.cells.is_empty() {
                 self.file.column.iter().map(|column| CellFile::own(&column.name)).collect()
             } else {
                 row.cells

@@ -127,10 +127,14 @@ impl Report {
         rows[0].extend(self.columns.iter().cloned());
         for cell in &self.cells {
             if rows.last().is_none_or(|row| row[0] != cell.row) {
-                rows.push(vec![cell.row.clone()]);
+                let mut row = vec![String::new(); 1 + self.columns.len()];
+                row[0].clone_from(&cell.row);
+                rows.push(row);
             }
-            if let Some(row) = rows.last_mut() {
-                row.push(cell.ours.clone());
+            // A row may name some of the columns.
+            let column = self.columns.iter().position(|column| *column == cell.col);
+            if let (Some(row), Some(at)) = (rows.last_mut(), column) {
+                row[1 + at].clone_from(&cell.ours);
             }
         }
         rows

@@ -489,8 +489,15 @@ impl Link {
             let (window, streaming) = (u64::from(a.window), u64::from(a.streaming));
             let values =
                 [("window", window), ("packet", u64::from(long)), ("streaming", streaming)];
-            let ours = [("bundle", a.bundle), ("compress", a.compress)];
-            let ours = ours.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name, 1));
+            let ours = [
+                ("bundle", a.bundle),
+                ("compress", a.compress),
+                ("correction", a.correction),
+                ("difference", a.difference),
+            ];
+            // What could be in force and is not is told, too.
+            let ours = ours.into_iter().filter(|(_, on)| *on || a.bundle);
+            let ours = ours.map(|(name, on)| (name, u64::from(on)));
             for (name, value) in values.into_iter().chain(ours) {
                 cx.trace.record(cx.now, &TraceEvent::Value { name, value });
             }

@@ -91,6 +91,11 @@ impl Registered for Config {
         trial!("kermit.locking-shift": "on", "off"),
         trial!("kermit.check": "1", "2", "3"),
         trial!("kermit.streaming": "on").on_reliable(),
+        trial!("kermit.bundle": "on"),
+        // These are there in bundles only.
+        trial!("kermit.correction" and "kermit.bundle": "on"),
+        trial!("kermit.compress" and "kermit.bundle": "on"),
+        trial!("kermit.difference" and "kermit.bundle": "on"),
     ]);
 
     engines!();

@@ -5,7 +5,7 @@ use self::aside::UnderWay;
 use self::congestion::Congestion;
 use self::differing::Differing;
 use self::packing::Packing;
-use self::protection::Protection;
+use self::protection::{Protection, Queued};
 use super::capability::{COMPRESS, Capabilities};
 use super::config::Config;
 use super::flight::Flight;
@@ -356,9 +356,11 @@ impl Core {
         let queued = self.enqueue_protected(cx, mem, number).or_else(|| {
             let memory = slot_of(mem.slots, &self.link, &self.flight, number);
             let packet = &memory[slot.start..slot.end];
-            self.link.enqueue(cx, mem.out, packet, true).map(|leaves_at| (leaves_at, slot.len(), 0))
+            let leaves_at = self.link.enqueue(cx, mem.out, packet, true)?;
+            Some(Queued { leaves_at, len: slot.len(), form: None })
         });
-        let Some((leaves_at, len, parity)) = queued else { return false };
+        let Some(Queued { leaves_at, len, form }) = queued else { return false };
+        let parity = form.map_or(0, |form| form.parity as u8);
         let again = self.flight.queued(number, leaves_at, parity, cx.now);
         if again > 0 {
             self.link.stats.retransmissions += 1;
@@ -369,6 +371,7 @@ impl Core {
             data: slot.data,
             file: slot.file,
             old: if again > 0 { slot.file } else { 0 },
+            parity: form.map_or(0, |form| form.parity_of(len)),
             why: slot.why.filter(|_| again > 0),
         };
         trace_sent(cx, slot.kind, number, len, again, load);

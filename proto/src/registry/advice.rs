@@ -22,7 +22,8 @@ pub enum InForce {
     Lesser,
 }
 
-/// Values that are tried of one setting, or of several at once, where the smallest number of them is the limit.
+/// Values that are tried of one setting, or of several at once, where the smallest number of them is the limit. Of words
+/// each has to be the one that is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trial {
     /// The settings by their full names.
@@ -34,12 +35,12 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Values of one setting, of which the sender's applies.
+    /// Values of settings, of which the sender's apply.
     pub const fn of(
-        setting: &'static [(&'static str, InForce); 1],
+        settings: &'static [(&'static str, InForce)],
         values: &'static [&'static str],
     ) -> Self {
-        Self { settings: setting, values, needs_reliable: false }
+        Self { settings, values, needs_reliable: false }
     }
 
     /// Only on a line known to be lossless.
@@ -50,10 +51,13 @@ impl Trial {
     }
 }
 
-/// A row of [`Trial`]s, of one setting whose value at the sender applies.
+/// A row of [`Trial`]s, of settings whose values at the sender apply.
 macro_rules! trial {
-    ($name:literal: $($value:literal),+) => {
-        $crate::registry::Trial::of(&[($name, $crate::registry::InForce::Sender)], &[$($value),+])
+    ($($name:literal)and+: $($value:literal),+) => {
+        $crate::registry::Trial::of(
+            &[$(($name, $crate::registry::InForce::Sender)),+],
+            &[$($value),+],
+        )
     };
 }
 pub(crate) use trial;

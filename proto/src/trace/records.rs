@@ -119,6 +119,7 @@ pub const RECORDS: &[Record] = &[
             ),
             maybe("file", Kind::Number, "bytes of the file that are encoded in the data field"),
             maybe("old", Kind::Number, "of those, bytes sent before"),
+            maybe("parity", Kind::Number, "bytes of it that correct errors"),
             maybe("again", Kind::Number, "how often it was sent before"),
             maybe(
                 "why",
@@ -240,6 +241,9 @@ pub const RECORDS: &[Record] = &[
         keys: &[
             key("file", Kind::Number, "bytes of files, each counted once"),
             key("encoded", Kind::Number, "bytes of data fields, each packet counted once"),
+            maybe("known", Kind::Number, "bytes of files that came from older versions"),
+            maybe("unpacked", Kind::Number, "bytes before compression"),
+            maybe("packed", Kind::Number, "the same after it"),
         ],
     },
     Record {

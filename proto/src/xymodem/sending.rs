@@ -392,6 +392,7 @@ impl Core {
             file,
             old: if again > 0 { file } else { 0 },
             why: why.filter(|_| again > 0),
+            ..Load::default()
         };
         trace_sent(cx, kind, u64::from(number), wire, again, load);
     }

@@ -117,6 +117,8 @@ impl Account {
                 None if self.log.marks.packets > 0 && evidence.slow_answers => Cause::SegmentLoss,
                 None => Cause::Window,
             },
+            // It is paid where packets were lost.
+            Part::Parity => Cause::Noise,
             // Packets are short because of it, where an engine fits them to the errors.
             Part::Framing if evidence.is_damaged && evidence.peer_length.is_none() => Cause::Noise,
             Part::Framing => evidence.peer_length.map_or(Cause::Part(part), Cause::ShortOfPeer),

@@ -1,7 +1,7 @@
 //! What is noted while a protocol looks at the bytes of an end: where they stood in the stream, when they passed, and
 //! the events of a trace.
 
-use wetstring_proto::{Again, Blame, Failure, FailureKind, Load, Outcome, TraceEvent, Wait};
+use wetstring_proto::{Again, Blame, Failure, FailureKind, Load, Outcome, Stats, TraceEvent, Wait};
 
 /// The letter of a NAK, of Kermit and of XMODEM.
 const NAK: char = 'N';
@@ -142,7 +142,7 @@ impl Notes {
             self.note(at, &TraceEvent::Timeout { waiting_for, number });
         }
         let Cargo { data, file, old, again, why } = cargo;
-        let load = Load { at: span.begins, data, file, old, why };
+        let load = Load { at: span.begins, data, file, old, why, ..Load::default() };
         self.note(at, &TraceEvent::Sent { kind, number, len: span.len(), again, load });
         self.file += (file - old.min(file)) as u64;
         self.encoded += if again == 0 { data as u64 } else { 0 };
@@ -233,8 +233,9 @@ impl Notes {
     /// Everything, in the order of time.
     pub(super) fn lines(mut self) -> Vec<(u64, Line)> {
         let last = self.lines.iter().map(|(at, _)| *at).max().unwrap_or_default();
-        let stats = TraceEvent::Stats { file: self.file, encoded: self.encoded };
-        self.note(last, &stats);
+        let mut stats = Stats::default();
+        (stats.file_bytes, stats.encoded_bytes) = (self.file, self.encoded);
+        self.note(last, &TraceEvent::from(&stats));
         self.lines.sort_by_key(|(at, _)| *at);
         self.lines
     }

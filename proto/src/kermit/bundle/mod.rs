@@ -118,3 +118,39 @@ pub(crate) const fn zigzag(value: i64) -> u64 {
 pub(crate) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::mark::Mark;
+    use super::record::{Record, Records};
+    use super::*;
+    /// The record that these bytes begin with, and where what follows it begins.
+    fn read(bytes: &[u8]) -> (Record, usize) {
+        let (used, found) = Records::new().next(bytes, &mut []);
+        (found.expect("a record").expect("a whole one"), used)
+    }
+
+    #[test]
+    fn records_of_blocks_are_those_of_another_program() {
+        let mut seen = 0;
+        for [letter, given, made] in wetstring_testkit::vectors("blocks") {
+            if letter == b"Q" {
+                let question = Record::Question { first: 0, count: 32 };
+                assert_eq!(read(&given), (question, given.len()));
+                let mut bits = [0xff; ASKED_ROOM];
+                bits[4..].fill(0);
+                bits[0] ^= 1 << 5;
+                let mut said = [0; mark::LONGEST];
+                let len = Mark::Found(bits).put(0, &mut said);
+                assert_eq!(said[..len], made[..]);
+                assert_eq!(Mark::take(&made), Some((b' ', Mark::Found(bits), &[][..])));
+            } else {
+                let (list, used) = read(&made);
+                assert_eq!(list, Record::List { block: 2048, count: 2 });
+                assert_eq!(made.len() - used, 2 * crate::difference::SIGNATURE);
+            }
+            seen += 1;
+        }
+        assert_eq!(seen, 2);
+    }
+}

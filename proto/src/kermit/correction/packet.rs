@@ -136,6 +136,15 @@ pub(crate) struct Form {
     pub(crate) parity: usize,
 }
 
+impl Form {
+    /// Of a packet of this length, the characters that are there to correct it: parity of the header and of the body,
+    /// whose code words are as long as they can be.
+    pub(crate) fn parity_of(self, len: usize) -> usize {
+        let longest = alphabet(self.letter).map_or(1, |alphabet| alphabet.size() as usize - 1);
+        HEADER_PARITY + len.saturating_sub(HEADER).div_ceil(longest) * self.parity
+    }
+}
+
 /// Writes the packet with this data field; returns its length. `None` if it does not fit, or the data field has no
 /// alphabet.
 pub(crate) fn write(data: &[u8], seq: u8, form: Form, out: &mut [u8]) -> Option<usize> {
@@ -269,6 +278,8 @@ mod tests {
                         came[..HEADER].try_into().expect("the length of a header");
                     let header = Header::read(head).expect("a header");
                     assert_eq!((header.seq, HEADER + header.body_len()), (63, total));
+                    let parity = HEADER_PARITY + header.words() * 16;
+                    assert_eq!(form(letter, 16).parity_of(total), parity, "{letter} {len}");
                     let mut memory = [0; 8000];
                     memory[1..=total - HEADER].copy_from_slice(&came[HEADER..total]);
                     let corrected = read(header, &mut memory).expect("few enough errors");
@@ -277,6 +288,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn packets_are_those_of_another_program() {
+        let mut seen = 0;
+        for [letter, data, packet] in wetstring_testkit::vectors("correction") {
+            let letter = letter[0];
+            let mut sent = [0; 200];
+            let parity = if letter == b'a' { 4 } else { 2 };
+            let total = write(&data, 7, Form { letter, parity }, &mut sent).expect("room enough");
+            assert_eq!(sent[..total], packet[..], "{}", char::from(letter));
+            let head: &[u8; HEADER] = packet[..HEADER].try_into().expect("a header's length");
+            let header = Header::read(head).expect("a header");
+            let wanted = (letter, parity, 7, HEADER + header.body_len());
+            assert_eq!((header.letter, header.parity, header.seq, packet.len()), wanted);
+            seen += 1;
+        }
+        assert_eq!(seen, 2);
     }
 
     #[test]

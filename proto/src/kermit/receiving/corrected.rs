@@ -29,6 +29,10 @@ impl Core {
         // Of a copy of what is here already nothing is told: its acknowledgement is one that was sent before.
         let is_new = matches!(self.arrivals.place(seq), Place::Next | Place::Ahead(_));
         self.unpacking.errors = is_new.then_some(worst);
+        if is_new && worst > 0 {
+            let value = worst as u64;
+            cx.trace.record(cx.now, &TraceEvent::Value { name: "mended", value });
+        }
         self.placed(cx, mem, &packet);
     }
 

@@ -6,6 +6,11 @@ use crate::file::{FileKind, Request};
 use crate::kermit::bundle::IS_BUILT;
 use crate::session::Ask;
 
+/// Bytes that may come out of the frames of a session besides those of files that are kept: some, and this many for each
+/// that goes in. Nothing that a sender collects in chunks shrinks so far.
+const UNEXPLAINED: u64 = 1 << 20;
+const SHRINKS: u64 = 4096;
+
 /// Where the stream of records comes from.
 #[derive(Debug, Default)]
 pub(super) struct Decompression {
@@ -81,6 +86,17 @@ impl Core {
         frame.has_more = !over && made == mem.unpacked.len();
         self.link.stats.packed_bytes += used as u64;
         self.link.stats.unpacked_bytes += made as u64;
+        if self.expands_too_far() {
+            self.makes_no_sense(cx, mem);
+        }
+    }
+
+    /// Whether more came out of frames than is explained by files that are kept: what is passed over costs its sender
+    /// next to nothing.
+    fn expands_too_far(&self) -> bool {
+        let stats = &self.link.stats;
+        let unexplained = stats.unpacked_bytes.saturating_sub(stats.file_bytes);
+        unexplained > UNEXPLAINED.saturating_add(stats.packed_bytes.saturating_mul(SHRINKS))
     }
 
     /// Whether data that is passed over is more than was announced: out of a few bytes of a frame may come any

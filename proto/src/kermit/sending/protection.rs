@@ -69,6 +69,15 @@ pub(super) struct Protection {
     next_rest: u32,
 }
 
+/// A copy of a data packet in the queue.
+pub(super) struct Queued {
+    /// Where it ends in the stream.
+    pub(super) leaves_at: u64,
+    pub(super) len: usize,
+    /// How it is written, if it has error correction.
+    pub(super) form: Option<Form>,
+}
+
 /// Wrong characters to prepare for where the worst code word had this many.
 const fn prepared(worst: usize) -> usize {
     match worst {
@@ -200,6 +209,10 @@ impl Core {
 
     /// The receiver tells of the errors that a packet had.
     pub(super) fn protected_came(&mut self, cx: &mut Cx<'_>, number: u64, errors: u8) {
+        if errors > 0 {
+            let value = u64::from(errors);
+            cx.trace.record(cx.now, &TraceEvent::Value { name: "mended", value });
+        }
         if !IS_BUILT || self.protection.parity == 0 {
             return;
         }
@@ -229,14 +242,13 @@ impl Core {
         letter.to_ascii_lowercase()
     }
 
-    /// Puts a copy of a data packet into the queue with error correction: where it ends in the stream, its length, and
-    /// the parity symbols of each code word. `None` if it goes without.
+    /// Puts a copy of a data packet into the queue with error correction. `None` if it goes without.
     pub(super) fn enqueue_protected(
         &mut self,
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
         number: u64,
-    ) -> Option<(u64, usize, u8)> {
+    ) -> Option<Queued> {
         let slot = *self.flight.slot(number);
         // A packet that was made for it may be too long to come through without.
         if !IS_BUILT || slot.kind != kind::DATA || self.protection.parity == 0 && slot.parity == 0 {
@@ -267,7 +279,8 @@ impl Core {
         if letter != first.to_ascii_lowercase() && self.link.bare == ProbeState::Failed {
             self.protection.tried_in = Some(number);
         }
-        Some((ends_at, len, parity as u8))
+        let form = Some(Form { letter, parity });
+        Some(Queued { leaves_at: ends_at, len, form })
     }
 }
 

@@ -151,7 +151,8 @@ impl Driver {
                 let old = if again > 0 { slot.file } else { 0 };
                 let why = slot.why.filter(|_| again > 0);
                 let data = if slot.file > 0 { slot.len } else { 0 };
-                ('D', number, len, again, Load { at, data, file: slot.file, old, why })
+                let load = Load { at, data, file: slot.file, old, why, ..Load::default() };
+                ('D', number, len, again, load)
             }
         };
         stats.packets_out += 1;

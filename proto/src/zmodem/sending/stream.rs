@@ -477,7 +477,7 @@ impl Core {
             self.flow.why = Some(Again::GoBack);
         }
         let at = self.link.output.position() - len as u64;
-        let load = Load { at, data: coded, file: used, old, why };
+        let load = Load { at, data: coded, file: used, old, why, ..Load::default() };
         trace_sent(cx, char::from(end), after, len, load);
         self.count(position, used, coded, len);
         self.source.advance(used);
