@@ -9,7 +9,10 @@
 //! **^XB0100000023be50 CR LF XON  (silence)           ZMODEM: rz receives
 //! ^A, S~/ @-#Y1~  CR  (silence)                      Kermit: sends
 //! (ymodem) download to 0x... CR LF  C  (silence)     known prompts of X- and YMODEM and of Kermit's loadb
+//! ESC 7 ::TRZSZ:TRANSFER:S:1.1.7:0123456789000:40123 CR LF  (silence)     trzsz: tsz sends; R or D: trz receives
 //! ```
+//!
+//! trzsz is looked for only if [`Scout::and_trzsz`] says so: it has no engine.
 //!
 //! Bytes that may be a start are held back until that is decided, everything else shows at once.
 
@@ -42,6 +45,13 @@ pub const NO_RECEIVER: &[u8] = b"no-receiver-here";
 const SOH: u8 = 1;
 const NAK: u8 = 0x15;
 const ZDLE: u8 = 0x18;
+const ESC: u8 = 0x1B;
+/// Saves the cursor, for a program that erases below it at its end.
+const SAVE_CURSOR: &[u8] = b"\x1b7";
+/// What `trz` and `tsz` print first.
+const TRZSZ: &[u8] = b"::TRZSZ:TRANSFER:";
+/// `{"confirm":false}` as trzsz has it: base64 of zlib.
+const TRZSZ_REFUSED: &[u8] = b"#ACT:eJyrVkrOz0vLLMpVskpLzClOrQUAOKQGcA==\n";
 
 /// A peer that has started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,7 +65,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// The name of the protocol of our engine.
+    /// The name of the protocol of our engine; trzsz has none.
     pub fn engine(&self) -> &'static str {
         match (self.protocol, self.part) {
             (PeerProtocol::Kermit, _) => "kermit",
@@ -63,6 +73,7 @@ impl Start {
             (PeerProtocol::Xmodem, _) => "xmodem",
             (PeerProtocol::YmodemG, _) => "ymodem-g",
             (PeerProtocol::Ymodem | PeerProtocol::Xymodem, _) => "ymodem",
+            (PeerProtocol::Trzsz, _) => "trzsz",
             _ => "zmodem",
         }
     }
@@ -72,6 +83,9 @@ impl Start {
         if self.protocol == PeerProtocol::Kermit {
             // Boot loaders know Ctrl-C and no Error packet.
             return if self.bytes.is_empty() { vec![3] } else { error_packet() };
+        }
+        if self.protocol == PeerProtocol::Trzsz {
+            return TRZSZ_REFUSED.to_vec();
         }
         // Five CAN are enough; backspaces rub them out of a command line.
         [[0x18; 8], [8; 8]].concat()
@@ -109,6 +123,8 @@ pub struct Scout<T> {
     text: Vec<u8>,
     /// A prompt was in the text, and only requests for the first block after it.
     prompted: Option<(PeerProtocol, Part)>,
+    /// Starts of trzsz count.
+    trzsz: bool,
 }
 
 /// Whether a byte may begin a first packet, on lines with parity too.
@@ -118,16 +134,21 @@ const fn begins(byte: u8) -> bool {
 
 impl<T> Default for Scout<T> {
     fn default() -> Self {
-        Self { held: Vec::new(), stars: 0, since: None, text: Vec::new(), prompted: None }
+        Self { held: Vec::new(), stars: 0, since: None, text: Vec::new(), prompted: None, trzsz: false }
     }
 }
 
 impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
+    /// Starts of trzsz count, too.
+    pub fn and_trzsz(self) -> Self {
+        Self { trzsz: true, ..self }
+    }
+
     /// Whether these received bytes are no part of a start, as most are: nothing of them is held back.
     pub fn passes(&mut self, now: T, bytes: &[u8]) -> bool {
         // Without branches: the processor compares many bytes at once.
         let any = bytes.iter().fold(0, |any, byte| any | u8::from(begins(*byte)));
-        let passes = self.held.is_empty() && any == 0;
+        let passes = self.held.is_empty() && any == 0 && self.saved_cursor(bytes).is_none();
         if passes {
             self.since = Some(now);
             self.note(bytes);
@@ -225,10 +246,20 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
         }
     }
 
-    /// Where the held bytes may begin a start: at a mark, or at the asterisks before a ZDLE.
+    /// Where trzsz may begin in these bytes.
+    fn saved_cursor(&self, bytes: &[u8]) -> Option<usize> {
+        if !self.trzsz {
+            return None;
+        }
+        let at = bytes.windows(2).position(|two| two == SAVE_CURSOR);
+        at.or_else(|| bytes.ends_with(&[ESC]).then(|| bytes.len() - 1))
+    }
+
+    /// Where the held bytes may begin a start: at a saved cursor, at a mark, or at the asterisks before a ZDLE.
     fn beginning(&self) -> usize {
-        let Some(mark) = self.held.iter().position(|byte| begins(*byte)) else {
-            return self.held.len();
+        let cursor = self.saved_cursor(&self.held).unwrap_or(self.held.len());
+        let Some(mark) = self.held[..cursor].iter().position(|byte| begins(*byte)) else {
+            return cursor;
         };
         if self.held[mark] & 0x7F == SOH {
             return mark;
@@ -243,7 +274,11 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
         if plain.len() > LONGEST {
             return Fate::Text;
         }
-        if plain[0] == SOH { kermit(&plain) } else { zmodem(&plain) }
+        match plain[0] {
+            SOH => kermit(&plain),
+            ESC => trzsz(&plain),
+            _ => zmodem(&plain),
+        }
     }
 
     /// Text that shows: is a prompt in it?
@@ -325,6 +360,35 @@ fn kermit(plain: &[u8]) -> Fate {
         }
         _ => Fate::Text,
     }
+}
+
+/// The line of `trz` or `tsz`, with BEL before it or without. Its version, a number of the run, whose last digits are
+/// 10 on Windows, and the port of a tunnel, which older ones do not have.
+fn trzsz(plain: &[u8]) -> Fate {
+    let (cursor, rest) = plain.split_at(plain.len().min(2));
+    let rest = rest.strip_prefix(b"\x07").unwrap_or(rest);
+    let (magic, rest) = rest.split_at(rest.len().min(TRZSZ.len()));
+    if !SAVE_CURSOR.starts_with(cursor) || !TRZSZ.starts_with(magic) {
+        return Fate::Text;
+    }
+    let mut fields = rest.trim_ascii_end().split(|byte| *byte == b':');
+    let part = match fields.next() {
+        Some(b"S") => Part::Sender,
+        Some(b"R" | b"D") => Part::Receiver,
+        Some(b"") => return Fate::Open,
+        _ => return Fate::Text,
+    };
+    let numbers: Vec<&[u8]> = fields.collect();
+    let is_number = |field: &&[u8]| field.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    // A Windows host redraws what passes: lines have another end there.
+    let windows = numbers.get(1).is_some_and(|number| number.len() == 13 && number.ends_with(b"10"));
+    if numbers.len() > 3 || !numbers.iter().all(is_number) || windows && rest.ends_with(b"\n") {
+        return Fate::Text;
+    }
+    if numbers.len() > 1 && rest.ends_with(b"\n") {
+        return Fate::Start(PeerProtocol::Trzsz, part);
+    }
+    Fate::Open
 }
 
 /// ZRQINIT or ZRINIT in hexadecimal, as both ends begin.

@@ -174,6 +174,7 @@ fn outcome(broken: &Broken) -> Outcome {
         Broken::Missing(_) => (Blame::Peer, FailureKind::Unsupported),
         Broken::Differs { .. } => (Blame::Line, FailureKind::DigestDiffers),
         Broken::Refused(_) => (Blame::Peer, FailureKind::Unsupported),
+        Broken::Said(_) => (Blame::Peer, FailureKind::PeerError),
         Broken::Store(_) => (Blame::Store, FailureKind::Store(StoreError::Io)),
         Broken::Interrupted(_) => (Blame::Local, FailureKind::Aborted),
     };
