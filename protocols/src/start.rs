@@ -248,7 +248,8 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
 
     /// Where trzsz may begin in these bytes.
     fn saved_cursor(&self, bytes: &[u8]) -> Option<usize> {
-        if !self.trzsz {
+        // The processor compares many bytes at once here, too.
+        if !self.trzsz || !bytes.contains(&ESC) {
             return None;
         }
         let at = bytes.windows(2).position(|two| two == SAVE_CURSOR);
@@ -432,12 +433,14 @@ mod tests {
 
     const ZRQINIT: &[u8] = b"rz\r**\x18B00000000000000\r\x8a\x11";
     const ZRINIT: &[u8] = b"rz waiting to receive.**\x18B0100000023be50\r\x8a\x11";
+    const TSZ: &[u8] = b"\x1b7::TRZSZ:TRANSFER:S:1.1.7:6234567890100:40123\r\n";
+    const TRZ_OF_GO: &[u8] = b"\x1b7\x07::TRZSZ:TRANSFER:R:1.1.8:6234567890100\r\n";
     const SEND_INIT: &[u8] = b"KERMIT READY TO SEND...\r\n\x01, S~/ @-#Y1~\r";
 
     /// What shows of these chunks, and the start that follows.
     fn scouted(chunks: &[&[u8]], gap: Duration) -> (Vec<u8>, Vec<Start>) {
         let (mut scout, mut shown, mut starts) =
-            (Scout::<Instant>::default(), Vec::new(), Vec::new());
+            (Scout::<Instant>::default().and_trzsz(), Vec::new(), Vec::new());
         let mut now = Instant::now();
         for chunk in chunks {
             scout.feed(now, chunk, &mut shown);
@@ -467,6 +470,8 @@ mod tests {
             (ZRQINIT, PeerProtocol::Zmodem, Part::Sender),
             (ZRINIT, PeerProtocol::Zmodem, Part::Receiver),
             (&kermit, PeerProtocol::Kermit, Part::Sender),
+            (TSZ, PeerProtocol::Trzsz, Part::Sender),
+            (TRZ_OF_GO, PeerProtocol::Trzsz, Part::Receiver),
         ] {
             for len in 1..=bytes.len() {
                 let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
@@ -484,7 +489,7 @@ mod tests {
 
     #[test]
     fn a_start_that_more_follows_is_text() {
-        for start in [ZRQINIT, ZRINIT] {
+        for start in [ZRQINIT, ZRINIT, TSZ] {
             for after in
                 [&b"\r\nuser@host:~$ "[..], b"x", b"**\x18B00000000000000\r\x8a\x11", b"\x18"]
             {
@@ -511,6 +516,14 @@ mod tests {
             b"\x01",
             b"\x01# S\x02",
             b"\x18\x18\x18\x18\x18",
+            b"\x1b",
+            b"\x1b7",
+            b"::TRZSZ:TRANSFER:S:1.1.7:6234567890100:40123\r\n",
+            b"\x1b7::TRZSZ:TRANSFER:X:1.1.7:6234567890100:40123\r\n",
+            b"\x1b7::TRZSZ:TRANSFER:S:1.1.7:x:40123\r\n",
+            b"\x1b7::TRZSZ:TRANSFER:S:1.1.7:6234567890100:40123",
+            // Of Windows, whose console redraws what passes.
+            b"\x1b7::TRZSZ:TRANSFER:S:1.1.7:6234567890110:40123\r\n",
         ];
         for bytes in bad {
             let (shown, starts) = scouted(&[bytes], Duration::from_millis(5));
@@ -582,7 +595,7 @@ mod tests {
     /// Logs, binaries and sources that have the bytes of starts in them.
     #[test]
     fn nothing_in_a_corpus_of_false_starts_is_one() {
-        let captured = [ZRQINIT, ZRINIT, SEND_INIT].concat();
+        let captured = [ZRQINIT, ZRINIT, TSZ, SEND_INIT].concat();
         let noise = wetstring_testkit::noise(7, 1_000_000);
         let program = std::fs::read(std::env::current_exe().expect("this program")).expect("it");
         let source = include_bytes!("start.rs").repeat(3);
@@ -605,6 +618,14 @@ mod tests {
                 assert!(shown == bytes, "{name}: every byte shows once");
             }
         }
+    }
+
+    #[test]
+    fn trzsz_is_found_only_where_it_is_asked_for() {
+        let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
+        assert!(scout.passes(Instant::now(), TSZ));
+        scout.feed(Instant::now(), TSZ, &mut shown);
+        assert_eq!(shown, TSZ);
     }
 
     #[test]

@@ -45,7 +45,8 @@ impl<'a> Report<'a> {
         self.watch.port(0, false);
         self.watch.progress(self.stats);
         match self.watch.command() {
-            Some(Command::Abort) => Err(Broken::Interrupted(INT)),
+            // No peer of a conversation can be told to skip a file.
+            Some(Command::Abort | Command::CancelFile | Command::CancelBatch) => Err(Broken::Interrupted(INT)),
             _ => Ok(()),
         }
     }
