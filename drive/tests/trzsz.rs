@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest as _, Md5};
 use std::time::Duration;
+use wetstring_drive::DiskStore;
 use wetstring_drive::disk::{PathRule, ReceiveOptions};
 use wetstring_drive::run::NoWatch;
 use wetstring_drive::shell::{Broken, Wire};
-use wetstring_drive::DiskStore;
 use wetstring_drive::trzsz::{Talk, receive, send};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::{Refusal, Store};
@@ -57,7 +57,11 @@ fn file(name: &str, bytes: &[u8], chunk: usize) -> String {
 const LAST: &str = "\x1b8\x1b[0Jbye\r\n\x1b[?25h";
 
 /// What comes of a `tsz` that says this; what it heard, and what is left for the terminal.
-fn received(says: &str, floods: &str, store: &mut dyn Store) -> (Result<(), Broken>, String, Vec<u8>) {
+fn received(
+    says: &str,
+    floods: &str,
+    store: &mut dyn Store,
+) -> (Result<(), Broken>, String, Vec<u8>) {
     let says = [&config(), says].concat().into_bytes();
     let mut peer = Peer { says, floods: floods.into(), heard: Vec::new() };
     let (mut watch, mut stats) = (NoWatch, Stats::default());
@@ -75,7 +79,7 @@ fn files_come_whole_and_the_prompt_is_left() {
     let bytes = noise(1, 200_000);
     let all = ["#NUM:3\n", &file("a", &bytes, 70_000), &file("b", b"", 1), &file("c", &[0; 9], 9)];
     let mut store = Sink::new();
-    let (result, heard, rest) = received(&[&all.concat(), LAST, "$ "].concat(), "", &mut store);
+    let (result, heard, rest) = received(&[&all.concat(), "#NUM:1\nmore\n", LAST, "$ "].concat(), "", &mut store);
     assert_eq!((result, &rest[..]), (Ok(()), &b"$ "[..]));
     let came: Vec<_> = store.files.iter().map(|file| (&file.name[..], &file.bytes[..])).collect();
     assert_eq!(came, [(&b"a"[..], &bytes[..]), (b"b", b""), (b"c", &[0; 9])]);
@@ -175,11 +179,17 @@ fn names_do_not_leave_the_directory() {
             let mut disk = DiskStore::receiving(&into, options).expect("a store");
             let mut says = file(name, b"hello", 5);
             if keeps {
-                let entry = serde_json::json!({"path_id": 0, "path_name": [name, name], "is_dir": false});
+                let entry =
+                    serde_json::json!({"path_id": 0, "path_name": [name, name], "is_dir": false});
                 let json = entry.to_string();
-                says = says.replace(&packed("NAME", name.as_bytes()), &packed("NAME", json.as_bytes()));
+                says = says
+                    .replace(&packed("NAME", name.as_bytes()), &packed("NAME", json.as_bytes()));
                 let config = packed("CFG", br#"{"directory":true}"#);
-                let mut peer = Peer { says: [&config, "#NUM:1\n", &says, LAST].concat().into(), floods: Vec::new(), heard: Vec::new() };
+                let mut peer = Peer {
+                    says: [&config, "#NUM:1\n", &says, LAST].concat().into(),
+                    floods: Vec::new(),
+                    heard: Vec::new(),
+                };
                 let (mut watch, mut stats) = (NoWatch, Stats::default());
                 receive(&mut Talk::new(&mut peer, &mut watch, &mut stats), &mut disk).expect(name);
             } else {

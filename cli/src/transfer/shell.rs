@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use wetstring_drive::shell::{self, Broken, Fast, Pace, PortWire, PutOptions, Role, Stages, Talk};
 use wetstring_drive::{Port, PortFacts, Signals};
 use wetstring_proto::Engine;
+use wetstring_proto::Stats;
 use wetstring_proto::kermit::Prefixing;
 use wetstring_proto::kermit::prefix::PrefixTable;
-use wetstring_proto::Stats;
 
 use crate::config::Settings;
 use crate::config::protocol::{Engines as _, Protocol};
@@ -64,7 +64,8 @@ pub(crate) struct ByShell<'a> {
 impl ByShell<'_> {
     /// Runs it on a port; returns what came after it, too.
     pub(crate) fn run_on(&mut self, port: &mut dyn Port, before: &[u8]) -> (Ending, Vec<u8>) {
-        let talked = Talked::begin(self.ui, self.signals, self.what.direction(), port.carries_bps());
+        let talked =
+            Talked::begin(self.ui, self.signals, self.what.direction(), port.carries_bps());
         let mut talked = talked.behind(self.medium);
         let mut leftover = Vec::new();
         let result = self.talk(port, before, talked.watched(), &mut leftover);

@@ -46,7 +46,9 @@ impl<'a> Report<'a> {
         self.watch.progress(self.stats);
         match self.watch.command() {
             // No peer of a conversation can be told to skip a file.
-            Some(Command::Abort | Command::CancelFile | Command::CancelBatch) => Err(Broken::Interrupted(INT)),
+            Some(Command::Abort | Command::CancelFile | Command::CancelBatch) => {
+                Err(Broken::Interrupted(INT))
+            }
             _ => Ok(()),
         }
     }

@@ -64,7 +64,8 @@ impl Unpacker {
         into: &mut Vec<u8>,
     ) -> Result<(), &'static str> {
         let room = self.room.unwrap_or_else(|| most.saturating_mul(2).saturating_add(4096));
-        self.room = Some(room.checked_sub(text.len() as u64).ok_or("a longer line than its bytes")?);
+        self.room =
+            Some(room.checked_sub(text.len() as u64).ok_or("a longer line than its bytes")?);
         self.open.extend_from_slice(text);
         let whole: Vec<u8> = self.open.drain(..self.open.len() / 4 * 4).collect();
         let bytes = STANDARD.decode(whole).map_err(|_| "what is no base64")?;
@@ -153,7 +154,8 @@ mod tests {
 
     #[test]
     fn bad_values_are_errors() {
-        let empty_blocks = STANDARD.encode([&[0x78, 1][..], &[0, 0, 0, 0xFF, 0xFF].repeat(3000)].concat());
+        let empty_blocks =
+            STANDARD.encode([&[0x78, 1][..], &[0, 0, 0, 0xFF, 0xFF].repeat(3000)].concat());
         let after = [PYTHON, b"AAAA"].concat();
         for (value, why) in [
             (&b"!!!!"[..], "what is no base64"),

@@ -78,7 +78,11 @@ impl Tops {
 /// The peer has heard the number.
 fn echoed(talk: &mut Talk<'_>, sent: u64) -> Result<(), Broken> {
     let got = talk.number("SUCC")?;
-    if got == sent { Ok(()) } else { Err(unexpected(&format!("#SUCC:{sent}"), got.to_string().as_bytes())) }
+    if got == sent {
+        Ok(())
+    } else {
+        Err(unexpected(&format!("#SUCC:{sent}"), got.to_string().as_bytes()))
+    }
 }
 
 /// Sends a file, and returns its length.

@@ -19,8 +19,8 @@ const LOOK: Duration = Duration::from_millis(200);
 const SILENCE: Duration = Duration::from_secs(60);
 /// The same once it was told to end; it waits for silence itself.
 const ENDING: Duration = Duration::from_secs(3);
-/// How long what it still sends then may take.
-const LATE: Duration = Duration::from_secs(60);
+/// How long what it still sends then may take: lines that take a second and more get no longer.
+const LATE: Duration = Duration::from_secs(10);
 /// The last that it writes: its cursor shows again.
 const LAST: &[u8] = b"\x1b[?25h";
 /// Of what comes before that this much is kept, in case it does not come.
@@ -117,7 +117,8 @@ impl<'a> Talk<'a> {
     pub(super) fn number(&mut self, kind: &str) -> Result<u64, Broken> {
         let value = self.value(kind)?;
         let digits = value.iter().all(u8::is_ascii_digit);
-        let number = std::str::from_utf8(&value).ok().filter(|_| digits).and_then(|n| n.parse().ok());
+        let number =
+            std::str::from_utf8(&value).ok().filter(|_| digits).and_then(|n| n.parse().ok());
         number.ok_or_else(|| unexpected(&format!("a number after #{kind}:"), &value))
     }
 
