@@ -79,7 +79,8 @@ fn files_come_whole_and_the_prompt_is_left() {
     let bytes = noise(1, 200_000);
     let all = ["#NUM:3\n", &file("a", &bytes, 70_000), &file("b", b"", 1), &file("c", &[0; 9], 9)];
     let mut store = Sink::new();
-    let (result, heard, rest) = received(&[&all.concat(), "#NUM:1\nmore\n", LAST, "$ "].concat(), "", &mut store);
+    let (result, heard, rest) =
+        received(&[&all.concat(), "#NUM:1\nmore\n", LAST, "$ "].concat(), "", &mut store);
     assert_eq!((result, &rest[..]), (Ok(()), &b"$ "[..]));
     let came: Vec<_> = store.files.iter().map(|file| (&file.name[..], &file.bytes[..])).collect();
     assert_eq!(came, [(&b"a"[..], &bytes[..]), (b"b", b""), (b"c", &[0; 9])]);
