@@ -123,7 +123,7 @@ fn a_peer_that_lies_ends_the_transfer() {
         ("nonsense\n".into(), "#NUM:"),
         ("#SIZE:3\n".into(), "#NUM:"),
         (format!("#NUM:1\n{}#SIZE:1e9\n", packed("NAME", b"a")), "a number"),
-        ("#NUM:1\n#NAME:!\n".into(), "no base64"),
+        ("#NUM:1\n#NAME:!!!!\n".into(), "no base64"),
         (one(&bomb), "more than was announced"),
         (one(&packed("DATA", &[1; 101])), "more than was announced"),
         (one(&packed("DATA", b"")), "nothing"),
