@@ -158,7 +158,7 @@ fn a_refusal_ends_the_peer() {
     leave(user);
 }
 
-/// Ctrl-C in the middle, both ways: both ends are over, and the prompt is back.
+/// Ctrl-C and the key e in the middle: both ends are over, and the prompt is back.
 #[test]
 fn a_cancel_ends_both_ends() {
     if !trzsz() {
@@ -168,22 +168,22 @@ fn a_cancel_ends_both_ends() {
     let data = desk.path("data.bin");
     let mut user = shell(&desk, "on");
     typed(&mut user, &format!("tsz {data}\r"), "keys: x");
-    cancelled(&mut user, &desk.path("in"));
+    cancelled(&mut user, &desk.path("in"), "\x03", "interrupted by signal 2");
     assert_eq!(desk.names(), ["data.bin.part"]);
     typed(&mut user, "trz\r", "Send: ");
     typed(&mut user, &format!("{data}\r"), "keys: x");
-    cancelled(&mut user, &desk.path("there"));
+    cancelled(&mut user, &desk.path("there"), "e", "aborted");
     leave(user);
 }
 
 /// Cancels when some of the file is in the folder.
 #[track_caller]
-fn cancelled(user: &mut Desktop, folder: &str) {
+fn cancelled(user: &mut Desktop, folder: &str, key: &str, says: &str) {
     let some = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.and_then(|entry| entry.metadata()).is_ok_and(|file| file.len() > 100_000)
     };
     user.until("some of it", |_| std::fs::read_dir(folder).is_ok_and(|mut all| all.any(some)));
-    let new = until_prompt(user, "\x03", "interrupted by signal 2");
+    let new = until_prompt(user, key, says);
     assert!(!new.contains("60.0 MB in"), "{new}");
 }
 

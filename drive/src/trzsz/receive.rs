@@ -2,7 +2,7 @@
 
 use super::agree;
 use super::line::{number, packed};
-use super::talk::{Talk, bad, unexpected};
+use super::talk::{Takes, Talk, bad, unexpected};
 use crate::hex;
 use crate::shell::Broken;
 use md5::{Digest as _, Md5};
@@ -89,7 +89,7 @@ fn stored(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u
     let mut waiting = Vec::with_capacity(WRITE);
     bytes(talk, size, &mut |talk, bytes| {
         waiting.extend_from_slice(bytes);
-        let stats = &mut talk.report.stats;
+        let stats = &mut *talk.report.stats;
         stats.file_bytes += bytes.len() as u64;
         stats.current_file_bytes += bytes.len() as u64;
         let over = stats.current_file_bytes == size;
@@ -108,11 +108,7 @@ fn stored(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u
 }
 
 /// Bytes and digest of a file as the peer has them; an error if they differ.
-fn bytes(
-    talk: &mut Talk<'_>,
-    size: u64,
-    to: &mut dyn FnMut(&mut Talk<'_>, &[u8]) -> Result<(), Broken>,
-) -> Result<Vec<u8>, Broken> {
+fn bytes(talk: &mut Talk<'_>, size: u64, to: &mut Takes<'_>) -> Result<Vec<u8>, Broken> {
     talk.send(&number("SUCC", size))?;
     let (mut digest, mut left) = (Md5::new(), size);
     while left > 0 {

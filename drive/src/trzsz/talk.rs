@@ -36,6 +36,9 @@ pub struct Talk<'a> {
     counts: Counts,
 }
 
+/// Takes the bytes of a file as they come.
+pub(super) type Takes<'t> = dyn FnMut(&mut Talk<'_>, &[u8]) -> Result<(), Broken> + 't;
+
 /// Bytes sent and received.
 #[derive(Clone, Copy, Default)]
 struct Counts {
@@ -133,11 +136,7 @@ impl<'a> Talk<'a> {
     }
 
     /// The bytes of a line of a file, of which at most `most` are left; `to` gets them as they come. Returns how many.
-    pub(super) fn data(
-        &mut self,
-        most: u64,
-        to: &mut dyn FnMut(&mut Self, &[u8]) -> Result<(), Broken>,
-    ) -> Result<u64, Broken> {
+    pub(super) fn data(&mut self, most: u64, to: &mut Takes<'_>) -> Result<u64, Broken> {
         let expected = "#DATA:";
         while self.received.len() - self.taken < expected.len() {
             self.fill(expected)?;
