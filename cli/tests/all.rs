@@ -85,6 +85,7 @@ mod text_and_parts;
 mod tmux;
 mod touched;
 mod transfer;
+mod trzsz;
 mod uucp_python_deaths;
 mod uucp_python_peer;
 mod wrap;

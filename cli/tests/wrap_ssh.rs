@@ -112,6 +112,14 @@ fn a_session_by_ssh_sends_and_receives() {
     user.until("the file", |user| user.screen().contains("sent 300.0 kB"));
     user.until("the prompt", at_prompt);
     assert!(std::fs::read(format!("{there}/data.bin")).expect("it came") == desk.bytes);
+    // trzsz likewise; what sshd starts does not find it by itself.
+    if let Some(tsz) = peers::peer("tsz", "none; pip install trzsz") {
+        std::fs::remove_file(desk.path("in/data.bin")).expect("it goes");
+        user.press(format!("{} {}\r", tsz.display(), desk.path("data.bin")).as_bytes());
+        user.until("the file", |user| user.screen().matches("received 300.0 kB").count() == 2);
+        user.until("the prompt", at_prompt);
+        desk.arrived();
+    }
     user.press(b"exit 9\r");
     assert_eq!(user.end().code(), Some(9), "{}", user.screen());
 }

@@ -23,6 +23,7 @@
 //! * [`charset`] translates text between the character sets of files and of the wire;
 //! * [`serve`] is the other side of a Kermit server: its files, its rules, many clients at once;
 //! * [`shell`] moves files through a shell that has no receiver;
+//! * [`trzsz`] moves files to and from `trz` and `tsz`;
 //! * [`sink`] writes to a stream, for `-o -`;
 //! * [`zone`] is local time, which Kermit uses for dates.
 //!
@@ -52,6 +53,7 @@ pub mod signals;
 pub mod sink;
 pub mod slip;
 pub mod stack;
+pub mod trzsz;
 pub mod zone;
 
 pub use disk::DiskStore;

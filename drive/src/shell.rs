@@ -44,5 +44,6 @@ pub use coding::{Decoder, Encoder, Lines};
 pub use fast::{Fast, FindProgram, Role, Stages};
 pub use get::get;
 pub use put::{PutOptions, put};
+pub(crate) use report::{Counted, Report};
 pub use talk::{Pace, Talk, nonce};
 pub use wire::{Broken, PortWire, Wire};

@@ -27,3 +27,4 @@ mod slip;
 mod stack;
 mod stack_fragments;
 mod stored;
+mod trzsz;

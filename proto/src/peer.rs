@@ -33,6 +33,8 @@ pub enum PeerProtocol {
     Zmodem,
     /// UUCP.
     Uucp,
+    /// trzsz, which a terminal recognises.
+    Trzsz,
 }
 
 /// The peer's role.

@@ -9,7 +9,10 @@
 //! **^XB0100000023be50 CR LF XON  (silence)           ZMODEM: rz receives
 //! ^A, S~/ @-#Y1~  CR  (silence)                      Kermit: sends
 //! (ymodem) download to 0x... CR LF  C  (silence)     known prompts of X- and YMODEM and of Kermit's loadb
+//! ESC 7 ::TRZSZ:TRANSFER:S:1.1.7:0123456789000:40123 CR LF  (silence)     trzsz: tsz sends; R or D: trz receives
 //! ```
+//!
+//! trzsz is looked for only if [`Scout::and_trzsz`] says so: it has no engine.
 //!
 //! Bytes that may be a start are held back until that is decided, everything else shows at once.
 
@@ -42,6 +45,13 @@ pub const NO_RECEIVER: &[u8] = b"no-receiver-here";
 const SOH: u8 = 1;
 const NAK: u8 = 0x15;
 const ZDLE: u8 = 0x18;
+const ESC: u8 = 0x1B;
+/// Saves the cursor, for a program that erases below it at its end.
+const SAVE_CURSOR: &[u8] = b"\x1b7";
+/// What `trz` and `tsz` print first.
+const TRZSZ: &[u8] = b"::TRZSZ:TRANSFER:";
+/// `{"confirm":false}` as trzsz has it: base64 of zlib.
+const TRZSZ_REFUSED: &[u8] = b"#ACT:eJyrVkrOz0vLLMpVskpLzClOrQUAOKQGcA==\n";
 
 /// A peer that has started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,7 +65,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// The name of the protocol of our engine.
+    /// The name of the protocol of our engine; trzsz has none.
     pub fn engine(&self) -> &'static str {
         match (self.protocol, self.part) {
             (PeerProtocol::Kermit, _) => "kermit",
@@ -63,6 +73,7 @@ impl Start {
             (PeerProtocol::Xmodem, _) => "xmodem",
             (PeerProtocol::YmodemG, _) => "ymodem-g",
             (PeerProtocol::Ymodem | PeerProtocol::Xymodem, _) => "ymodem",
+            (PeerProtocol::Trzsz, _) => "trzsz",
             _ => "zmodem",
         }
     }
@@ -72,6 +83,9 @@ impl Start {
         if self.protocol == PeerProtocol::Kermit {
             // Boot loaders know Ctrl-C and no Error packet.
             return if self.bytes.is_empty() { vec![3] } else { error_packet() };
+        }
+        if self.protocol == PeerProtocol::Trzsz {
+            return TRZSZ_REFUSED.to_vec();
         }
         // Five CAN are enough; backspaces rub them out of a command line.
         [[0x18; 8], [8; 8]].concat()
@@ -109,6 +123,8 @@ pub struct Scout<T> {
     text: Vec<u8>,
     /// A prompt was in the text, and only requests for the first block after it.
     prompted: Option<(PeerProtocol, Part)>,
+    /// Starts of trzsz count.
+    trzsz: bool,
 }
 
 /// Whether a byte may begin a first packet, on lines with parity too.
@@ -118,16 +134,28 @@ const fn begins(byte: u8) -> bool {
 
 impl<T> Default for Scout<T> {
     fn default() -> Self {
-        Self { held: Vec::new(), stars: 0, since: None, text: Vec::new(), prompted: None }
+        Self {
+            held: Vec::new(),
+            stars: 0,
+            since: None,
+            text: Vec::new(),
+            prompted: None,
+            trzsz: false,
+        }
     }
 }
 
 impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
+    /// Starts of trzsz count, too.
+    pub fn and_trzsz(self) -> Self {
+        Self { trzsz: true, ..self }
+    }
+
     /// Whether these received bytes are no part of a start, as most are: nothing of them is held back.
     pub fn passes(&mut self, now: T, bytes: &[u8]) -> bool {
         // Without branches: the processor compares many bytes at once.
         let any = bytes.iter().fold(0, |any, byte| any | u8::from(begins(*byte)));
-        let passes = self.held.is_empty() && any == 0;
+        let passes = self.held.is_empty() && any == 0 && self.saved_cursor(bytes).is_none();
         if passes {
             self.since = Some(now);
             self.note(bytes);
@@ -225,10 +253,21 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
         }
     }
 
-    /// Where the held bytes may begin a start: at a mark, or at the asterisks before a ZDLE.
+    /// Where trzsz may begin in these bytes.
+    fn saved_cursor(&self, bytes: &[u8]) -> Option<usize> {
+        // The processor compares many bytes at once here, too.
+        if !self.trzsz || !bytes.contains(&ESC) {
+            return None;
+        }
+        let at = bytes.windows(2).position(|two| two == SAVE_CURSOR);
+        at.or_else(|| bytes.ends_with(&[ESC]).then(|| bytes.len() - 1))
+    }
+
+    /// Where the held bytes may begin a start: at a saved cursor, at a mark, or at the asterisks before a ZDLE.
     fn beginning(&self) -> usize {
-        let Some(mark) = self.held.iter().position(|byte| begins(*byte)) else {
-            return self.held.len();
+        let cursor = self.saved_cursor(&self.held).unwrap_or(self.held.len());
+        let Some(mark) = self.held[..cursor].iter().position(|byte| begins(*byte)) else {
+            return cursor;
         };
         if self.held[mark] & 0x7F == SOH {
             return mark;
@@ -243,7 +282,11 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
         if plain.len() > LONGEST {
             return Fate::Text;
         }
-        if plain[0] == SOH { kermit(&plain) } else { zmodem(&plain) }
+        match plain[0] {
+            SOH => kermit(&plain),
+            ESC => trzsz(&plain),
+            _ => zmodem(&plain),
+        }
     }
 
     /// Text that shows: is a prompt in it?
@@ -327,6 +370,36 @@ fn kermit(plain: &[u8]) -> Fate {
     }
 }
 
+/// The line of `trz` or `tsz`, with BEL before it or without. Its version, a number of the run, whose last digits are
+/// 10 on Windows, and the port of a tunnel, which older ones do not have.
+fn trzsz(plain: &[u8]) -> Fate {
+    let (cursor, rest) = plain.split_at(plain.len().min(2));
+    let rest = rest.strip_prefix(b"\x07").unwrap_or(rest);
+    let (magic, rest) = rest.split_at(rest.len().min(TRZSZ.len()));
+    if !SAVE_CURSOR.starts_with(cursor) || !TRZSZ.starts_with(magic) {
+        return Fate::Text;
+    }
+    let mut fields = rest.trim_ascii_end().split(|byte| *byte == b':');
+    let part = match fields.next() {
+        Some(b"S") => Part::Sender,
+        Some(b"R" | b"D") => Part::Receiver,
+        Some(b"") => return Fate::Open,
+        _ => return Fate::Text,
+    };
+    let numbers: Vec<&[u8]> = fields.collect();
+    let is_number = |field: &&[u8]| field.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    // A Windows host redraws what passes: lines have another end there.
+    let windows =
+        numbers.get(1).is_some_and(|number| number.len() == 13 && number.ends_with(b"10"));
+    if numbers.len() > 3 || !numbers.iter().all(is_number) || windows && rest.ends_with(b"\n") {
+        return Fate::Text;
+    }
+    if numbers.len() > 1 && rest.ends_with(b"\n") {
+        return Fate::Start(PeerProtocol::Trzsz, part);
+    }
+    Fate::Open
+}
+
 /// ZRQINIT or ZRINIT in hexadecimal, as both ends begin.
 fn zmodem(plain: &[u8]) -> Fate {
     let stars = plain.iter().take_while(|byte| **byte == b'*').count();
@@ -362,193 +435,4 @@ fn zmodem(plain: &[u8]) -> Fate {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Instant;
-
-    const ZRQINIT: &[u8] = b"rz\r**\x18B00000000000000\r\x8a\x11";
-    const ZRINIT: &[u8] = b"rz waiting to receive.**\x18B0100000023be50\r\x8a\x11";
-    const SEND_INIT: &[u8] = b"KERMIT READY TO SEND...\r\n\x01, S~/ @-#Y1~\r";
-
-    /// What shows of these chunks, and the start that follows.
-    fn scouted(chunks: &[&[u8]], gap: Duration) -> (Vec<u8>, Vec<Start>) {
-        let (mut scout, mut shown, mut starts) =
-            (Scout::<Instant>::default(), Vec::new(), Vec::new());
-        let mut now = Instant::now();
-        for chunk in chunks {
-            scout.feed(now, chunk, &mut shown);
-            now += gap;
-            starts.extend(scout.decide(now, &mut shown));
-        }
-        for _ in 0..2 {
-            now += Duration::from_secs(1);
-            starts.extend(scout.decide(now, &mut shown));
-        }
-        assert!(!scout.holds(), "nothing is held for longer than a second");
-        (shown, starts)
-    }
-
-    fn packet_check(packet: &[u8]) -> Vec<u8> {
-        let sum: u32 = packet[1..].iter().map(|byte| u32::from(*byte)).sum();
-        let check = ((sum + ((sum & 0xC0) >> 6)) & 0x3F) as u8 + 32;
-        [packet, &[check, b'\r']].concat()
-    }
-
-    #[test]
-    fn starts_are_found_in_any_chunking() {
-        let send_init = packet_check(b"\x01, S~/ @-#Y1~");
-        let (head, _) = SEND_INIT.split_at(25);
-        let kermit = [head, &send_init].concat();
-        for (bytes, protocol, part) in [
-            (ZRQINIT, PeerProtocol::Zmodem, Part::Sender),
-            (ZRINIT, PeerProtocol::Zmodem, Part::Receiver),
-            (&kermit, PeerProtocol::Kermit, Part::Sender),
-        ] {
-            for len in 1..=bytes.len() {
-                let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
-                let (shown, starts) = scouted(&chunks, Duration::from_millis(5));
-                let [start] = &starts[..] else { panic!("{len}: {starts:?}") };
-                assert_eq!((start.protocol, start.part), (protocol, part), "{len}");
-                // Asterisks may show before it is known what they are.
-                let all = [&shown[..], &start.bytes].concat();
-                let repeated = all.len() - bytes.len();
-                assert!(repeated <= 2 && all.starts_with(&bytes[..shown.len()]), "{len}");
-                assert!(all.ends_with(&start.bytes) && bytes.ends_with(&start.bytes), "{len}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_start_that_more_follows_is_text() {
-        for start in [ZRQINIT, ZRINIT] {
-            for after in
-                [&b"\r\nuser@host:~$ "[..], b"x", b"**\x18B00000000000000\r\x8a\x11", b"\x18"]
-            {
-                let bytes = [start, after].concat();
-                for len in [1, 7, bytes.len()] {
-                    let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
-                    let (shown, starts) = scouted(&chunks, Duration::from_millis(5));
-                    if after.len() < 20 {
-                        assert_eq!((shown, starts), (bytes.clone(), vec![]), "{len}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_damaged_start_is_text() {
-        let bad = [
-            &b"**\x18B00000000000001\r\x8a\x11"[..],
-            b"**\x18B0000000000000",
-            b"\x18B00000000000000\r\x8a\x11",
-            b"***\x18",
-            b"\x01, S~/ @-#Y1~!\r",
-            b"\x01",
-            b"\x01# S\x02",
-            b"\x18\x18\x18\x18\x18",
-        ];
-        for bytes in bad {
-            let (shown, starts) = scouted(&[bytes], Duration::from_millis(5));
-            assert!(starts.is_empty(), "{}", bytes.escape_ascii());
-            assert_eq!(shown, bytes, "all of it shows");
-        }
-    }
-
-    #[test]
-    fn prompts_of_boot_loaders_and_lrzsz_are_starts() {
-        let uboot = |protocol: &str| {
-            format!(
-                "=> load\r\n## Ready for binary ({protocol}) download to 0x41000000 at 115200 bps...\r\n"
-            )
-        };
-        let (x, y, k) = (uboot("xmodem"), uboot("ymodem"), uboot("kermit"));
-        for (text, protocol, part) in [
-            (format!("{y}CC"), PeerProtocol::Ymodem, Part::Receiver),
-            (format!("{x}C"), PeerProtocol::Xmodem, Part::Receiver),
-            (k.clone(), PeerProtocol::Kermit, Part::Receiver),
-            ("rb waiting to receive.C".to_owned(), PeerProtocol::Ymodem, Part::Receiver),
-            ("rx: ready to receive a.bin\r\nC".to_owned(), PeerProtocol::Xmodem, Part::Receiver),
-            (
-                "Sending a.bin, 7 blocks: Give your local XMODEM receive command now.\r\n"
-                    .to_owned(),
-                PeerProtocol::Xmodem,
-                Part::Sender,
-            ),
-        ] {
-            let (shown, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
-            assert_eq!(shown, text.as_bytes());
-            assert_eq!(starts, [Start { protocol, part, bytes: Vec::new() }], "{text}");
-        }
-        for text in [format!("{y}CC## Total Size = 0\r\n"), format!("{k}=> "), "CCCC".to_owned()] {
-            let (_, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
-            assert!(starts.is_empty(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_shell_waits_at_its_prompt() {
-        for (text, waits) in [
-            ("user@host:~$ ", true),
-            ("boot ok\r\n# ", true),
-            ("ls\r\nfile\r\nready> ", true),
-            ("\r\n\x1b[1;32mbox\x1b[0m % ", true),
-            ("login: ", false),
-            ("make -j4\r\n  CC main.o", false),
-            ("$ vi file", false),
-            ("", false),
-        ] {
-            let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
-            scout.feed(Instant::now(), text.as_bytes(), &mut shown);
-            assert_eq!(scout.is_at_prompt(), waits, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_line_is_found_and_its_echo_is_not() {
-        let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
-        scout.feed(Instant::now(), b"$ echo no'-'receiver\r\n", &mut shown);
-        assert!(!scout.has_line(b"no-receiver"));
-        scout.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
-        assert!(scout.has_line(b"no-receiver") && scout.is_at_prompt());
-        scout.forget();
-        assert!(!scout.has_line(b"no-receiver"));
-    }
-
-    /// Logs, binaries and sources that have the bytes of starts in them.
-    #[test]
-    fn nothing_in_a_corpus_of_false_starts_is_one() {
-        let captured = [ZRQINIT, ZRINIT, SEND_INIT].concat();
-        let noise = wetstring_testkit::noise(7, 1_000_000);
-        let program = std::fs::read(std::env::current_exe().expect("this program")).expect("it");
-        let source = include_bytes!("start.rs").repeat(3);
-        let log =
-            "## Ready for binary (ymodem) download to 0x4 at 115200 bps...\r\nCCC## Total\r\n";
-        for (name, bytes) in [
-            ("captured", &[&captured[..], b"$ "].concat()[..]),
-            ("noise", &noise),
-            ("program", &program[..program.len().min(8_000_000)]),
-            ("source", &source),
-            ("log", log.repeat(100).as_bytes()),
-        ] {
-            for len in [17, 4095] {
-                if len == 17 && bytes.len() > 2_000_000 {
-                    continue;
-                }
-                let chunks: Vec<&[u8]> = bytes.chunks(len).collect();
-                let (shown, starts) = scouted(&chunks, Duration::from_micros(100));
-                assert!(starts.is_empty(), "{name}: {starts:?}");
-                assert!(shown == bytes, "{name}: every byte shows once");
-            }
-        }
-    }
-
-    #[test]
-    fn a_refusal_is_a_packet_that_kermit_understands() {
-        let packet = error_packet();
-        let body = &packet[1..packet.len() - 1];
-        let parsed =
-            wetstring_proto::kermit::packet::parse(body, Check::Sum6, false).expect("a packet");
-        assert_eq!((parsed.kind, parsed.data), (b'E', &b"refused by the user"[..]));
-    }
-}
+mod tests;

@@ -22,7 +22,7 @@ pub(crate) struct Wrap {
         allow_hyphen_values = true
     )]
     pub(crate) command: Vec<OsString>,
-    /// Transfers that the other side starts (sz, rz, kermit): ask once, receive, or show their bytes
+    /// Transfers that the other side starts (sz, rz, kermit, tsz, trz): ask once, receive, or show their bytes
     #[arg(long, value_name = "WHETHER", default_value = "ask", value_parser = word::<Autodownload>())]
     pub(crate) autodownload: Autodownload,
     /// Store received files in this directory

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use wetstring_proto::peer::{self, Part};
+use wetstring_proto::peer::{self, Part, PeerProtocol};
 use wetstring_protocols::start::{NO_RECEIVER, START_RECEIVER};
 
 use super::Session;
 use super::autostart::Start;
 use super::keys::Action;
 use super::questions::Question;
+use super::trailer::Trailer;
 use super::transfers::{Begun, REDRAWN};
 use crate::args::session::Autodownload;
 use crate::config::protocol::Protocol;
@@ -117,6 +118,12 @@ impl Session<'_> {
             self.refuse(start);
             return Ok(());
         }
+        if start.protocol == PeerProtocol::Trzsz {
+            if !self.receive_trzsz()? {
+                self.refuse(start);
+            }
+            return Ok(());
+        }
         let by = start.engine();
         if !Protocol::named(by).tells_names {
             if self.has_user() {
@@ -133,7 +140,12 @@ impl Session<'_> {
 
     /// Files for a peer that waits for them.
     pub(super) fn offered(&mut self, start: &Start, files: &[PathBuf]) -> Result<(), Ending> {
-        if self.send_files(Begun::By(start.bytes.clone()), files, start.engine())? {
+        let sent = if start.protocol == PeerProtocol::Trzsz {
+            self.send_trzsz(files)?
+        } else {
+            self.send_files(Begun::By(start.bytes.clone()), files, start.engine())?
+        };
+        if sent {
             return Ok(());
         }
         // Once more, with another name.
@@ -154,6 +166,9 @@ impl Session<'_> {
         // What it sent again while the user was asked is for no one, other text is.
         if peer::recognise(&self.held, 0).is_some() {
             self.held.clear();
+        }
+        if start.protocol == PeerProtocol::Trzsz {
+            self.trailer = Some(Trailer::after_trzsz());
         }
         let words = start.refusal();
         self.outgoing.extend_from_slice(&words);

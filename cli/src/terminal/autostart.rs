@@ -21,6 +21,7 @@ pub(super) fn title(protocol: PeerProtocol) -> &'static str {
         PeerProtocol::YmodemG => "YMODEM-g",
         PeerProtocol::Zmodem => "ZMODEM",
         PeerProtocol::Uucp => "UUCP",
+        PeerProtocol::Trzsz => "trzsz",
     }
 }
 

@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
             counters: Counters { began: now, received: 0, sent: 0, reconnected: 0 },
             plugged,
             asking: None,
-            scout: Scout::default(),
+            scout: Scout::default().and_trzsz(),
             uploading: None,
             trailer: None,
             protocol: None,

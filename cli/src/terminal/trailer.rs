@@ -28,6 +28,12 @@ impl Trailer {
         Self { rest, until: Instant::now() + LATE }
     }
 
+    /// What `trz` and `tsz` write when they are refused: the cursor goes back to where they began, and shows again. Their
+    /// terminal makes CR CR LF of CR LF.
+    pub(super) fn after_trzsz() -> Self {
+        Self { rest: b"\x1b8\x1b[0JCancelled\r\r\n\x1b[?25h", until: Instant::now() + LATE }
+    }
+
     /// How many of these bytes belong to it; `None` once it is complete or something else came.
     pub(super) fn take(mut self, bytes: &[u8], now: Instant) -> (usize, Option<Self>) {
         if now > self.until {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use wetstring_drive::Port;
-use wetstring_drive::disk::{ReceiveOptions, SendOptions, Source};
+use wetstring_drive::disk::{DiskStore, PathRule, ReceiveOptions, SendOptions, Source};
 use wetstring_proto::kermit;
 use wetstring_proto::kermit::Prefixing;
 use wetstring_proto::zmodem::escape::Escaping;
@@ -21,6 +21,7 @@ use crate::transfer::outgoing::{outbox, sources};
 use crate::transfer::shell::{ByShell, Minis, What};
 use crate::transfer::speaks::Speaks;
 use crate::transfer::store::FileStore;
+use crate::transfer::trzsz::ByTrzsz;
 use crate::ui::ending::Ending;
 use crate::ui::exit::{Exit, LineKind};
 use crate::ui::output::Level;
@@ -101,6 +102,39 @@ impl Session<'_> {
             all: self.settings.clone(),
         };
         let (ending, leftover) = by_shell.run_on(&mut *port, &before);
+        self.take_back(port, &ending, &leftover)
+    }
+
+    /// Receives the files of a `tsz`; false if there is no directory for them.
+    pub(super) fn receive_trzsz(&mut self) -> Result<bool, Ending> {
+        // Names have directories only if the user there asks for it, by `tsz -d`.
+        let options =
+            ReceiveOptions { paths: PathRule::Relative, ..receive_options(&self.settings) };
+        match inbox::receiving(&self.options.into, options) {
+            Ok(disk) => self.by_trzsz(Direction::Receive, disk).map(|()| true),
+            Err(ending) => {
+                self.screen.say(&format!("({})", ending.message));
+                Ok(false)
+            }
+        }
+    }
+
+    /// Sends files to a `trz`; false if they cannot be read.
+    pub(super) fn send_trzsz(&mut self, files: &[PathBuf]) -> Result<bool, Ending> {
+        let Some(all) = self.sources_of(files) else { return Ok(false) };
+        let disk = outbox(self.ui, all, SendOptions::default());
+        self.by_trzsz(Direction::Send, disk).map(|()| true)
+    }
+
+    fn by_trzsz(&mut self, direction: Direction, disk: DiskStore) -> Result<(), Ending> {
+        let Some((mut port, before)) = self.lend_port() else { return Ok(()) };
+        let mut by_trzsz = ByTrzsz {
+            ui: self.ui,
+            signals: self.signals,
+            direction,
+            file_store: FileStore::Disk(Box::new(disk)),
+        };
+        let (ending, leftover) = by_trzsz.run_on(&mut *port, &before);
         self.take_back(port, &ending, &leftover)
     }
 

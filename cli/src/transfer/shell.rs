@@ -1,15 +1,13 @@
 //! Files through a shell that has no receiver, on any line.
 
-use std::time::Instant;
-
 use std::path::PathBuf;
 
 use wetstring_drive::shell::{self, Broken, Fast, Pace, PortWire, PutOptions, Role, Stages, Talk};
-use wetstring_drive::{Ended, Port, PortFacts, Signals};
+use wetstring_drive::{Port, PortFacts, Signals};
 use wetstring_proto::Engine;
+use wetstring_proto::Stats;
 use wetstring_proto::kermit::Prefixing;
 use wetstring_proto::kermit::prefix::PrefixTable;
-use wetstring_proto::{Blame, Failure, FailureKind, Outcome, Stats, StoreError};
 
 use crate::config::Settings;
 use crate::config::protocol::{Engines as _, Protocol};
@@ -18,9 +16,9 @@ use crate::transfer::mini;
 use crate::transfer::observer::Observer;
 use crate::transfer::port_facts;
 use crate::transfer::store::FileStore;
-use crate::transfer::verdict::Verdict;
+use crate::transfer::talked::Talked;
 use crate::ui::ending::Ending;
-use crate::ui::exit::{Exit, LineKind};
+use crate::ui::exit::LineKind;
 use crate::ui::output::{Level, Output};
 
 /// Unacknowledged bytes to a program that was started here: its terminal makes this program wait, and drops nothing.
@@ -66,41 +64,12 @@ pub(crate) struct ByShell<'a> {
 impl ByShell<'_> {
     /// Runs it on a port; returns what came after it, too.
     pub(crate) fn run_on(&mut self, port: &mut dyn Port, before: &[u8]) -> (Ending, Vec<u8>) {
-        let began = Instant::now();
-        let direction = self.what.direction();
-        let mut observer = Observer::new(self.ui, direction, port.carries_bps());
-        let mut stats = Stats::default();
+        let talked =
+            Talked::begin(self.ui, self.signals, self.what.direction(), port.carries_bps());
+        let mut talked = talked.behind(self.medium);
         let mut leftover = Vec::new();
-        let result = self.talk(port, before, (&mut observer, &mut stats), &mut leftover);
-        observer.finish();
-        let ended = Ended {
-            outcome: result.as_ref().map_or_else(outcome, |()| Outcome::Done),
-            stats,
-            leftover: Vec::new(),
-            elapsed: began.elapsed(),
-            interrupted: self.signals.last(),
-            error: None,
-        };
-        let verdict = Verdict {
-            ui: self.ui,
-            direction,
-            file_store: &self.file_store,
-            unnamed: &[],
-            medium: self.medium,
-        };
-        verdict.report_records(false);
-        let mut ending = verdict.conclude(&ended, &observer);
-        match result {
-            Ok(()) => (ending, leftover),
-            Err(broken) => {
-                let own = matches!(broken, Broken::Store(_)).then(|| self.file_store.last_error());
-                ending.message = own.flatten().map_or_else(|| broken.to_string(), str::to_owned);
-                if matches!(broken, Broken::Refused(_)) {
-                    ending.exit = Exit::Skipped;
-                }
-                (ending, leftover)
-            }
-        }
+        let result = self.talk(port, before, talked.watched(), &mut leftover);
+        (talked.end(&self.file_store, result), leftover)
     }
 
     fn talk(
@@ -164,18 +133,4 @@ fn engine(
         Role::Receiver => kermit.sender(&all),
         Role::Sender => Ok(kermit.receiver(&all)),
     }
-}
-
-fn outcome(broken: &Broken) -> Outcome {
-    let (blame, kind) = match broken {
-        Broken::Line(_) => (Blame::Line, FailureKind::Closed),
-        Broken::Silence { .. } => (Blame::Peer, FailureKind::Silence),
-        Broken::Peer { .. } => (Blame::Peer, FailureKind::Violation),
-        Broken::Missing(_) => (Blame::Peer, FailureKind::Unsupported),
-        Broken::Differs { .. } => (Blame::Line, FailureKind::DigestDiffers),
-        Broken::Refused(_) => (Blame::Peer, FailureKind::Unsupported),
-        Broken::Store(_) => (Blame::Store, FailureKind::Store(StoreError::Io)),
-        Broken::Interrupted(_) => (Blame::Local, FailureKind::Aborted),
-    };
-    Outcome::Failed(Failure { blame, kind })
 }

@@ -74,6 +74,7 @@ const fn flag(tongue: PeerProtocol) -> (&'static str, &'static str) {
         PeerProtocol::YmodemG => ("a YMODEM-g", "-P ymodem-g"),
         PeerProtocol::Zmodem => ("a ZMODEM", "-P zmodem"),
         PeerProtocol::Uucp => ("a UUCP", "-P uucp-g"),
+        PeerProtocol::Trzsz => ("a trzsz", "wst ssh HOST or wst -- COMMAND"),
     }
 }
 

@@ -1,6 +1,5 @@
-//! How a file through a shell goes, for whoever watches.
+//! How a file goes in a conversation, for whoever watches.
 
-use super::talk::Talk;
 use super::wire::Broken;
 use crate::os::process::INT;
 use crate::run::Watch;
@@ -10,36 +9,46 @@ use wetstring_proto::stats::Stats;
 
 /// Time between two reports.
 const REPORT: Duration = Duration::from_millis(100);
+
+/// A conversation that counts its bytes.
+pub(crate) trait Counted {
+    /// Bytes sent and received.
+    fn counted(&self) -> (u64, u64);
+}
+
 /// Counters, and who wants to know.
-pub(super) struct Report<'a> {
-    pub(super) watch: &'a mut dyn Watch,
-    pub(super) stats: &'a mut Stats,
+pub(crate) struct Report<'a> {
+    pub(crate) watch: &'a mut dyn Watch,
+    pub(crate) stats: &'a mut Stats,
     /// What is sent is part of a file.
     pub(super) counts: bool,
     last: Instant,
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(watch: &'a mut dyn Watch, stats: &'a mut Stats) -> Self {
+    pub(crate) fn new(watch: &'a mut dyn Watch, stats: &'a mut Stats) -> Self {
         Self { watch, stats, counts: true, last: Instant::now() }
     }
 
-    pub(super) fn event(&mut self, talk: &Talk<'_>, event: &Event<'_>) {
-        (self.stats.wire_out_bytes, self.stats.wire_in_bytes) = (talk.sent, talk.heard);
+    pub(crate) fn event(&mut self, talk: &impl Counted, event: &Event<'_>) {
+        (self.stats.wire_out_bytes, self.stats.wire_in_bytes) = talk.counted();
         self.watch.event(event, self.stats);
     }
 
     /// Shows how it goes; an error if the user wants no more.
-    pub(super) fn go_on(&mut self, talk: &Talk<'_>) -> Result<(), Broken> {
+    pub(crate) fn go_on(&mut self, talk: &impl Counted) -> Result<(), Broken> {
         if self.last.elapsed() < REPORT {
             return Ok(());
         }
         self.last = Instant::now();
-        (self.stats.wire_out_bytes, self.stats.wire_in_bytes) = (talk.sent, talk.heard);
+        (self.stats.wire_out_bytes, self.stats.wire_in_bytes) = talk.counted();
         self.watch.port(0, false);
         self.watch.progress(self.stats);
         match self.watch.command() {
-            Some(Command::Abort) => Err(Broken::Interrupted(INT)),
+            // No peer of a conversation can be told to skip a file.
+            Some(Command::Abort | Command::CancelFile | Command::CancelBatch) => {
+                Err(Broken::Interrupted(INT))
+            }
             _ => Ok(()),
         }
     }

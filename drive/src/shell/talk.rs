@@ -1,6 +1,7 @@
 //! A conversation with a shell: commands without echo or prompt, and answers behind a marker.
 
 use super::coding::LONGEST_LINE;
+use super::report::Counted;
 use super::wire::{Broken, Wire};
 use crate::hex;
 use crate::run::{Ended, Watch};
@@ -93,6 +94,12 @@ pub struct Talk<'a> {
     /// Bytes sent and received.
     pub(super) sent: u64,
     pub(super) heard: u64,
+}
+
+impl Counted for Talk<'_> {
+    fn counted(&self) -> (u64, u64) {
+        (self.sent, self.heard)
+    }
 }
 
 impl<'a> Talk<'a> {

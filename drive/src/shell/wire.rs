@@ -44,6 +44,8 @@ pub enum Broken {
     },
     /// The file is there, or its name cannot be taken.
     Refused(String),
+    /// The peer has ended, and says why.
+    Said(String),
     /// The local store failed.
     Store(String),
     /// A signal of this process, or the user.
@@ -66,6 +68,7 @@ impl fmt::Display for Broken {
             Self::Differs { check, expected, got } => {
                 write!(f, "expected {check} {expected}, got {}", shown(got))
             }
+            Self::Said(say) => write!(f, "the peer says: {}", shown(say.as_bytes())),
             Self::Interrupted(signal) => write!(f, "interrupted by signal {signal}"),
         }
     }

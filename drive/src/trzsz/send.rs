@@ -1,0 +1,149 @@
+//! Files for `trz`.
+
+use super::agree;
+use super::line::{number, packed};
+use super::talk::{Talk, unexpected};
+use crate::hex;
+use crate::shell::Broken;
+use md5::{Digest as _, Md5};
+use serde_json::json;
+use std::time::{Duration, Instant};
+use wetstring_proto::engine::Event;
+use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+
+/// Bytes of the first line of a file, and the most of one.
+const FIRST: usize = 1024;
+const MOST: usize = 512 * 1024;
+/// A line that was answered within this time is followed by a longer one, up to what the peer's timeout allows.
+const QUICK: Duration = Duration::from_millis(500);
+
+/// Sends the files of a store, this many, to a `trz` that has started.
+///
+/// # Errors
+///
+/// The first failure; the peer keeps what it has of that file, if [`Talk::stop`] tells it.
+pub fn send(talk: &mut Talk<'_>, store: &mut dyn Store, files: u64) -> Result<(), Broken> {
+    let keeps = agree(talk)?;
+    talk.event(&Event::Negotiated("trzsz: base64 of zlib, MD5"));
+    talk.send(&number("NUM", files))?;
+    echoed(talk, files)?;
+    let mut tops = Tops::default();
+    for _ in 0..files {
+        let (name, size) = match store.answer(Request::Next) {
+            Reply::File(info) => (info.name.to_vec(), info.size),
+            Reply::NoMoreFiles => {
+                return Err(Broken::Store("expected another file, it cannot be read".to_owned()));
+            }
+            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
+            _ => return Err(Broken::Store("expected a file from the store".to_owned())),
+        };
+        let on_wire = if keeps { tops.entry(&name) } else { last(&name).to_vec() };
+        let done = one(talk, store, (&name, size), &on_wire);
+        let complete = done.is_ok();
+        let closed = match store.answer(Request::Close { complete, verified: complete }) {
+            Reply::Failed(why) => Err(Broken::Store(why.to_string())),
+            _ => Ok(()),
+        };
+        let size = done?;
+        closed?;
+        talk.report.stats.files_done += 1;
+        talk.event(&Event::FileDone { size, verified: true });
+    }
+    talk.send(&packed("EXIT", b""))
+}
+
+/// The last component of a path.
+fn last(name: &[u8]) -> &[u8] {
+    name.rsplit(|byte| *byte == b'/').next().unwrap_or(name)
+}
+
+/// The directories so far, which have numbers.
+#[derive(Default)]
+struct Tops(Vec<String>);
+
+impl Tops {
+    /// A file below its directories, as `trz -d` has it.
+    fn entry(&mut self, name: &[u8]) -> Vec<u8> {
+        let name = String::from_utf8_lossy(name);
+        let parts: Vec<&str> = name.split('/').collect();
+        let known = self.0.iter().position(|top| parts.len() > 1 && top == parts[0]);
+        let id = known.unwrap_or_else(|| {
+            self.0.push(parts[0].to_owned());
+            self.0.len() - 1
+        });
+        json!({"path_id": id, "path_name": parts, "is_dir": false}).to_string().into_bytes()
+    }
+}
+
+/// The peer has heard the number.
+fn echoed(talk: &mut Talk<'_>, sent: u64) -> Result<(), Broken> {
+    let got = talk.number("SUCC")?;
+    if got == sent {
+        Ok(())
+    } else {
+        Err(unexpected(&format!("#SUCC:{sent}"), got.to_string().as_bytes()))
+    }
+}
+
+/// Sends a file, and returns its length.
+fn one(
+    talk: &mut Talk<'_>,
+    store: &mut dyn Store,
+    (name, size): (&[u8], Option<u64>),
+    on_wire: &[u8],
+) -> Result<u64, Broken> {
+    let Some(size) = size else {
+        return Err(Broken::Store("expected a file whose length is known".to_owned()));
+    };
+    talk.send(&packed("NAME", on_wire))?;
+    let there = talk.bytes("SUCC")?;
+    if !name.starts_with(&there) && there != last(name) {
+        let said = [last(name), b" is stored as ", &there].concat();
+        talk.event(&Event::Message(&said));
+    }
+    talk.report.stats.current_file_bytes = 0;
+    let info = FileInfo { name, size: Some(size), ..FileInfo::default() };
+    talk.event(&Event::FileStarted { info, offset: 0 });
+    talk.send(&number("SIZE", size))?;
+    echoed(talk, size)?;
+    let digest = bytes(talk, store, size)?;
+    talk.send(&packed("MD5", &digest))?;
+    let there = talk.bytes("SUCC")?;
+    if there != digest {
+        let (expected, got) = (hex(&digest), hex(&there).into_bytes());
+        return Err(Broken::Differs { check: "MD5".to_owned(), expected, got });
+    }
+    Ok(size)
+}
+
+/// Sends the bytes of a file, and returns their digest.
+fn bytes(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u8>, Broken> {
+    let (mut digest, mut offset, mut len) = (Md5::new(), 0, FIRST);
+    let mut buffer = vec![0; MOST.min(size as usize)];
+    while offset < size {
+        let wanted = len.min(usize::try_from(size - offset).unwrap_or(MOST));
+        let into = &mut buffer[..wanted];
+        let read = match store.answer(Request::Read { offset, into }) {
+            Reply::Read(read) => read,
+            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
+            _ => return Err(Broken::Store("expected bytes of a file".to_owned())),
+        };
+        if read == 0 {
+            return Err(Broken::Store("the file is shorter than it was".to_owned()));
+        }
+        digest.update(&buffer[..read]);
+        let began = Instant::now();
+        talk.send(&packed("DATA", &buffer[..read]))?;
+        echoed(talk, read as u64)?;
+        if began.elapsed() >= QUICK {
+            len = FIRST;
+        } else if read == len {
+            len = MOST.min(len * 2);
+        }
+        offset += read as u64;
+        talk.report.stats.file_bytes += read as u64;
+        talk.report.stats.current_file_bytes = offset;
+        talk.go_on()?;
+    }
+    Ok(digest.finalize().to_vec())
+}
