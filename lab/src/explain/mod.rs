@@ -67,7 +67,7 @@ pub(crate) use picture::Packet;
 use crate::scenario::{BadScenario, Scenario};
 use clock::Rate;
 use estimate::{Estimate, Known};
-use log::Log;
+use log::{Log, Side};
 use wetstring_proto::{Instant, TraceEvent};
 
 /// Which ends of the transfer a trace covers.
@@ -132,7 +132,7 @@ impl Account {
             return Ok(Self::of_session(session, log, millicps.or(told.filter(|rate| *rate > 0))));
         }
         if let Some(budget) = ncp::of(&log) {
-            let file = log.sender.as_ref().and_then(|side| side.file_bytes()).unwrap_or(0);
+            let file = log.sender.as_ref().and_then(Side::file_bytes).unwrap_or(0);
             let session = session::Session { elapsed: log.end, file, budget };
             return Ok(Self::of_session(session, log, millicps.or(told.filter(|rate| *rate > 0))));
         }
@@ -174,7 +174,7 @@ impl Account {
         let counted = log.sender.as_ref().or(log.receiver.as_ref());
         let sent = log.sender.iter().flat_map(|side| &side.sent);
         let fresh = sent.map(|sent| sent.file - sent.old.min(sent.file)).sum();
-        let file_bytes = counted.and_then(|side| side.file_bytes()).unwrap_or(fresh);
+        let file_bytes = counted.and_then(Side::file_bytes).unwrap_or(fresh);
         let protocol = log.text("protocol").map(str::to_owned);
         Ok(Self {
             budget,
@@ -226,7 +226,7 @@ impl Account {
 /// it.
 fn carried_more(log: &Log, millicps: u64) -> bool {
     let sent = log.sender.iter().flat_map(|side| &side.sent).map(|sent| sent.file).sum();
-    let told = log.sender.as_ref().or(log.receiver.as_ref()).and_then(|side| side.file_bytes());
+    let told = log.sender.as_ref().or(log.receiver.as_ref()).and_then(Side::file_bytes);
     let moved = u128::from(told.unwrap_or(sent)) * 1_000_000_000_000;
     moved * 20 > u128::from(millicps) * u128::from(log.end) * 21
 }
