@@ -1,3 +1,5 @@
+//! Starts as they arrive, and what is none.
+
 use super::*;
 use std::time::Instant;
 

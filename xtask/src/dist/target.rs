@@ -34,7 +34,7 @@ const ARM64: Option<Linux> = Some(Linux { deb: "arm64", rpm: "aarch64" });
 
 /// What the whole-program LTO may inline: a tenth of LLVM's limit makes a program smaller by 6 %. Loops that move bytes are inlined when
 /// their own crate is compiled, and are as fast (docs/decisions/110).
-const INLINE: &str = "-Cllvm-args=-inline-threshold=20";
+const INLINE: &str = "-Cllvm-args=-inline-threshold=15";
 /// Relocations as a bitmap: a fortieth of the program less.
 const LINUX: &[&str] = &[INLINE, "-Clink-arg=-Wl,-z,pack-relative-relocs"];
 /// Otherwise the program has the time of its linking in it.
