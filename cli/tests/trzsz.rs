@@ -9,27 +9,10 @@ use common::Desk;
 use common::desktop::Desktop;
 use wetstring_testkit::noise;
 
-/// Whether `trz` and `tsz` are there.
-fn trzsz() -> bool {
-    peers::peer("tsz", "none; pip install trzsz").is_some()
-}
-
-/// A shell in the wrapper, in the folder `there`; files come into `in`.
-fn shell(desk: &Desk, autodownload: &str) -> Desktop {
-    shell_with(desk, autodownload, &[])
-}
-
-fn shell_with(desk: &Desk, autodownload: &str, more: &[&str]) -> Desktop {
-    let there = desk.path("there");
-    std::fs::create_dir_all(&there).expect("a folder");
-    let into = desk.path("in");
-    let args = [&["wrap", "-o", &into, "--autodownload", autodownload], more, &["--", "sh"]];
-    let args = args.concat();
-    let user = Desktop::start_with(&args, |command| {
-        command.env("PS1", "ready> ").env("ENV", "/nonexistent").current_dir(&there);
-    });
-    user.until("the prompt", |user| user.screen().contains("ready> "));
-    user
+/// A shell in the wrapper, if `trz` and `tsz` are there.
+fn shell(desk: &Desk, autodownload: &str, more: &[&str]) -> Option<Desktop> {
+    peers::peer("tsz", "none; pip install trzsz")?;
+    Some(Desktop::shell(desk, &[&["--autodownload", autodownload], more].concat()))
 }
 
 /// Types, waits for what is new on the screen and then for the prompt; returns all that is new.
@@ -66,11 +49,8 @@ const SIZES: [(&str, usize); 4] =
 
 #[test]
 fn files_of_tsz_arrive_and_the_prompt_follows() {
-    if !trzsz() {
-        return;
-    }
     let desk = Desk::new(1);
-    let mut user = shell(&desk, "ask");
+    let Some(mut user) = shell(&desk, "ask", &[]) else { return };
     for (seed, (name, len)) in SIZES.iter().enumerate() {
         let path = desk.path("there");
         std::fs::write(Path::new(&path).join(name), noise(seed as u64, *len)).expect("a file");
@@ -91,11 +71,8 @@ fn files_of_tsz_arrive_and_the_prompt_follows() {
 /// A directory by `-d`, both ways.
 #[test]
 fn directories_keep_their_names() {
-    if !trzsz() {
-        return;
-    }
     let desk = Desk::new(5000);
-    let mut user = shell(&desk, "on");
+    let Some(mut user) = shell(&desk, "on", &[]) else { return };
     std::fs::create_dir_all(desk.path("there/photos/may")).expect("folders");
     std::fs::write(desk.path("there/photos/a.bin"), noise(1, 3000)).expect("a file");
     std::fs::write(desk.path("there/photos/may/b.bin"), noise(2, 4000)).expect("a file");
@@ -116,11 +93,8 @@ fn directories_keep_their_names() {
 
 #[test]
 fn files_are_sent_to_trz() {
-    if !trzsz() {
-        return;
-    }
     let desk = Desk::new(3_000_000);
-    let mut user = shell(&desk, "ask");
+    let Some(mut user) = shell(&desk, "ask", &[]) else { return };
     for (name, len) in [("empty", 0), ("with blank", 1), ("text", 100_000)] {
         std::fs::write(desk.path(name), vec![b'x'; len]).expect("a file");
     }
@@ -142,17 +116,14 @@ fn files_are_sent_to_trz() {
 /// What the user does not want ends the peer at once.
 #[test]
 fn a_refusal_ends_the_peer() {
-    if !trzsz() {
-        return;
-    }
     let desk = Desk::new(5000);
-    let mut user = shell(&desk, "ask");
+    let Some(mut user) = shell(&desk, "ask", &[]) else { return };
     typed(&mut user, &format!("tsz {}\r", desk.path("data.bin")), "The peer sends files by trzsz");
     let new = until_prompt(&mut user, "no\r", "(refused");
     assert!(new.ends_with("is text)\r\nready> "), "{new:?}");
     assert!(desk.names().is_empty());
     leave(user);
-    let mut user = shell(&desk, "ask");
+    let Some(mut user) = shell(&desk, "ask", &[]) else { return };
     typed(&mut user, "trz\r", "Send: ");
     until_prompt(&mut user, "\r", "(cancelled)");
     leave(user);
@@ -161,12 +132,9 @@ fn a_refusal_ends_the_peer() {
 /// Ctrl-C and the key e in the middle: both ends are over, and the prompt is back.
 #[test]
 fn a_cancel_ends_both_ends() {
-    if !trzsz() {
-        return;
-    }
     let desk = Desk::new(60_000_000);
     let data = desk.path("data.bin");
-    let mut user = shell(&desk, "on");
+    let Some(mut user) = shell(&desk, "on", &[]) else { return };
     typed(&mut user, &format!("tsz {data}\r"), "keys: x");
     cancelled(&mut user, &desk.path("in"), "\x03", "interrupted by signal 2");
     assert_eq!(desk.names(), ["data.bin.part"]);
@@ -190,11 +158,8 @@ fn cancelled(user: &mut Desktop, folder: &str, key: &str, says: &str) {
 /// What the peer says when it fails is the reason of the end.
 #[test]
 fn the_reason_of_the_peer_is_told() {
-    if !trzsz() {
-        return;
-    }
     let desk = Desk::new(5000);
-    let mut user = shell(&desk, "on");
+    let Some(mut user) = shell(&desk, "on", &[]) else { return };
     std::fs::create_dir(desk.path("there/data.bin")).expect("a folder in the way");
     typed(&mut user, "trz -y\r", "Send: ");
     let data = desk.path("data.bin");
@@ -206,13 +171,11 @@ fn the_reason_of_the_peer_is_told() {
 /// A name that is there and is kept: that file is skipped, the next one comes.
 #[test]
 fn a_file_that_is_refused_here_does_not_end_the_others() {
-    if !trzsz() {
-        return;
-    }
     let desk = Desk::new(5000);
     std::fs::write(desk.path("in/data.bin"), "mine").expect("a file");
     std::fs::write(desk.path("next.bin"), noise(9, 9000)).expect("a file");
-    let mut user = shell_with(&desk, "on", &["--set", "store.collision=reject"]);
+    let more = ["--set", "store.collision=reject"];
+    let Some(mut user) = shell(&desk, "on", &more) else { return };
     let command = format!("tsz {} {}\r", desk.path("data.bin"), desk.path("next.bin"));
     let new = until_prompt(&mut user, &command, "next.bin: received 9.0 kB");
     assert!(new.contains("data.bin: refused here"), "{new}");

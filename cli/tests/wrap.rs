@@ -11,19 +11,6 @@ use common::{Desk, run, tame, wst};
 use rustix::termios::{LocalModes, tcgetattr};
 use wetstring_testkit::{Within, terminal, within};
 
-/// A shell in the wrapper, with a prompt that is easy to find.
-fn shell(desk: &Desk, more: &[&str]) -> Desktop {
-    let there = desk.path("there");
-    std::fs::create_dir_all(&there).expect("a folder");
-    let into = desk.path("in");
-    let args = [&["wrap", "-o", &into], more, &["--", "sh"]].concat();
-    let user = Desktop::start_with(&args, |command| {
-        command.env("PS1", "ready> ").env("ENV", "/nonexistent").current_dir(&there);
-    });
-    user.until("the prompt", |user| user.screen().contains("ready> "));
-    user
-}
-
 /// Types, and waits for what is new on the screen.
 #[track_caller]
 fn typed(user: &mut Desktop, keys: &str, says: &str) -> String {
@@ -42,7 +29,7 @@ fn a_command_has_the_users_terminal() {
     let mut user = Desktop::start(&["--", "/nonexistent/command"]);
     assert_eq!(user.end().code(), Some(127), "{}", user.screen());
     let desk = Desk::new(1);
-    let mut user = shell(&desk, &[]);
+    let mut user = Desktop::shell(&desk, &[]);
     typed(&mut user, "tty; stty size; test -t 0 && test -t 1 && echo ye''s\r", "yes");
     // Every key is the command's: the escape key of `connect`, and Ctrl-C, which interrupts there.
     typed(&mut user, "sleep 60\r", "sleep 60");
@@ -91,7 +78,7 @@ fn settings_and_sizes_pass() {
     assert!(wrapped.contains("rows 31; columns 97"), "{wrapped}");
     // A change reaches the command.
     let cast = desk.path("session.cast");
-    let mut user = shell(&desk, &["--log", &cast, "--log-format", "asciicast"]);
+    let mut user = Desktop::shell(&desk, &["--log", &cast, "--log-format", "asciicast"]);
     user.resize(17, 61);
     typed(&mut user, "stty size\r", "17 61");
     let log = std::fs::read_to_string(&cast).expect("the log");
@@ -121,7 +108,7 @@ fn a_killed_wrapper_leaves_the_terminal_as_it_was() {
 fn lrzsz_in_the_shell_sends_and_receives() {
     let Some(_) = peers::lrzsz::lrzsz() else { return };
     let desk = Desk::new(300_000);
-    let mut user = shell(&desk, &[]);
+    let mut user = Desktop::shell(&desk, &[]);
     let data = desk.path("data.bin");
     typed(&mut user, &format!("sz {data}\r"), "Receive them into");
     let after = typed(&mut user, "yes\r", "ready> ");
@@ -156,7 +143,7 @@ fn the_prompt_of_sx_is_a_start() {
     let desk = Desk::new(128 * 100);
     let data = desk.path("data.bin");
     let came = |name: &str| std::fs::read(desk.path(name)).expect("it came") == desk.bytes;
-    let mut user = shell(&desk, &[]);
+    let mut user = Desktop::shell(&desk, &[]);
     typed(&mut user, &format!("sx {data}\r"), "The peer sends files by XMODEM");
     typed(&mut user, "y\r", "Store as: ");
     typed(&mut user, "named.bin\r", "received 12.8 kB");
@@ -171,7 +158,7 @@ fn the_prompt_of_sx_is_a_start() {
 fn a_file_is_uploaded_to_a_shell() {
     let Some(_) = peers::lrzsz::lrzsz() else { return };
     let desk = Desk::new(300_000);
-    let mut user = shell(&desk, &["--escape", "ctrl-t"]);
+    let mut user = Desktop::shell(&desk, &["--escape", "ctrl-t"]);
     typed(&mut user, "sleep 1; echo do''ne\r", "sleep");
     typed(&mut user, "\x14u", "no prompt of a shell");
     user.until("the prompt", |user| user.screen().contains("done\r\nready> "));
@@ -194,7 +181,7 @@ fn a_file_is_uploaded_to_a_shell_that_has_no_receiver() {
         let from = from.iter().find(|path| std::path::Path::new(path).exists());
         std::os::unix::fs::symlink(from.expect(tool), format!("{bin}/{tool}")).expect("a link");
     }
-    let mut user = shell(&desk, &["--escape", "ctrl-t"]);
+    let mut user = Desktop::shell(&desk, &["--escape", "ctrl-t"]);
     typed(&mut user, &format!("PATH={bin}\r"), "ready> ");
     for round in ["sent 100.0 kB", "is at the shell already"] {
         typed(&mut user, "\x14u", "Upload files: ");
@@ -215,14 +202,14 @@ fn kermit_in_the_shell_is_received_or_refused() {
     let desk = Desk::new(50_000);
     let data = desk.path("data.bin");
     let send = format!("{} send -q -P kermit {data} -\r", common::WST);
-    let mut user = shell(&desk, &[]);
+    let mut user = Desktop::shell(&desk, &[]);
     typed(&mut user, &send, "sends files by Kermit");
     let after = typed(&mut user, "no\r", "ready> ");
     assert!(after.contains("(refused"), "{after}");
     assert!(desk.names().is_empty());
     typed(&mut user, "exit 0\r", "exit");
     assert_eq!(user.end().code(), Some(0));
-    let mut user = shell(&desk, &["--autodownload", "on"]);
+    let mut user = Desktop::shell(&desk, &["--autodownload", "on"]);
     typed(&mut user, &send, "data.bin: received 50.0 kB");
     user.until("the prompt", |user| user.screen().ends_with("ready> "));
     desk.arrived();
@@ -243,7 +230,7 @@ fn other_kermits_in_the_shell_send_and_receive() {
         if found.is_none() {
             continue;
         }
-        let mut user = shell(&desk, &["--autodownload", "on"]);
+        let mut user = Desktop::shell(&desk, &["--autodownload", "on"]);
         typed(&mut user, &format!("{send} {data}\r"), "data.bin: received 20.0 kB");
         user.until("the prompt", |user| user.screen().ends_with("ready> "));
         desk.arrived();
@@ -266,7 +253,7 @@ fn a_start_inside_a_file_is_text() {
     let trap = desk.path("trap.txt");
     let start = b"rz\r**\x18B00000000000000\r\x8a\x11";
     std::fs::write(&trap, [&b"a log:\n"[..], start, b"\nand its end\n"].concat()).expect("a file");
-    let mut user = shell(&desk, &["--autodownload", "on"]);
+    let mut user = Desktop::shell(&desk, &["--autodownload", "on"]);
     let after = typed(&mut user, &format!("cat {trap}\r"), "and its end");
     assert!(after.contains("B00000000000000"), "{after:?}");
     user.until("the prompt", |user| user.screen().ends_with("ready> "));

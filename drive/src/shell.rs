@@ -37,6 +37,7 @@ mod get;
 mod put;
 mod quote;
 mod report;
+pub(crate) mod store;
 mod talk;
 mod wire;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
-use super::{WST, tame};
+use super::{Desk, WST, tame};
 use wetstring_testkit::{Within, within};
 
 /// The program at a terminal of its own, as from a shell: it is in front there.
@@ -34,6 +34,19 @@ impl Desktop {
     /// The same, with something more done to the command.
     pub(crate) fn start_with(args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
         Self::begin(&[&[WST], args].concat(), more)
+    }
+
+    /// A shell in the wrapper, in the folder `there` of a desk, with a prompt that is easy to find; files come into `in`.
+    pub(crate) fn shell(desk: &Desk, more: &[&str]) -> Self {
+        let there = desk.path("there");
+        std::fs::create_dir_all(&there).expect("a folder");
+        let into = desk.path("in");
+        let args = [&["wrap", "-o", &into], more, &["--", "sh"]].concat();
+        let user = Self::start_with(&args, |command| {
+            command.env("PS1", "ready> ").env("ENV", "/nonexistent").current_dir(&there);
+        });
+        user.until("the prompt", |user| user.screen().contains("ready> "));
+        user
     }
 
     fn begin(words: &[&str], more: impl FnOnce(&mut Command)) -> Self {

@@ -3,10 +3,11 @@
 use super::check::Digest;
 use super::coding::Decoder;
 use super::report::Report;
+use super::store;
 use super::talk::Talk;
 use super::wire::Broken;
 use std::collections::VecDeque;
-use wetstring_proto::file::{Reply, Request, Store};
+use wetstring_proto::file::Store;
 
 /// Characters of a block's command.
 const COMMAND: usize = 32;
@@ -83,12 +84,9 @@ pub(super) fn blocks(
 fn fill(store: &mut dyn Store, offset: u64, block: &mut [u8]) -> Result<usize, Broken> {
     let mut filled = 0;
     while filled < block.len() {
-        let request = Request::Read { offset: offset + filled as u64, into: &mut block[filled..] };
-        match store.answer(request) {
-            Reply::Read(0) => break,
-            Reply::Read(len) => filled += len,
-            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-            _ => return Err(Broken::Store("expected bytes from the store".to_owned())),
+        match store::read(store, offset + filled as u64, &mut block[filled..])? {
+            0 => break,
+            len => filled += len,
         }
     }
     Ok(filled)

@@ -6,12 +6,13 @@ use super::fast::{self, Fast, Role};
 use super::put::{check, look_around};
 use super::quote::{assign, path};
 use super::report::Report;
+use super::store;
 use super::talk::{Heard, Talk};
 use super::wire::Broken;
 use crate::run::Watch;
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::Event;
-use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+use wetstring_proto::file::{FileInfo, Store};
 use wetstring_proto::stats::Stats;
 
 /// Bytes that are written at once.
@@ -90,16 +91,10 @@ fn get_one(
 ) -> Result<(), Broken> {
     let size = length(talk, name)?;
     let info = FileInfo { name, size: Some(size), ..FileInfo::default() };
-    match store.answer(Request::Offer { info }) {
-        Reply::Accept { .. } => {}
-        Reply::Refuse(why) => {
-            let event = Event::FileRefused { name, why: Some(why), by_peer: false };
-            report.stats.files_skipped += 1;
-            report.event(talk, &event);
-            return Ok(());
-        }
-        Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-        _ => return Err(Broken::Store("expected a place from the store".to_owned())),
+    if let Some(why) = store::offer(store, info)? {
+        report.stats.files_skipped += 1;
+        report.event(talk, &Event::FileRefused { name, why: Some(why), by_peer: false });
+        return Ok(());
     }
     report.stats.current_file_bytes = 0;
     report.event(talk, &Event::FileStarted { info, offset: 0 });
@@ -112,12 +107,7 @@ fn get_one(
     });
     // Of one that differs nothing is to be resumed.
     let verified = matches!(done, Ok(true) | Err(Broken::Differs { .. }));
-    let closed = match store.answer(Request::Close { complete: done.is_ok(), verified }) {
-        Reply::Failed(why) => Err(Broken::Store(why.to_string())),
-        _ => Ok(()),
-    };
-    let verified = done?;
-    closed?;
+    let verified = store::close(store, done, verified)?;
     report.stats.files_done += 1;
     report.event(talk, &Event::FileDone { size, verified });
     Ok(())
@@ -198,11 +188,7 @@ fn lines(
         }
         let over = matches!(heard, Heard::Answer(_));
         if bytes.len() >= WRITE || over && !bytes.is_empty() {
-            match store.answer(Request::Write { offset: written, bytes: &bytes }) {
-                Reply::Done => {}
-                Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-                _ => return Err(Broken::Store("expected the store to write".to_owned())),
-            }
+            store::write(store, written, &bytes)?;
             written += bytes.len() as u64;
             bytes.clear();
         }

@@ -6,12 +6,13 @@ use super::coding::{DECODERS, Decoder};
 use super::fast::{self, Fast, Role};
 use super::quote::{assign, path};
 use super::report::Report;
+use super::store;
 use super::talk::Talk;
 use super::wire::Broken;
 use crate::run::Watch;
 use std::time::Instant;
 use wetstring_proto::engine::Event;
-use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+use wetstring_proto::file::{FileInfo, Store};
 use wetstring_proto::stats::Stats;
 
 /// How files are written at the shell.
@@ -57,16 +58,12 @@ pub fn put(
     let mut report = Report::new(watch, stats);
     let mut tools = None;
     loop {
-        let wanted = match store.answer(Request::Next) {
-            Reply::File(info) => Wanted {
-                name: info.name.to_vec(),
-                size: info.size,
-                modified: info.modified,
-                mode: info.mode,
-            },
-            Reply::NoMoreFiles => return Ok(()),
-            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-            _ => return Err(Broken::Store("expected a file from the store".to_owned())),
+        let Some(info) = store::next(store)? else { return Ok(()) };
+        let wanted = Wanted {
+            name: info.name.to_vec(),
+            size: info.size,
+            modified: info.modified,
+            mode: info.mode,
         };
         let tools = match tools {
             Some(tools) => tools,
@@ -84,11 +81,7 @@ pub fn put(
                 .and_then(|proved| name_it(talk, is_program, options.overwrites).map(|()| proved));
         }
         let verified = done == Ok(true);
-        let closed = match store.answer(Request::Close { complete: done.is_ok(), verified }) {
-            Reply::Failed(why) => Err(Broken::Store(why.to_string())),
-            _ => Ok(()),
-        };
-        done.and(closed)?;
+        store::close(store, done, verified)?;
         report.stats.files_done += 1;
         let size = report.stats.current_file_bytes;
         report.event(talk, &Event::FileDone { size, verified });

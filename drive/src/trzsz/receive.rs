@@ -4,11 +4,11 @@ use super::agree;
 use super::line::{number, packed};
 use super::talk::{Takes, Talk, bad, unexpected};
 use crate::hex;
-use crate::shell::Broken;
+use crate::shell::{Broken, store};
 use md5::{Digest as _, Md5};
 use serde_json::Value;
 use wetstring_proto::engine::Event;
-use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+use wetstring_proto::file::{FileInfo, Store};
 
 /// Bytes that are written at once.
 const WRITE: usize = 64 * 1024;
@@ -51,19 +51,11 @@ fn name(talk: &mut Talk<'_>, keeps: bool) -> Result<Option<Vec<u8>>, Broken> {
 fn one(talk: &mut Talk<'_>, store: &mut dyn Store, name: &[u8]) -> Result<(), Broken> {
     let size = talk.number("SIZE")?;
     let info = FileInfo { name, size: Some(size), proved: true, ..FileInfo::default() };
-    let takes = match store.answer(Request::Offer { info }) {
-        Reply::Accept { .. } => true,
-        Reply::Refuse(why) => {
-            talk.report.stats.files_skipped += 1;
-            talk.event(&Event::FileRefused { name, why: Some(why), by_peer: false });
-            // A peer has no word for it: its bytes are discarded, and the next file follows.
-            false
-        }
-        Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-        _ => return Err(Broken::Store("expected a place from the store".to_owned())),
-    };
     talk.report.stats.current_file_bytes = 0;
-    if !takes {
+    if let Some(why) = store::offer(store, info)? {
+        talk.report.stats.files_skipped += 1;
+        talk.event(&Event::FileRefused { name, why: Some(why), by_peer: false });
+        // A peer has no word for it: its bytes are discarded, and the next file follows.
         let digest = bytes(talk, size, &mut |_, _| Ok(()))?;
         return talk.send(&packed("SUCC", &digest));
     }
@@ -71,12 +63,7 @@ fn one(talk: &mut Talk<'_>, store: &mut dyn Store, name: &[u8]) -> Result<(), Br
     let done = stored(talk, store, size);
     // Of one that differs nothing is to be resumed.
     let verified = matches!(done, Ok(_) | Err(Broken::Differs { .. }));
-    let closed = match store.answer(Request::Close { complete: done.is_ok(), verified }) {
-        Reply::Failed(why) => Err(Broken::Store(why.to_string())),
-        _ => Ok(()),
-    };
-    let digest = done?;
-    closed?;
+    let digest = store::close(store, done, verified)?;
     talk.send(&packed("SUCC", &digest))?;
     talk.report.stats.files_done += 1;
     talk.event(&Event::FileDone { size, verified: true });
@@ -96,11 +83,7 @@ fn stored(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u
         if waiting.len() < WRITE && !over {
             return Ok(());
         }
-        match store.answer(Request::Write { offset: written, bytes: &waiting }) {
-            Reply::Done => {}
-            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-            _ => return Err(Broken::Store("expected the store to write".to_owned())),
-        }
+        store::write(store, written, &waiting)?;
         written += waiting.len() as u64;
         waiting.clear();
         talk.go_on()

@@ -4,12 +4,12 @@ use super::agree;
 use super::line::{number, packed};
 use super::talk::{Talk, unexpected};
 use crate::hex;
-use crate::shell::Broken;
+use crate::shell::{Broken, store};
 use md5::{Digest as _, Md5};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::Event;
-use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+use wetstring_proto::file::{FileInfo, Store};
 
 /// Bytes of the first line of a file, and the most of one.
 const FIRST: usize = 1024;
@@ -29,27 +29,25 @@ pub fn send(talk: &mut Talk<'_>, store: &mut dyn Store, files: u64) -> Result<()
     echoed(talk, files)?;
     let mut tops = Tops::default();
     for _ in 0..files {
-        let (name, size) = match store.answer(Request::Next) {
-            Reply::File(info) => (info.name.to_vec(), info.size),
-            Reply::NoMoreFiles => {
-                return Err(Broken::Store("expected another file, it cannot be read".to_owned()));
-            }
-            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-            _ => return Err(Broken::Store("expected a file from the store".to_owned())),
+        let Some(info) = store::next(store)? else {
+            return Err(Broken::Store("expected another file, it cannot be read".to_owned()));
         };
-        let on_wire = if keeps { tops.entry(&name) } else { last(&name).to_vec() };
-        let done = one(talk, store, (&name, size), &on_wire);
-        let complete = done.is_ok();
-        let closed = match store.answer(Request::Close { complete, verified: complete }) {
-            Reply::Failed(why) => Err(Broken::Store(why.to_string())),
-            _ => Ok(()),
-        };
-        let size = done?;
-        closed?;
+        let (name, size) = (info.name.to_vec(), info.size);
+        // What stands for it at the peer: its directory, or itself.
+        let top = if keeps { first(&name) } else { last(&name) };
+        let on_wire = if keeps { tops.entry(&name) } else { top.to_vec() };
+        let done = one(talk, store, (&name, size), (&on_wire, top));
+        let verified = done.is_ok();
+        let size = store::close(store, done, verified)?;
         talk.report.stats.files_done += 1;
         talk.event(&Event::FileDone { size, verified: true });
     }
     talk.send(&packed("EXIT", b""))
+}
+
+/// The first component of a path.
+fn first(name: &[u8]) -> &[u8] {
+    name.split(|byte| *byte == b'/').next().unwrap_or(name)
 }
 
 /// The last component of a path.
@@ -90,15 +88,15 @@ fn one(
     talk: &mut Talk<'_>,
     store: &mut dyn Store,
     (name, size): (&[u8], Option<u64>),
-    on_wire: &[u8],
+    (on_wire, top): (&[u8], &[u8]),
 ) -> Result<u64, Broken> {
     let Some(size) = size else {
         return Err(Broken::Store("expected a file whose length is known".to_owned()));
     };
     talk.send(&packed("NAME", on_wire))?;
     let there = talk.bytes("SUCC")?;
-    if !name.starts_with(&there) && there != last(name) {
-        let said = [last(name), b" is stored as ", &there].concat();
+    if there != top {
+        let said = [top, b" is stored as ", &there].concat();
         talk.event(&Event::Message(&said));
     }
     talk.report.stats.current_file_bytes = 0;
@@ -122,12 +120,7 @@ fn bytes(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u8
     let mut buffer = vec![0; MOST.min(size as usize)];
     while offset < size {
         let wanted = len.min(usize::try_from(size - offset).unwrap_or(MOST));
-        let into = &mut buffer[..wanted];
-        let read = match store.answer(Request::Read { offset, into }) {
-            Reply::Read(read) => read,
-            Reply::Failed(why) => return Err(Broken::Store(why.to_string())),
-            _ => return Err(Broken::Store("expected bytes of a file".to_owned())),
-        };
+        let read = store::read(store, offset, &mut buffer[..wanted])?;
         if read == 0 {
             return Err(Broken::Store("the file is shorter than it was".to_owned()));
         }

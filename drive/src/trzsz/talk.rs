@@ -25,6 +25,8 @@ const LATE: Duration = Duration::from_secs(10);
 const LAST: &[u8] = b"\x1b[?25h";
 /// Of what comes before that this much is kept, in case it does not come.
 const KEPT: usize = 4096;
+/// Characters of a file that are decoded at once.
+const PART: usize = 4096;
 
 /// A conversation with a peer that has started.
 pub struct Talk<'a> {
@@ -204,9 +206,6 @@ impl<'a> Talk<'a> {
         }
     }
 }
-
-/// Characters of a file that are decoded at once.
-const PART: usize = 4096;
 
 /// What the peer says of its end.
 fn failed(value: &[u8]) -> Broken {

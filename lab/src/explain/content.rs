@@ -35,8 +35,15 @@ impl Account {
     }
 
     /// The predicted time with compression, where there was none and how far the file shrinks is not known, for it is
-    /// not there to be read: if it shrinks as text does. `now` is the time of the replay without changes.
-    pub(super) fn if_it_shrinks(&self, base: &Table, load: Load<'_>, now: u64) -> Option<u64> {
+    /// not there to be read: if it shrinks as text does. `now` is the time of the replay without changes, and `excess`
+    /// what the transfer took longer to start.
+    pub(super) fn if_it_shrinks(
+        &self,
+        base: &Table,
+        load: Load<'_>,
+        now: u64,
+        excess: u64,
+    ) -> Option<u64> {
         let is_kermit = self.protocol.as_deref() == Some("kermit");
         let is_substitute = table::get(base, "file.made").is_some();
         if !is_kermit || !is_substitute || self.agreed("compress") {
@@ -50,6 +57,6 @@ impl Account {
         switch(&mut scenario, "bundle", true);
         switch(&mut scenario, "compress", true);
         let (_, time) = self.time(&scenario, load, true).ok()?;
-        Some(self.scaled(time?, now, self.excess(base, load, now)))
+        Some(self.scaled(time?, now, excess))
     }
 }

@@ -42,9 +42,7 @@ impl Account {
         }
         let base = self.inferred(load)?;
         let reliable = self.log.value("reliable") == Some(1);
-        let advice = self.replay(&base, load, true, reliable)?;
-        let shrunk_ns = self.if_it_shrinks(&base, load, advice.replayed_ns);
-        Ok(Advice { shrunk_ns, ..advice })
+        self.replay(&base, load, true, reliable)
     }
 
     /// The time of the transfer with a change, from that of a replay with it and that of one without, `now`; what it
@@ -106,6 +104,7 @@ impl Account {
             range = Some((low, high));
         }
         best = best.filter(|(_, ns)| worth(*ns));
+        let shrunk_ns = measure.and_then(|excess| self.if_it_shrinks(base, load, now, excess));
         let (rate_source, scenario) = (self.rate_source, table::text(base));
         Ok(Advice {
             before_ns,
@@ -116,7 +115,7 @@ impl Account {
             trials,
             inferred,
             rate_source,
-            shrunk_ns: None,
+            shrunk_ns,
             scenario,
         })
     }
@@ -204,7 +203,7 @@ impl Account {
     }
 
     /// Start-up time of the transfer that its replay does not have: one of the ends was started later.
-    pub(super) fn excess(&self, base: &Table, load: Load<'_>, now: u64) -> u64 {
+    fn excess(&self, base: &Table, load: Load<'_>, now: u64) -> u64 {
         let mut recorder = Recorder::keep();
         let mut base = base.clone();
         let bytes = i64::try_from(self.file_bytes.min(WHOLE_BYTES)).unwrap_or(i64::MAX);

@@ -329,6 +329,20 @@ mod tests {
     }
 
     #[test]
+    fn grants_beyond_the_ring_wait_in_their_order() {
+        let mut beyond = GrantedBeyond::default();
+        assert_eq!(beyond.next_below(100), None);
+        // From either side; what leaves a hole is not kept.
+        for (index, kept) in [(41, true), (42, true), (40, true), (44, false), (38, false)] {
+            assert_eq!(beyond.keep(index), kept, "{index}");
+        }
+        assert!(beyond.keep(41), "a copy of what is kept");
+        assert_eq!([40, 42, 42].map(|end| beyond.next_below(end)), [None, Some(40), Some(41)]);
+        assert_eq!([42, 99, 99].map(|end| beyond.next_below(end)), [None, Some(42), None]);
+        assert!(beyond.keep(7), "a new beginning");
+    }
+
+    #[test]
     fn records_are_kept() {
         let shape = Shape { packets: 70, slots: 2 };
         let mut memory = vec![0; shape.receiver_len()];

@@ -124,6 +124,7 @@ mod tests {
     use super::mark::Mark;
     use super::record::{Record, Records};
     use super::*;
+
     /// The record that these bytes begin with, and where what follows it begins.
     fn read(bytes: &[u8]) -> (Record, usize) {
         let (used, found) = Records::new().next(bytes, &mut []);

@@ -41,7 +41,8 @@ impl Core {
                 }
                 self.base = Some(message.buffer());
             }
-            if let Some(index) = self.beyond_ring(message.buffer()) {
+            let ahead = self.index_ahead(message.buffer());
+            if let Some(index) = ahead.filter(|index| *index >= self.ring_end()) {
                 // There will be room when the OKs before it have come. Of a buffer that was never sent there is
                 // nothing to say but GO; what cannot be kept is not acknowledged, and comes again.
                 let keeps = matches!(message, Message::Go { .. }) && self.beyond.keep(index);
@@ -77,21 +78,23 @@ impl Core {
         }
     }
 
-    /// The index of a buffer, if it may be outstanding now.
-    fn index_of(&self, buffer: u32) -> Option<u64> {
+    /// The index of a buffer of the connection that is not complete, with those below it.
+    fn index_ahead(&self, buffer: u32) -> Option<u64> {
         // Numbers have 32 bits and continue from wherever they began.
         let from_low = buffer.wrapping_sub(self.base?).wrapping_sub(self.low as u32);
         let index = self.low + u64::from(from_low);
         let known = self.buffers().is_none_or(|buffers| index < buffers);
-        (u64::from(from_low) < self.shape.slots as u64 && known).then_some(index)
+        (known && from_low.cast_signed() >= 0).then_some(index)
     }
 
-    /// The index of a buffer of the connection that has no room in the ring yet.
-    fn beyond_ring(&self, buffer: u32) -> Option<u64> {
-        let from_low = buffer.wrapping_sub(self.base?).wrapping_sub(self.low as u32);
-        let index = self.low + u64::from(from_low);
-        let ahead = from_low as usize >= self.shape.slots && from_low.cast_signed() > 0;
-        (ahead && self.buffers().is_none_or(|buffers| index < buffers)).then_some(index)
+    /// The first index that has no room in the ring yet.
+    fn ring_end(&self) -> u64 {
+        self.low + self.shape.slots as u64
+    }
+
+    /// The index of a buffer, if it may be outstanding now.
+    fn index_of(&self, buffer: u32) -> Option<u64> {
+        self.index_ahead(buffer).filter(|index| *index < self.ring_end())
     }
 
     /// Buffers of the connection, once known.
@@ -112,7 +115,11 @@ impl Core {
 
     /// A buffer is granted; whether that is news.
     fn go(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
-        let Some(index) = self.index_of(buffer) else { return false };
+        self.index_of(buffer).is_some_and(|index| self.grant(mem, index))
+    }
+
+    /// All of a buffer in the ring is to be sent; whether that is news.
+    fn grant(&mut self, mem: &mut Mem<'_>, index: u64) -> bool {
         let count = self.count(index);
         let mut sends = SendRing::new(self.shape, mem.slots);
         let news = !sends.is_done(index) && sends.grant(index, count);
@@ -161,11 +168,8 @@ impl Core {
             self.low += 1;
         }
         self.scan = self.scan.max(self.low);
-        while let Some(index) = self.beyond.next_below(self.low + self.shape.slots as u64) {
-            let count = self.count(index);
-            if SendRing::new(self.shape, mem.slots).grant(index, count) {
-                self.scan = self.scan.min(index);
-            }
+        while let Some(index) = self.beyond.next_below(self.ring_end()) {
+            self.grant(mem, index);
         }
         true
     }
