@@ -3,6 +3,9 @@
 //!
 //! What measures how fast something is stands in `timed`, which runs after this.
 
+// For Windows, `wine` runs the program from here.
+#![cfg(unix)]
+
 mod common;
 mod peers;
 
@@ -63,8 +66,6 @@ mod netblt_ends;
 mod netblt_hostile;
 mod netblt_python_peer;
 mod netblt_stranger;
-#[cfg(feature = "objects")]
-mod objects;
 #[cfg(not(feature = "objects"))]
 mod objects_absent;
 mod personality_face;
@@ -76,6 +77,7 @@ mod personality_safety;
 mod promises;
 mod put_shell;
 mod recover;
+mod selection;
 mod serve_hostile;
 mod serve_many;
 mod serve_names;

@@ -25,7 +25,7 @@ pub use batch::{Renamed, distinct};
 pub(crate) use send::kind_of;
 
 pub use names::{NameRule, PathRule};
-pub use settings::StoreSettings;
+pub use settings::{Holes, StoreSettings};
 pub use source::NotDeleted;
 
 pub(crate) use digest::{Running, of as digest_of};
@@ -252,6 +252,8 @@ pub struct ReceiveOptions {
     pub digest: Option<DigestKind>,
     /// The data that it covers.
     pub verify: Verify,
+    /// Whether blocks of zeros become holes.
+    pub holes: Holes,
 }
 
 impl Default for ReceiveOptions {
@@ -272,6 +274,7 @@ impl Default for ReceiveOptions {
             reserve: Reserve::default(),
             digest: Some(DigestKind::Xxh3),
             verify: Verify::default(),
+            holes: Holes::default(),
         }
     }
 }

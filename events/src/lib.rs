@@ -130,6 +130,16 @@ pub enum Event {
         /// The name under which it is sent.
         name: String,
     },
+    /// A file that would be sent without `--dry-run`.
+    Planned {
+        /// The file; left out for stdin.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// The name under which it would be sent.
+        name: String,
+        /// Its length in bytes, if it has one.
+        size: Option<u64>,
+    },
     /// The peer (UUCP) has a job that was declined.
     PeerHasWork {
         /// UUCP's letter: `S`, `R`, `X`, `E`, or another.

@@ -337,18 +337,26 @@ impl<'a> Pair<'a> {
     ) -> bool {
         let mut calls = 0;
         let mut ticks = [0; 2];
+        // An engine that did nothing does nothing at this time until something is done to it.
+        let mut idle = [false; 2];
         loop {
             let mut moved = false;
             for side in sides.iter_mut() {
+                let index = side.end.index();
+                let mut stirred = false;
                 if side.engine.deadline().is_some_and(|deadline| deadline <= now) {
-                    ticks[side.end.index()] += 1;
+                    ticks[index] += 1;
                     side.tick(now, recorder);
-                    moved = true;
+                    stirred = true;
                 }
-                moved |= side.receive(self.element, self.port_buffer, now, recorder);
-                moved |= side.ask(now, recorder, &mut calls);
-                moved |= side.transmit(self.element, self.port_buffer, now, recorder);
-                moved |= side.listen(now, recorder);
+                stirred |= side.receive(self.element, self.port_buffer, now, recorder);
+                if stirred || side.held_back || !idle[index] {
+                    stirred |= side.ask(now, recorder, &mut calls);
+                    stirred |= side.transmit(self.element, self.port_buffer, now, recorder);
+                    stirred |= side.listen(now, recorder);
+                    idle[index] = !stirred;
+                }
+                moved |= stirred;
             }
             calls += 1;
             if calls > CALLS_AT_ONE_TIME || ticks.iter().any(|ticks| *ticks > TIMERS_AT_ONE_TIME) {

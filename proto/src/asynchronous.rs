@@ -1,7 +1,7 @@
 //! The loop of [`blocking`](crate::blocking) for `async` programs, in which other things run meanwhile.
 //!
-//! It needs no runtime: an [`AsyncWire`] brings the waits of whichever there is. With the feature `tokio`, `TokioStream` makes one of
-//! anything that is `AsyncRead` and `AsyncWrite`. The stores are those of `blocking`.
+//! It needs no runtime: an [`AsyncWire`] brings the waits of whichever there is. `TokioStream` (feature `tokio`) and
+//! `FuturesStream` (feature `futures`) make one of anything that is `AsyncRead` and `AsyncWrite` there. The stores are those of `blocking`.
 
 use crate::engine::{Cx, Engine, Event, Outcome};
 use crate::file::Store;
@@ -9,10 +9,14 @@ use crate::time::{Duration, Instant};
 use crate::trace::NoTrace;
 use crate::turn::{Step, Turn};
 
+#[cfg(feature = "futures")]
+mod futures_stream;
 #[cfg(feature = "tokio")]
-mod stream;
+mod tokio_stream;
+#[cfg(feature = "futures")]
+pub use futures_stream::FuturesStream;
 #[cfg(feature = "tokio")]
-pub use stream::TokioStream;
+pub use tokio_stream::TokioStream;
 
 /// A line of bytes and a clock, whose waits are futures.
 // Whether they are `Send` is seen from the wire itself: `run` on one whose futures are can be spawned on any thread.

@@ -70,14 +70,18 @@ impl<C: Machine, M: Memory> WithMemory<C, M> {
     }
 }
 
-/// Splits the memory into consecutive parts of these lengths.
-pub(crate) fn split<const N: usize>(mut memory: &mut [u8], lengths: [usize; N]) -> [&mut [u8]; N] {
-    lengths.map(|len| {
-        let (part, rest) = core::mem::take(&mut memory).split_at_mut(len);
-        memory = rest;
-        part
-    })
+/// Splits memory into consecutive parts of these lengths, and gives each a name. No function over an array: each door of an engine
+/// begins here, and where little is optimized its closure would be called for every part.
+macro_rules! split {
+    ($memory:expr, $lengths:expr => $($part:ident),+ $(,)?) => {
+        let rest: &mut [u8] = $memory;
+        let [$($part),+] = $lengths;
+        $(let ($part, rest) = rest.split_at_mut($part);)+
+        let _ = rest;
+    };
 }
+
+pub(crate) use split;
 
 /// Makes an [`Engine`](crate::Engine) of `struct $name<M>(WithMemory<_, M>)`.
 macro_rules! engine {

@@ -1,14 +1,19 @@
-//! The loop for `async`: two engines as tasks of one runtime, and `sz` of lrzsz as the peer on a socket.
+//! The loop for `async`: two engines as tasks of one runtime, or on the streams of `futures-io`, and `sz` of lrzsz as the peer
+//! on a socket.
 
 // lrzsz runs in real time.
 #![allow(clippy::disallowed_methods)]
 
 use std::os::fd::OwnedFd;
-use std::process::Command;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command};
 use std::time::Duration;
 
+use async_io::{Async, Timer};
+use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf, duplex};
-use wetstring_proto::asynchronous::{TokioStream, run, run_watched};
+use wetstring_proto::asynchronous::{AsyncWire, FuturesStream, TokioStream, run, run_watched};
 use wetstring_proto::blocking::{Incoming, Outgoing, Piece};
 use wetstring_proto::{Engine, Event, Outcome, xymodem, zmodem};
 use wetstring_testkit::noise;
@@ -93,32 +98,35 @@ async fn a_line_that_closes_is_an_error() {
     let [(_, mut receiver), _] = engines();
     let (a, b) = duplex(64);
     drop(a);
-    let mut files = Incoming::new(|_| Ok(()));
-    let error = run(&mut *receiver, &mut TokioStream::new(b), &mut files).await.unwrap_err();
+    let (outcome, _) = receive(&mut *receiver, &mut TokioStream::new(b)).await;
+    let error = outcome.unwrap_err();
     assert!(matches!(
         error.kind(),
         std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::BrokenPipe
     ));
 }
 
-#[tokio::test]
-async fn lrzsz_sends() {
-    let found = Command::new("sz").arg("--version").output().is_ok();
-    if !found {
+/// `sz` of lrzsz with a file of these bytes, and our end of its socket; nothing if there is none.
+fn lrzsz(name: &str, bytes: &[u8]) -> Option<(Child, UnixStream, PathBuf)> {
+    if Command::new("sz").arg("--version").output().is_err() {
         assert!(std::env::var_os("WETSTRING_REQUIRE_PEERS").is_none(), "expected sz of lrzsz");
-        return;
+        return None;
     }
-    let bytes = noise(6, 100_000);
-    let path = std::env::temp_dir().join(format!("wetstring-async-{}", std::process::id()));
-    std::fs::write(&path, &bytes).unwrap();
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let path = std::env::temp_dir().join(format!("wetstring-{name}-{}", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    let (ours, theirs) = UnixStream::pair().unwrap();
     let theirs = OwnedFd::from(theirs);
     let mut sz = Command::new("sz");
     sz.arg("--quiet").arg(&path).stdin(theirs.try_clone().unwrap()).stdout(theirs);
-    let mut sz = sz.spawn().unwrap();
     ours.set_nonblocking(true).unwrap();
-    let mut wire = TokioStream::new(tokio::net::UnixStream::from_std(ours).unwrap());
-    let [_, (_, mut receiver)] = engines();
+    Some((sz.spawn().unwrap(), ours, path))
+}
+
+/// Receives one file over the wire.
+async fn receive(
+    receiver: &mut (dyn Engine + Send),
+    wire: &mut impl AsyncWire<Error = std::io::Error>,
+) -> (std::io::Result<Outcome>, Vec<u8>) {
     let mut got = Vec::new();
     let mut files = Incoming::new(|piece| {
         if let Piece::Data(bytes) = piece {
@@ -126,10 +134,83 @@ async fn lrzsz_sends() {
         }
         Ok(())
     });
-    let receiving = run(&mut *receiver, &mut wire, &mut files);
-    let outcome = tokio::time::timeout(Duration::from_secs(60), receiving).await.expect("an end");
+    (run(receiver, wire, &mut files).await, got)
+}
+
+#[tokio::test]
+async fn lrzsz_sends() {
+    let bytes = noise(6, 100_000);
+    let Some((mut sz, ours, path)) = lrzsz("tokio", &bytes) else { return };
+    let mut wire = TokioStream::new(tokio::net::UnixStream::from_std(ours).unwrap());
+    let [_, (_, mut receiver)] = engines();
+    let receiving = receive(&mut *receiver, &mut wire);
+    let (outcome, got) =
+        tokio::time::timeout(Duration::from_secs(60), receiving).await.expect("an end");
     assert_eq!(outcome.unwrap(), Outcome::Done);
     assert!(sz.wait().unwrap().success());
     std::fs::remove_file(path).unwrap();
     assert!(got == bytes);
+}
+
+#[test]
+fn lrzsz_sends_to_a_stream_of_futures_io() {
+    let bytes = noise(7, 100_000);
+    let Some((mut sz, ours, path)) = lrzsz("futures", &bytes) else { return };
+    let mut wire = FuturesStream::new(Async::new(ours).unwrap(), Timer::after);
+    let [_, (_, mut receiver)] = engines();
+    let (outcome, got) = async_io::block_on(receive(&mut *receiver, &mut wire));
+    assert_eq!(outcome.unwrap(), Outcome::Done);
+    assert!(sz.wait().unwrap().success());
+    std::fs::remove_file(path).unwrap();
+    assert!(got == bytes);
+}
+
+/// What is damaged is asked for again when a timer says so, and a silent peer is waited for.
+#[test]
+fn streams_of_futures_io_wait_and_time_out() {
+    let bytes = noise(8, 30_000);
+    for (mut sender, mut receiver) in engines() {
+        let [a, b, c, d] = {
+            let ((a, b), (c, d)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+            [a, b, c, d].map(|end| Async::new(end).unwrap())
+        };
+        // Two sockets and what carries between them, one byte of which is damaged on its way.
+        let carrier = std::thread::spawn(move || {
+            let (there, back) = (damaging(&b, &c, Some(5_000)), damaging(&c, &b, None));
+            async_io::block_on(futures_lite::future::zip(there, back));
+        });
+        let file = bytes.clone();
+        let sending = std::thread::spawn(move || {
+            let mut store = Outgoing::new(b"data.bin", &file);
+            let mut wire = FuturesStream::new(a, Timer::after);
+            async_io::block_on(async {
+                // The receiver asks more than once.
+                Timer::after(Duration::from_millis(3_500)).await;
+                run(&mut *sender, &mut wire, &mut store).await
+            })
+        });
+        let mut wire = FuturesStream::new(d, Timer::after);
+        let (outcome, got) = async_io::block_on(receive(&mut *receiver, &mut wire));
+        assert_eq!(outcome.unwrap(), Outcome::Done);
+        assert_eq!(sending.join().unwrap().unwrap(), Outcome::Done);
+        assert!(got == bytes);
+        drop(wire);
+        carrier.join().unwrap();
+    }
+}
+
+/// Carries bytes from one socket to another until the first closes, and damages one of them.
+async fn damaging(from: &Async<UnixStream>, to: &Async<UnixStream>, damage: Option<usize>) {
+    let (mut from, mut to, mut bytes, mut at) = (from, to, [0; 300], 0);
+    while let Ok(len @ 1..) = from.read(&mut bytes).await {
+        if let Some(place) = damage.and_then(|damage| bytes[..len].get_mut(damage.wrapping_sub(at)))
+        {
+            *place ^= 0x10;
+        }
+        at += len;
+        if to.write_all(&bytes[..len]).await.is_err() {
+            break;
+        }
+    }
+    let _ = to.get_ref().shutdown(std::net::Shutdown::Write);
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
 fn cargo(root: &Path, toolchain: &str, verb: &str, more: &[&str]) -> Result<(), String> {
     let mut cargo = Command::new("cargo");
     cargo.arg(format!("+{toolchain}")).args([verb, "-p", "wetstring-proto", "--lib", "--locked"]);
-    cargo.args(["--features", "std,tokio", "--target-dir"]).arg(root.join(TARGET));
+    cargo.args(["--features", "std,tokio,futures", "--target-dir"]).arg(root.join(TARGET));
     let status = cargo.args(more).current_dir(root).status().map_err(|e| format!("cargo: {e}"))?;
     if status.success() {
         return Ok(());

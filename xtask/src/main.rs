@@ -18,6 +18,7 @@
 //! | `boot` | runs the boot loader in QEMU, and prints what it takes ([`boot`]) |
 //! | `capi` | builds the library for C, and tests it with programs in C ([`capi`]) |
 //! | `python [--release] [--ray]` | builds the package for Python, and tests it ([`python`]) |
+//! | `wheels [TARGET...]` | builds the package for Python for every system ([`wheels`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
@@ -43,6 +44,7 @@ mod states;
 mod table;
 mod tidy;
 mod web;
+mod wheels;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -143,9 +145,10 @@ fn main() -> ExitCode {
         Some("boot") => boot::run(&root()),
         Some("capi") => capi::run(&root()),
         Some("python") => python::run(&root(), rest),
+        Some("wheels") => wheels::run(&root(), rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check], release --dry-run, ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, explain, web build|test), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check], release --dry-run, ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, wheels [TARGET...], explain, web build|test), got {}",
             other.unwrap_or("nothing")
         )),
     };

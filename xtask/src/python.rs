@@ -20,41 +20,33 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
         }
     }
     let (home, source) = (root.join("target/python"), root.join("python"));
-    let (venv, wheels, scratch) = (home.join("venv"), home.join("wheels"), home.join("empty"));
+    let (wheels, scratch) = (home.join("wheels"), home.join("empty"));
     for empty in [&wheels, &scratch] {
         // What an earlier run left is of another build.
         let _ = std::fs::remove_dir_all(empty);
         std::fs::create_dir_all(empty).map_err(|e| format!("{}: {e}", empty.display()))?;
     }
-    let python = venv.join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
-    if !python.exists() {
-        ended(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
-    }
-    let pip = |words: &[&str]| {
-        let mut command = Command::new(&python);
-        command
-            .args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"])
-            .args(words);
-        command
-    };
-    ended(pip(&["-r"]).arg(source.join("requirements.txt")))?;
+    let environment = Environment::open(&home.join("venv"))?;
+    environment.install(&["-r", &source.join("requirements.txt").display().to_string()])?;
     if ray {
-        ended(&mut pip(&["ray==2.*"]))?;
+        environment.install(&["ray==2.*"])?;
     }
     ended(
-        Command::new(&python)
-            .args(["-m", "maturin", "build", "--quiet", "--locked", "--profile", profile, "-i"])
-            .arg(&python)
+        environment
+            .module("maturin")
+            .args(["build", "--quiet", "--locked", "--profile", profile, "-i"])
+            .arg(&environment.python)
             .arg("--out")
             .arg(&wheels)
             .current_dir(&source)
             .env("CARGO_TARGET_DIR", root.join("target")),
     )?;
-    ended(pip(&["--force-reinstall", "--no-deps"]).arg(wheel(&wheels)?))?;
+    let wheel = wheel(&wheels)?.display().to_string();
+    environment.install(&["--force-reinstall", "--no-deps", &wheel])?;
     // It reads the source, whose stubs are those of the wheel.
-    ended(Command::new(&python).args(["-m", "mypy", "--no-incremental"]).current_dir(&source))?;
-    let mut tests = Command::new(&python);
-    tests.args(["-m", "pytest", "-q", "--durations=5"]).arg(source.join("tests"));
+    ended(environment.module("mypy").arg("--no-incremental").current_dir(&source))?;
+    let mut tests = environment.module("pytest");
+    tests.args(["-q", "--durations=5"]).arg(source.join("tests"));
     tests.current_dir(&scratch).env("PYTHONDONTWRITEBYTECODE", "1");
     if ray {
         tests.env("WETSTRING_RAY", "1");
@@ -66,6 +58,40 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     ended(&mut tests)
 }
 
+/// A virtual environment of Python.
+pub(crate) struct Environment {
+    python: PathBuf,
+}
+
+impl Environment {
+    /// The one in this directory, which is made if need be.
+    pub(crate) fn open(venv: &Path) -> Result<Self, String> {
+        let python = venv.join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
+        if !python.exists() {
+            ended(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+        }
+        Ok(Self { python })
+    }
+
+    /// Runs its interpreter.
+    pub(crate) fn python(&self) -> Command {
+        Command::new(&self.python)
+    }
+
+    /// Runs a module as a program.
+    pub(crate) fn module(&self, name: &str) -> Command {
+        let mut command = self.python();
+        command.args(["-m", name]);
+        command
+    }
+
+    /// Lets pip install these.
+    pub(crate) fn install(&self, words: &[&str]) -> Result<(), String> {
+        let mut pip = self.module("pip");
+        ended(pip.args(["--disable-pip-version-check", "install", "--quiet"]).args(words))
+    }
+}
+
 /// The one wheel in a directory.
 fn wheel(wheels: &Path) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(wheels).map_err(|e| format!("{}: {e}", wheels.display()))?;
@@ -73,7 +99,8 @@ fn wheel(wheels: &Path) -> Result<PathBuf, String> {
     found.next().ok_or_else(|| format!("expected a wheel in {}, there is none", wheels.display()))
 }
 
-fn ended(command: &mut Command) -> Result<(), String> {
+/// Runs it to its end.
+pub(crate) fn ended(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{command:?}: {status}")),

@@ -8,6 +8,7 @@ use wetstring_drive::shell::Stages;
 use wetstring_proto::{FileKind, choice};
 
 use super::line_arg::is_line;
+use super::selection::Selection;
 use super::session::word;
 
 /// The commands, with their arguments, for the help.
@@ -36,6 +37,8 @@ Commands:
 
 /// Flags that a shell has no use for.
 const OF_A_SERVER: [&str; 5] = ["user", "directory", "resume", "recursive", "text"];
+/// And those of `put`, besides.
+const OF_TREES: [&str; 3] = ["exclude", "copy_links", "dry_run"];
 
 /// How to log in to a server.
 #[derive(Args, Debug)]
@@ -146,7 +149,7 @@ pub(crate) struct Put {
     #[arg(required = true, value_name = "FILE... LINE")]
     pub(super) things: Vec<OsString>,
     /// The line leads to a shell that has no receiver: its own tools decode the files
-    #[arg(long, conflicts_with_all = OF_A_SERVER)]
+    #[arg(long, conflicts_with_all = OF_A_SERVER.into_iter().chain(OF_TREES))]
     pub(crate) shell: bool,
     /// Path of the file at the shell, if not its name in the current directory there
     #[arg(long = "as", value_name = "PATH", requires = "shell")]
@@ -160,6 +163,9 @@ pub(crate) struct Put {
     /// How the files are transferred.
     #[command(flatten)]
     pub(crate) options: FileOptions,
+    /// Which files below directories.
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// How to log in.
     #[command(flatten)]
     pub(crate) access: Access,

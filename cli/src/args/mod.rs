@@ -23,6 +23,7 @@ pub(crate) mod line;
 pub(crate) mod line_arg;
 pub(crate) mod ncp;
 pub(crate) mod probe;
+pub(crate) mod selection;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod slip;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wetstring_drive::LineSpec;
 
+use super::selection::Selection;
 use crate::config::protocol::Protocol;
 use crate::ui::ending::{Ending, usage};
 use clap::builder::PossibleValuesParser;
@@ -112,6 +113,9 @@ pub(crate) struct Send {
     /// Set a variable of the device profile, such as address=0x41000000 (wst show profiles)
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
+    /// Which files below directories.
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// What sending and receiving have in common.
     #[command(flatten)]
     pub(crate) transfer: Transfer,

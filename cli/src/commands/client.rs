@@ -184,6 +184,7 @@ pub(crate) fn get(
         incomplete: all.store.incomplete,
         resume: if verb.options.resume { Resume::Existing } else { Resume::Never },
         verify: all.store.verify,
+        holes: all.store.holes,
         paths: if verb.options.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };
@@ -243,7 +244,7 @@ pub(crate) fn put(
     let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let mut sources = Vec::new();
     for path in things {
-        sources.extend(outgoing::sources(ui, Path::new(path), true)?);
+        sources.extend(outgoing::sources(ui, Path::new(path), true, &verb.selection)?);
     }
     let options = SendOptions {
         paths: verb.options.recursive,
@@ -252,6 +253,9 @@ pub(crate) fn put(
         common_names: all.kermit().names == Names::Converted,
         ..SendOptions::default()
     };
+    if verb.selection.dry_run {
+        return Ok(outgoing::planned(ui, sources, options));
+    }
     let mut file_store = FileStore::Disk(Box::new(outbox(ui, sources, options)));
     let password = password_of(&verb.access)?;
     let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;

@@ -60,6 +60,9 @@ pub(crate) fn run(
     }
     let options = options(verb, stream && protocol.is::<kermit::Config>(), &all);
     let count = sources.len();
+    if verb.selection.dry_run {
+        return Ok(outgoing::planned(ui, sources, options));
+    }
     let disk = outbox(ui, sources, options);
     let both_ways = stream && protocol.is::<uucp::Config>();
     let disk = and_taking(disk, verb.output.as_deref(), both_ways, &mut all)?;
@@ -132,6 +135,7 @@ fn to_device(
         (verb.resume, "--resume"),
         (verb.name.is_some(), "--as"),
         (verb.output.is_some(), "--output"),
+        (verb.selection.dry_run, "--dry-run"),
     ];
     if let Some((_, flag)) = flags.iter().find(|(is, _)| *is) {
         return Err(usage(format!("expected no {flag} with the device {name}")));
@@ -199,14 +203,19 @@ fn sources(
             readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
             all.push(Source::path(path));
         } else {
-            all.extend(outgoing::sources(ui, path, keeps)?);
+            all.extend(outgoing::sources(ui, path, keeps, &verb.selection)?);
         }
     }
     if let (Some(name), [one]) = (&verb.name, &mut all[..]) {
         *one = one.clone().named(name.as_encoded_bytes());
     }
     if all.is_empty() {
-        return Err(Ending::early(Exit::Store, "expected a file, got empty directories"));
+        let what = if verb.selection.exclude.is_empty() {
+            "expected a file, got empty directories"
+        } else {
+            "expected a file, all are excluded"
+        };
+        return Err(Ending::early(Exit::Store, what));
     }
     Ok(all)
 }

@@ -10,6 +10,7 @@ use wetstring_events::Event;
 use crate::args::Common;
 use crate::args::client::{Get, Put, StagesOptions};
 use crate::args::line_arg::There;
+use crate::args::selection::Selection;
 use crate::config::Settings;
 use crate::transfer::cleartext::{self, What as Exposed};
 use crate::transfer::inbox::{self, receive_options};
@@ -40,7 +41,7 @@ pub(crate) fn put(
         if path.is_dir() {
             return Err(usage("expected files with --shell, got a directory".to_owned()));
         }
-        sources.extend(outgoing::sources(ui, path, false)?);
+        sources.extend(outgoing::sources(ui, path, false, &Selection::default())?);
     }
     let disk = outbox(ui, sources, SendOptions::default());
     let name = verb.name.as_ref().map(|name| name.as_encoded_bytes().to_vec());

@@ -10,6 +10,7 @@ use wetstring_proto::zmodem::escape::Escaping;
 
 use super::Session;
 use super::trailer::Trailer;
+use crate::args::selection::Selection;
 use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::transfer::direction::Direction;
@@ -74,7 +75,7 @@ impl Session<'_> {
     fn sources_of(&mut self, files: &[PathBuf]) -> Option<Vec<Source>> {
         let mut all = Vec::new();
         for file in files {
-            match sources(self.ui, file, false) {
+            match sources(self.ui, file, false, &Selection::default()) {
                 Ok(more) => all.extend(more),
                 Err(ending) => {
                     self.screen.say(&format!("({})", ending.message));

@@ -51,6 +51,7 @@ pub(crate) fn receive_options(all: &Settings) -> ReceiveOptions {
         incomplete: all.store.incomplete,
         resume: all.store.resume,
         verify: all.store.verify,
+        holes: all.store.holes,
         ..ReceiveOptions::default()
     }
 }

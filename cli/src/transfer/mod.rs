@@ -14,6 +14,7 @@ mod detect;
 pub(crate) mod device;
 pub(crate) mod direction;
 pub(crate) mod filter;
+pub(crate) mod gather;
 mod host_commands;
 pub(crate) mod inbox;
 pub(crate) mod job;

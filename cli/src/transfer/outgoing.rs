@@ -7,35 +7,72 @@ use wetstring_drive::in_words;
 use wetstring_drive::os::files;
 use wetstring_events::Event;
 
+use super::gather::Gathered;
+use crate::args::selection::Selection;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::format::{count, escaped, shown};
+use crate::ui::format::{count, escaped, shown, size};
 use crate::ui::output::{Level, Output};
 
 /// A file, or with their directories all files below a directory. An unreadable one is reported
 /// before the line is opened. `keeps`: the receiver is asked to keep directories.
-pub(crate) fn sources(ui: &Output, path: &Path, keeps: bool) -> Result<Vec<Source>, Ending> {
+pub(crate) fn sources(
+    ui: &Output,
+    path: &Path,
+    keeps: bool,
+    which: &Selection,
+) -> Result<Vec<Source>, Ending> {
+    let mut gathered = Gathered::default();
     if !path.is_dir() {
-        readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
-        return Ok(vec![Source::path(path)]);
+        if which.takes(path.file_name().map_or(path, Path::new), false) {
+            gathered.add(path, path, which)?;
+        }
+        return Ok(gathered.files.iter().map(|file| Source::path(file)).collect());
     }
-    // A named link is followed, one below a directory is not; `.` and `..` are resolved to their names.
+    // A named link is followed, one below a directory only if asked for; `.` and `..` are resolved to their names.
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let title = whole.file_name().map_or_else(PathBuf::new, PathBuf::from);
-    let mut files = Vec::new();
-    gather(&whole, true, &mut files)?;
+    gathered.add(&whole, &whole, which)?;
     let shown = shown(path.as_os_str());
+    if let Some(left_out) = gathered.left_out() {
+        ui.say(Level::Note, &format!("{shown}: {left_out}"));
+    }
     let hint = if keeps { "" } else { "; wst receive -r keeps their directories" };
-    let say = format!("{shown}: {}{hint}", count(files.len() as u64, "file"));
-    if !files.is_empty() {
+    let say = format!("{shown}: {}{hint}", count(gathered.files.len() as u64, "file"));
+    if !gathered.files.is_empty() && !which.dry_run {
         ui.say(Level::Note, &say);
     }
-    let named = files.into_iter().map(|file| {
+    let named = gathered.files.into_iter().map(|file| {
         let below = file.strip_prefix(&whole).unwrap_or(&file);
         let name = title.join(below);
         Source::path(&file).named(name.as_os_str().as_encoded_bytes())
     });
     Ok(named.collect())
+}
+
+/// Prints what would be sent by `--dry-run`, under the names that the peer would see.
+pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -> Ending {
+    let paths: Vec<Option<PathBuf>> = sources
+        .iter()
+        .map(|source| match &source.from {
+            Origin::Path(path) => Some(path.clone()),
+            Origin::Stdin => None,
+        })
+        .collect();
+    let disk = outbox(ui, sources, options);
+    let mut bytes = 0;
+    let names = disk.unasked();
+    for (name, path) in names.iter().zip(&paths) {
+        let metadata = path.as_ref().and_then(|path| std::fs::metadata(path).ok());
+        let len = metadata.filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        bytes += len.unwrap_or(0);
+        let (name, shown) = (escaped(name), len.map_or_else(|| "unknown".to_owned(), size));
+        ui.print(&format!("{name}: {shown}\n"));
+        let path = path.as_ref().map(|path| path.display().to_string());
+        ui.event(Event::Planned { path, name, size: len });
+    }
+    let all = count(names.len() as u64, "file");
+    Ending::early(Exit::Done, format!("would send {all}, {}; nothing was sent", size(bytes)))
 }
 
 /// Deletes sent files that have not changed since; returns the number of others.
@@ -93,29 +130,4 @@ pub(crate) fn readable(path: &Path) -> Result<(), String> {
     std::fs::File::open(path)
         .map(drop)
         .map_err(|e| format!("could not read {name}: {}", in_words(&e)))
-}
-
-/// A file, or with `recursive` all files below a directory.
-pub(crate) fn gather(path: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> Result<(), Ending> {
-    if recursive && path.is_dir() && !path.is_symlink() {
-        let failed = |e| {
-            let name = shown(path.as_os_str());
-            Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&e)))
-        };
-        let entries = std::fs::read_dir(path).map_err(failed)?;
-        let mut inside = entries
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(failed)?;
-        inside.sort();
-        for path in inside {
-            if !path.is_symlink() {
-                gather(&path, true, files)?;
-            }
-        }
-        return Ok(());
-    }
-    readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
-    files.push(path.to_owned());
-    Ok(())
 }

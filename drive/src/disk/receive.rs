@@ -26,7 +26,7 @@ use super::place;
 use super::reserve::Reservation;
 use super::scribe::Scribe;
 use super::source::Opened;
-use super::{FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve};
+use super::{FileOutcome, FileRecord, Holes, Incomplete, Numbering, ReceiveOptions, Reserve};
 use crate::os::fd::OwnedFd;
 use crate::os::fs::{
     self, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate, futimens,
@@ -233,9 +233,10 @@ impl Receiving {
     /// Which blocks of a large file to reserve, and whether that is deferred.
     fn blocks(&self, size: Option<u64>, have: u64) -> (Reservation, Option<u64>) {
         let wanted = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have).unwrap_or(0);
+        let holes = self.options.holes == Holes::Zeros;
         match self.options.reserve {
-            Reserve::Offered => (Reservation::new(have, wanted), None),
-            Reserve::WithData => (Reservation::default(), Some(wanted)),
+            Reserve::Offered => (Reservation::new(have, wanted).with_holes(holes), None),
+            Reserve::WithData => (Reservation::default().with_holes(holes), Some(wanted)),
         }
     }
 

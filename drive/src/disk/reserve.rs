@@ -8,6 +8,7 @@ use crate::os::fd::AsFd;
 use crate::os::files;
 use crate::os::fs::Stat;
 use crate::os::io::Errno;
+use std::ops::Range;
 
 /// Minimum bytes ahead of the data.
 const FIRST: u64 = 1 << 20;
@@ -15,6 +16,8 @@ const FIRST: u64 = 1 << 20;
 const STEP: u64 = 8 << 20;
 /// What a file system may allocate beyond the end by itself.
 const ROUND: u64 = 64 << 10;
+/// The shortest hole: a block of most file systems.
+const BLOCK: u64 = 4096;
 
 /// The state of a file's reservation.
 #[derive(Clone, Copy, Default, Debug)]
@@ -25,6 +28,8 @@ pub(super) struct Reservation {
     goal: u64,
     /// Bytes present so far, including resumed ones.
     came: u64,
+    /// Blocks of zeros become holes.
+    holes: bool,
 }
 
 /// Whether a file has blocks after its end.
@@ -36,7 +41,17 @@ pub(super) fn is_beyond(stat: &Stat) -> bool {
 impl Reservation {
     /// For a file that has `from` bytes, and will have `to`.
     pub(super) fn new(have: u64, goal: u64) -> Self {
-        Self { done: have, goal, came: have }
+        Self { done: have, goal, came: have, holes: false }
+    }
+
+    /// The same; blocks of zeros become holes.
+    pub(super) fn with_holes(self, holes: bool) -> Self {
+        Self { holes, ..self }
+    }
+
+    /// Whether blocks of zeros become holes.
+    pub(super) fn holes(&self) -> bool {
+        self.holes
     }
 
     /// Writes as many of these bytes as possible, once their blocks are reserved; returns the number.
@@ -56,9 +71,35 @@ impl Reservation {
             let ahead = self.came.clamp(FIRST, STEP);
             self.step(&file, end - self.done + ahead)?;
         }
-        let len = crate::os::io::pwrite(file, bytes, offset)?;
+        let len = crate::os::io::pwrite(&file, bytes, offset)?;
         self.came = self.came.saturating_add(len as u64);
+        if self.holes {
+            self.punch(file, &bytes[..len], offset);
+        }
         Ok(len)
+    }
+
+    /// Takes the blocks of zeros out of what was written. They read as before.
+    fn punch(&mut self, file: impl AsFd, bytes: &[u8], offset: u64) {
+        let first = offset.next_multiple_of(BLOCK) - offset;
+        let mut run = 0..0;
+        let Some(bytes) = bytes.get(first as usize..) else { return };
+        for (index, block) in bytes.chunks(BLOCK as usize).enumerate() {
+            let at = offset + first + index as u64 * BLOCK;
+            let empty = block.len() as u64 == BLOCK && block.iter().all(|byte| *byte == 0);
+            if empty {
+                let from = if run.is_empty() { at } else { run.start };
+                run = from..at + BLOCK;
+                continue;
+            }
+            self.hole(&file, std::mem::take(&mut run));
+        }
+        self.hole(&file, run);
+    }
+
+    fn hole(&mut self, file: impl AsFd, run: Range<u64>) {
+        // A file system that has no holes has the zeros.
+        self.holes &= run.is_empty() || files::punch(file, run.start, run.end - run.start).is_ok();
     }
 
     fn step(&mut self, file: impl AsFd, len: u64) -> Result<(), Errno> {
@@ -107,5 +148,29 @@ mod tests {
         made.done = at;
         made.write(&file, b"more", at).unwrap();
         assert_eq!(made.done, at + 3, "no more than wanted");
+    }
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn blocks_of_zeros_become_holes() {
+        let file = tempfile::tempfile().unwrap();
+        let mut made = Reservation::new(0, 0).with_holes(true);
+        let mut content = vec![0; 300_000];
+        content[100_000..100_010].fill(7);
+        content[299_999] = 1;
+        // Pieces of any length, in any order.
+        for range in [150_000..300_000, 0..33_000, 33_000..150_000] {
+            assert_eq!(
+                made.write(&file, &content[range.clone()], range.start as u64),
+                Ok(range.len())
+            );
+        }
+        let mut read = vec![9; 300_000];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut read, 0).unwrap();
+        assert!(read == content);
+        if !made.holes() {
+            return; // This file system has none.
+        }
+        let blocks = file.metadata().unwrap().blocks() * 512;
+        assert!(blocks <= 12 * BLOCK, "{blocks}");
     }
 }

@@ -13,6 +13,18 @@ choice! {
     "update" => Collision::Update,
 }
 
+choice! {
+    /// Whether blocks of zeros take room on the disk.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Holes {
+        /// They do.
+        #[default]
+        No = "no",
+        /// They become holes, where the system and its file system can.
+        Zeros = "zeros",
+    }
+}
+
 choice! { for Incomplete: "keep" => Incomplete::Keep, "discard" => Incomplete::Discard }
 
 choice! {
@@ -47,5 +59,8 @@ settings! {
         "store.verify" verify: Verify[word] = "auto",
             "What is compared with the sender's file before it is called verified: the bytes that came, those that are stored (read again from the device), or those that are stored where that takes less than a tenth of the time or others may change the directory",
             "Wetstring: the sender's digest is of its file, not of the bytes on the line";
+        "store.holes" holes: Holes[word] = "no",
+            "Whether blocks of zeros become holes, which take no room on the disk: never, or wherever the system and its file system can (Linux)",
+            "rsync --sparse";
     }
 }

@@ -5,7 +5,7 @@ use super::rights::{self, Action, Effect};
 use super::tree::{Place, Tree};
 use super::users::Users;
 use crate::charset::{Sets, SharedSets};
-use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Verify};
+use crate::disk::{Collision, Holes, Incomplete, PathRule, ReceiveOptions, Resume, Verify};
 use crate::in_words;
 use crate::signals::Signals;
 use std::collections::{BTreeMap, VecDeque};
@@ -60,6 +60,8 @@ pub struct Rules {
     pub resume: Resume,
     /// The digest algorithm for received files.
     pub verify: Verify,
+    /// Whether blocks of zeros become holes.
+    pub holes: Holes,
     /// Quotas.
     pub quotas: Quotas,
     /// Usage of the quotas; shared by all sessions of a server.
@@ -154,6 +156,7 @@ impl Session {
             resume: rules.resume(),
             paths: if rules.bare_names { PathRule::LastOnly } else { PathRule::Relative },
             verify: rules.verify,
+            holes: rules.holes,
             ..ReceiveOptions::default()
         };
         let meter = Arc::new(Meter::new(rules.quotas, rules.accounts.clone()));

@@ -83,17 +83,21 @@ impl NetChain {
 
 impl Inside for NetChain {
     fn next_inside(&self) -> Option<Instant> {
-        let joints = (0..self.joints.len()).flat_map(|joint| End::BOTH.map(|from| (joint, from)));
-        joints
-            .filter_map(|(joint, from)| {
+        let mut soonest: Option<Instant> = None;
+        for joint in 0..self.joints.len() {
+            for from in End::BOTH {
                 let (source, target) = Self::sides(joint, from);
-                if self.joints[joint][from.index()].is_empty() {
+                let next = if self.joints[joint][from.index()].is_empty() {
                     self.elements[source].next(from.other())
                 } else {
                     self.elements[target].room(from)
+                };
+                if let Some(next) = next {
+                    soonest = Some(soonest.map_or(next, |soonest| soonest.min(next)));
                 }
-            })
-            .min()
+            }
+        }
+        soonest
     }
 
     fn settle(&mut self, cx: &mut Cx<'_>) -> bool {

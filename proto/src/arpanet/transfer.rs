@@ -93,7 +93,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 2], memory: &mut [u8]) -> Mem<'_> {
-        let [ncp, process] = crate::machine::split(memory, lengths);
+        crate::machine::split!(memory, lengths => ncp, process);
         Mem { ncp, process }
     }
 

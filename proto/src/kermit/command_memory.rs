@@ -31,7 +31,7 @@ pub(super) struct Mem<'a> {
 pub(super) type Lengths = [usize; 5];
 
 pub(super) fn divide(lengths: Lengths, memory: &mut [u8]) -> Mem<'_> {
-    let [out, frame, words, answer, work] = split(memory, lengths);
+    split!(memory, lengths => out, frame, words, answer, work);
     Mem { out, frame, words, answer, work }
 }
 
@@ -73,8 +73,7 @@ impl<'a> Mem<'a> {
     /// The memory of a sender; `config` is the one that it was made with.
     pub(super) fn sending(self, config: &Config) -> sending::Mem<'a> {
         let [source, _, slots, _, name, names, chunk, packed] = config.sender_lengths();
-        let [source, slots, name, names, chunk, packed] =
-            split(self.work, [source, slots, name, names, chunk, packed]);
+        split!(self.work, [source, slots, name, names, chunk, packed] => source, slots, name, names, chunk, packed);
         let (out, frame) = (self.out, self.frame);
         sending::Mem { source, out, slots, frame, name, names, chunk, packed }
     }
@@ -82,8 +81,7 @@ impl<'a> Mem<'a> {
     /// The memory of a receiver; `config` is the one that it was made with.
     pub(super) fn receiving(self, config: &Config) -> receiving::Mem<'a> {
         let [file, _, slots, _, hold, name, next, unpacked] = config.receiver_lengths();
-        let [file, slots, hold, name, next_name, unpacked] =
-            split(self.work, [file, slots, hold, name, next, unpacked]);
+        split!(self.work, [file, slots, hold, name, next, unpacked] => file, slots, hold, name, next_name, unpacked);
         let (out, frame) = (self.out, self.frame);
         receiving::Mem { file, out, slots, frame, hold, name, next_name, unpacked }
     }

@@ -45,7 +45,7 @@ pub(super) struct Mem<'a> {
 
 impl<'a> Mem<'a> {
     pub(super) fn divide(lengths: [usize; 6], memory: &'a mut [u8]) -> Self {
-        let [file, out, field, text, say, name] = split(memory, lengths);
+        split!(memory, lengths => file, out, field, text, say, name);
         Self { file, out, field, text, say, name }
     }
 }

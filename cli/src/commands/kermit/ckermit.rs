@@ -11,7 +11,7 @@
 mod options;
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use wetstring_drive::os::files;
@@ -24,9 +24,11 @@ use wetstring_script::{End, Interp, Limits, World};
 use super::live::Live;
 use super::{at_prompt, code_of, from_stdin};
 use crate::args::Common;
+use crate::args::selection::Selection;
 use crate::config::{File, Settings};
+use crate::transfer::gather::Gathered;
 use crate::transfer::opening::signals;
-use crate::transfer::outgoing::gather;
+use crate::transfer::outgoing::readable;
 use crate::ui::output;
 use crate::ui::output::{Level, Output};
 use options::{Action, Options, Stop};
@@ -237,10 +239,16 @@ fn below(names: &[Vec<u8>], recursive: bool) -> Result<Vec<Vec<u8>>, String> {
             files.push(name.clone());
             continue;
         }
-        let mut paths = Vec::new();
-        gather(Path::new(&files::owned_name(name.clone())), recursive, &mut paths)
-            .map_err(|ending| ending.message)?;
-        files.extend(paths.into_iter().map(|path| path.into_os_string().into_encoded_bytes()));
+        let path = PathBuf::from(files::owned_name(name.clone()));
+        let mut found = Gathered::default();
+        if recursive {
+            found.add(&path, &path, &Selection::default()).map_err(|ending| ending.message)?;
+        } else {
+            readable(&path)?;
+            found.files.push(path);
+        }
+        files
+            .extend(found.files.into_iter().map(|path| path.into_os_string().into_encoded_bytes()));
     }
     Ok(files)
 }

@@ -231,6 +231,7 @@ pub(super) trait TransferWorld: World {
             incomplete: self.settings().store.incomplete,
             resume,
             verify: self.settings().store.verify,
+            holes: self.settings().store.holes,
             paths: if paths { PathRule::Relative } else { PathRule::LastOnly },
             name: as_name.cloned(),
             ..ReceiveOptions::default()

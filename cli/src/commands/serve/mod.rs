@@ -200,6 +200,7 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Settings) -> Result<Rul
         incomplete: all.store.incomplete,
         resume: all.store.resume,
         verify: all.store.verify,
+        holes: all.store.holes,
         quotas: Quotas {
             session: verb.quotas.most_bytes.unwrap_or_default(),
             user: verb.quotas.user_quota.unwrap_or_default(),

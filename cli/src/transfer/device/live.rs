@@ -11,6 +11,7 @@ use super::conversation::{Act, Conversation};
 use super::script;
 use super::vars::Vars;
 use crate::args::Common;
+use crate::args::selection::Selection;
 use crate::config::Settings;
 use crate::config::device;
 use crate::config::protocol::Protocol;
@@ -104,7 +105,7 @@ fn job<'a>(
     protocol: Protocol,
     file: &Path,
 ) -> Result<Job<'a>, Ending> {
-    let disk = outbox(ui, sources(ui, file, false)?, SendOptions::default());
+    let disk = outbox(ui, sources(ui, file, false, &Selection::default())?, SendOptions::default());
     Ok(Job {
         ui,
         common,

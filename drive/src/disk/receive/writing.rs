@@ -19,7 +19,8 @@ impl Incoming {
         if self.map.resumed == 0 && !self.map.mapped {
             part::sweep(&self.directory, &self.name, &self.part);
         }
-        self.reservation = Reservation::new(self.map.resumed, size);
+        let holes = self.reservation.holes();
+        self.reservation = Reservation::new(self.map.resumed, size).with_holes(holes);
     }
 
     /// Stores bytes at any offset.

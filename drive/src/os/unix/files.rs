@@ -209,6 +209,19 @@ pub(crate) fn reserve(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
+/// Makes a hole in a file, which reads as zeros.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn punch(file: impl AsFd, from: u64, len: u64) -> Result<(), Errno> {
+    let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(file, flags, from, len)
+}
+
+/// Not done on this system.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn punch(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}
+
 /// This process's stdin as a file.
 pub(crate) fn stdin() -> io::Result<OwnedFd> {
     rustix::stdio::stdin().try_clone_to_owned()

@@ -126,6 +126,11 @@ pub(crate) fn reserve(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
+/// Not done on this system.
+pub(crate) fn punch(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}
+
 /// This process's stdin as a file.
 pub(crate) fn stdin() -> io::Result<OwnedFd> {
     // From here on its thread reads ahead.

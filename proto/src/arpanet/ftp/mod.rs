@@ -121,8 +121,7 @@ pub(crate) fn lengths(buffer_len: usize) -> [usize; 6] {
 
 impl<'a> Mem<'a> {
     pub(crate) fn divide(buffer_len: usize, memory: &'a mut [u8]) -> Self {
-        let [line, say, file, name, message, names] =
-            crate::machine::split(memory, lengths(buffer_len));
+        crate::machine::split!(memory, lengths(buffer_len) => line, say, file, name, message, names);
         Self { line, say, file, name, message, names }
     }
 }

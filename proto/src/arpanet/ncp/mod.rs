@@ -152,7 +152,7 @@ pub(crate) struct Mem<'a> {
 
 impl<'a> Mem<'a> {
     pub(crate) fn divide(config: &Config, memory: &'a mut [u8]) -> Self {
-        let [out, rings] = split(memory, config.lengths());
+        split!(memory, config.lengths() => out, rings);
         Self { out, rings }
     }
 }

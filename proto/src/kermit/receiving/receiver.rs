@@ -53,7 +53,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 8], memory: &mut [u8]) -> Mem<'_> {
-        let [file, out, slots, frame, hold, name, next_name, unpacked] = split(memory, lengths);
+        split!(memory, lengths => file, out, slots, frame, hold, name, next_name, unpacked);
         Mem { file, out, slots, frame, hold, name, next_name, unpacked }
     }
 

@@ -53,7 +53,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 8], memory: &mut [u8]) -> Mem<'_> {
-        let [source, out, slots, frame, name, names, chunk, packed] = split(memory, lengths);
+        split!(memory, lengths => source, out, slots, frame, name, names, chunk, packed);
         Mem { source, out, slots, frame, name, names, chunk, packed }
     }
 

@@ -63,7 +63,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 5], memory: &mut [u8]) -> Mem<'_> {
-        let [out, data, slots, messages, name] = split(memory, lengths);
+        split!(memory, lengths => out, data, slots, messages, name);
         Mem { out, data, slots, messages, name }
     }
 

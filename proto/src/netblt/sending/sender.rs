@@ -53,7 +53,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 6], memory: &mut [u8]) -> Mem<'_> {
-        let [out, data, patch, slots, seen, name] = split(memory, lengths);
+        split!(memory, lengths => out, data, patch, slots, seen, name);
         Mem { out, data, patch, slots, seen, name }
     }
 

@@ -43,7 +43,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 2], memory: &mut [u8]) -> Mem<'_> {
-        let [file, name] = split(memory, lengths);
+        split!(memory, lengths => file, name);
         Mem { file, name }
     }
 

@@ -48,7 +48,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 3], memory: &mut [u8]) -> Mem<'_> {
-        let [source, out, name] = split(memory, lengths);
+        split!(memory, lengths => source, out, name);
         Mem { source, out, name }
     }
 

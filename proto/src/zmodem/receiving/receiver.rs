@@ -35,7 +35,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 4], memory: &mut [u8]) -> Mem<'_> {
-        let [file, out, hold, name] = split(memory, lengths);
+        split!(memory, lengths => file, out, hold, name);
         Mem { file, out, hold, name }
     }
 

@@ -79,7 +79,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: [usize; 4], memory: &mut [u8]) -> Mem<'_> {
-        let [source, out, coded, name] = split(memory, lengths);
+        split!(memory, lengths => source, out, coded, name);
         Mem { source, out, coded, name }
     }
 

@@ -1,0 +1,21 @@
+//! Which files below directories are sent.
+
+use clap::Args;
+
+/// Which of the named files, and of those below named directories, are sent.
+#[derive(Args, Clone, Default, Debug)]
+pub(crate) struct Selection {
+    /// Leave out files and directories that match: * and ? within a name, ** across directories, [a-z], {a,b}. Without
+    /// a slash it is the name alone, with one the path below the directory; one at the end: directories only
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) exclude: Vec<String>,
+    /// Send what matches, although --exclude does, too
+    #[arg(long, value_name = "PATTERN", requires = "exclude")]
+    pub(crate) include: Vec<String>,
+    /// Send what symbolic links below directories point to; otherwise they are left out
+    #[arg(short = 'L', long)]
+    pub(crate) copy_links: bool,
+    /// Print what would be sent, and do nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+}

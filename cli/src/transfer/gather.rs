@@ -1,0 +1,171 @@
+//! What stands below a directory, and what of it is sent.
+
+use std::path::{Path, PathBuf};
+
+use fast_glob::glob_match;
+use wetstring_drive::in_words;
+
+use super::outgoing::readable;
+use crate::args::selection::Selection;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::format::shown;
+
+/// What is sent, and what is not.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    pub(crate) files: Vec<PathBuf>,
+    /// Symbolic links, which are not followed.
+    links: u64,
+    /// Directories without a file in them.
+    empty: u64,
+    /// Files and directories that a pattern excludes.
+    excluded: u64,
+    /// Links to a directory that they are in.
+    circles: u64,
+}
+
+impl Gathered {
+    /// What is left out without having been asked for, and what was excluded; `None` if nothing.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let link = ["symbolic link", "symbolic links"];
+        let kinds = [
+            (self.excluded, ["name", "names"], "excluded"),
+            (self.links, link, "left out (--copy-links sends what they point to)"),
+            (self.circles, link, "left out that points to a directory around it"),
+            (self.empty, ["empty directory", "empty directories"], "left out"),
+        ];
+        let said: Vec<String> = kinds
+            .iter()
+            .filter(|(n, ..)| *n > 0)
+            .map(|(n, [one, many], why)| format!("{n} {} {why}", if *n == 1 { one } else { many }))
+            .collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    /// Adds a file, or all files below a directory; patterns see the path below `top`.
+    ///
+    /// # Errors
+    ///
+    /// A file or directory that cannot be read.
+    pub(crate) fn add(&mut self, path: &Path, top: &Path, which: &Selection) -> Result<(), Ending> {
+        self.walk(path, top, which, &mut Vec::new())
+    }
+
+    /// `above`: the directories on the way here, with all links resolved.
+    fn walk(
+        &mut self,
+        path: &Path,
+        top: &Path,
+        which: &Selection,
+        above: &mut Vec<PathBuf>,
+    ) -> Result<(), Ending> {
+        let is_directory = path.is_dir();
+        if path != top && !which.takes(path.strip_prefix(top).unwrap_or(path), is_directory) {
+            self.excluded += 1;
+            return Ok(());
+        }
+        if !is_directory {
+            readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
+            self.files.push(path.to_owned());
+            return Ok(());
+        }
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if above.contains(&real) {
+            self.circles += 1;
+            return Ok(());
+        }
+        let inside = entries(path)?;
+        self.empty += u64::from(inside.is_empty() && path != top);
+        above.push(real);
+        for path in inside {
+            if path.is_symlink() && !which.copy_links {
+                self.links += 1;
+            } else {
+                self.walk(&path, top, which, above)?;
+            }
+        }
+        above.pop();
+        Ok(())
+    }
+}
+
+/// What is in a directory, in order.
+fn entries(path: &Path) -> Result<Vec<PathBuf>, Ending> {
+    let failed = |e| {
+        let name = shown(path.as_os_str());
+        Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&e)))
+    };
+    let entries = std::fs::read_dir(path).map_err(failed)?;
+    let inside = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut inside = inside.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    inside.sort();
+    Ok(inside)
+}
+
+impl Selection {
+    /// Whether a file or directory of this path, below the directory that was named, is sent.
+    pub(crate) fn takes(&self, below: &Path, is_directory: bool) -> bool {
+        let path = below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        let fits = |pattern: &String| fits(pattern, &path, is_directory);
+        !self.exclude.iter().any(fits) || self.include.iter().any(fits)
+    }
+}
+
+/// Whether a pattern means this path.
+fn fits(pattern: &str, path: &str, is_directory: bool) -> bool {
+    let (pattern, directories) = match pattern.strip_suffix('/') {
+        Some(pattern) => (pattern, true),
+        None => (pattern, false),
+    };
+    if directories && !is_directory {
+        return false;
+    }
+    match pattern.strip_prefix('/') {
+        Some(pattern) => glob_match(pattern, path),
+        None if pattern.contains('/') => {
+            glob_match(pattern, path) || glob_match(format!("**/{pattern}"), path)
+        }
+        None => glob_match(pattern, path.rsplit('/').next().unwrap_or(path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_names_paths_and_directories() {
+        let cases = [
+            ("*.o", "a/b.o", false, true),
+            ("*.o", "a/b.c", false, false),
+            ("build/", "x/build", true, true),
+            ("build/", "x/build", false, false),
+            ("/build", "build", true, true),
+            ("/build", "x/build", true, false),
+            ("src/*.c", "a/src/x.c", false, true),
+            ("src/*.c", "a/src/b/x.c", false, false),
+            ("src/**/x.c", "src/b/c/x.c", false, true),
+            ("{a,b}.txt", "b.txt", false, true),
+            ("[0-9]?", "7x", false, true),
+            ("*", ".hidden", false, true),
+        ];
+        for (pattern, path, is_directory, wanted) in cases {
+            assert_eq!(fits(pattern, path, is_directory), wanted, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn an_include_wins() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let which = Selection {
+            exclude: words(&["*"]),
+            include: words(&["*/", "*.c"]),
+            ..Selection::default()
+        };
+        assert!(which.takes(Path::new("src"), true));
+        assert!(which.takes(Path::new("src/a.c"), false));
+        assert!(!which.takes(Path::new("src/a.o"), false));
+        assert!(Selection::default().takes(Path::new("x"), false));
+    }
+}

@@ -1,0 +1,143 @@
+//! Which files below a directory are sent: patterns, links, what is left out, and what would be sent.
+
+use crate::common;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use common::{Desk, Ran, Running, run, wst};
+
+/// A tree of sources, things built from them, links, and a directory without files.
+fn desk() -> Desk {
+    let desk = Desk::new(1);
+    for name in
+        ["t/a.c", "t/a.o", "t/build/x.c", "t/src/b.c", "t/src/build/keep.c", "t/.git/config"]
+    {
+        fs::create_dir_all(desk.path(name.rsplit_once('/').unwrap().0)).unwrap();
+        fs::write(desk.path(name), name.repeat(20)).unwrap();
+    }
+    fs::create_dir(desk.path("t/empty")).unwrap();
+    fs::write(desk.path("outside.c"), "outside").unwrap();
+    symlink("../outside.c", desk.path("t/link.c")).unwrap();
+    symlink("..", desk.path("t/src/up")).unwrap();
+    desk
+}
+
+/// The files below a directory.
+fn tree(at: &Path) -> Vec<String> {
+    fn walk(at: &Path, top: &Path, into: &mut Vec<String>) {
+        for entry in fs::read_dir(at).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, top, into);
+            } else {
+                into.push(path.strip_prefix(top).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    let mut all = Vec::new();
+    walk(at, at, &mut all);
+    all.sort();
+    all
+}
+
+/// Runs the program where the tree is.
+fn here(desk: &Desk, args: &[&str]) -> Ran {
+    let mut command = wst(args);
+    command.current_dir(desk.dir.path());
+    run(command)
+}
+
+/// Sends `t` with these flags over TCP; what was said, and what arrived.
+fn sent(desk: &Desk, flags: &[&str], receiver: &[&str]) -> (Ran, Vec<String>) {
+    let into = desk.path("in");
+    let mut args = vec!["receive", "-r", "tcp-listen://127.0.0.1:0", "-o", &into];
+    args.extend(receiver);
+    let receiver = Running::start(wst(args));
+    let to = format!("tcp://{}", receiver.says("listening on "));
+    let mut args = vec!["send", "t", &to];
+    args.extend(flags);
+    let output = here(desk, &args);
+    output.expect(0);
+    receiver.end().expect(0);
+    let came = tree(Path::new(&into));
+    (output, came)
+}
+
+#[test]
+fn patterns_leave_out_and_what_is_left_out_is_said() {
+    let (output, came) = sent(&desk(), &[], &[]);
+    let all = ["t/.git/config", "t/a.c", "t/a.o", "t/build/x.c", "t/src/b.c", "t/src/build/keep.c"];
+    assert_eq!(came, all);
+    let said = "t: 2 symbolic links left out (--copy-links sends what they point to); 1 empty directory left out";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
+
+    let flags = ["--exclude", "*.o", "--exclude", "/build/", "--exclude", ".git"];
+    let (output, came) = sent(&desk(), &flags, &[]);
+    assert_eq!(came, ["t/a.c", "t/src/b.c", "t/src/build/keep.c"]);
+    assert!(output.stderr.contains("t: 3 names excluded; "), "{}", output.stderr);
+
+    let flags = ["--exclude", "*", "--include", "*/", "--include", "src/**/*.c"];
+    let (_, came) = sent(&desk(), &flags, &[]);
+    assert_eq!(came, ["t/src/b.c", "t/src/build/keep.c"]);
+}
+
+#[test]
+fn links_are_followed_if_asked_for_and_never_in_a_circle() {
+    let (output, came) = sent(&desk(), &["-L", "--exclude", ".git", "--exclude", "build"], &[]);
+    assert_eq!(came, ["t/a.c", "t/a.o", "t/link.c", "t/src/b.c"]);
+    let said = "1 symbolic link left out that points to a directory around it";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
+}
+
+#[test]
+fn a_dry_run_opens_no_line() {
+    let desk = desk();
+    // A port that is not there.
+    let args = ["send", "-n", "--exclude", "build", "t", "outside.c", "/dev/ttyNONE9"];
+    let output = here(&desk, &args);
+    output.expect(0);
+    assert_eq!(
+        output.stdout,
+        "t/.git/config: 260 B\nt/a.c: 100 B\nt/a.o: 100 B\nt/src/b.c: 180 B\noutside.c: 7 B\n"
+    );
+    assert!(
+        output.stderr.ends_with("would send 5 files, 647 B; nothing was sent\n"),
+        "{}",
+        output.stderr
+    );
+
+    let args = ["send", "-n", "--json", "--paths", "outside.c", "/dev/ttyNONE9"];
+    let output = here(&desk, &args);
+    output.expect(0);
+    let first: serde_json::Value =
+        serde_json::from_str(output.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(first["event"], "planned");
+    assert_eq!((&first["name"], &first["size"]), (&"outside.c".into(), &7.into()));
+
+    let args = ["send", "-n", "--exclude", "*", "t", "/dev/ttyNONE9"];
+    let output = here(&desk, &args);
+    assert!(output.stderr.contains("expected a file, all are excluded"), "{}", output.stderr);
+    assert_ne!(output.code(), 0);
+}
+
+#[test]
+fn zeros_become_holes_if_asked_for() {
+    let desk = desk();
+    let mut image = vec![0; 3_000_000];
+    image[1_500_000..1_500_100].fill(1);
+    image[2_999_999] = 2;
+    fs::write(desk.path("t/disk.img"), &image).unwrap();
+    let came = |receiver: &[&str]| {
+        let _ = fs::remove_dir_all(desk.path("in"));
+        sent(&desk, &["--exclude", "*.[co]"], receiver);
+        let path = desk.path("in/t/disk.img");
+        assert!(fs::read(&path).unwrap() == image);
+        fs::metadata(path).unwrap().blocks() * 512
+    };
+    let (whole, with_holes) = (came(&[]), came(&["--set", "store.holes=zeros"]));
+    assert!(whole >= 3_000_000, "{whole}");
+    // Not every file system has holes; the one of a test machine does.
+    assert!(with_holes < 100_000, "{with_holes}");
+}
