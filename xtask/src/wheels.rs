@@ -6,7 +6,6 @@
 //! Needs `python3` with `venv`, pip's registry, and the targets (`rustup target add`).
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::python::{Environment, ended};
 

@@ -6,14 +6,14 @@ use clap::Args;
 #[derive(Args, Clone, Default, Debug)]
 pub(crate) struct Selection {
     /// Leave out files and directories that match: * and ? within a name, ** across directories, [a-z], {a,b}. Without
-    /// a slash it is the name alone, with one the path below the directory; one at the end: directories only
-    #[arg(long, value_name = "PATTERN")]
+    /// a slash the name alone has to, with one the path below the directory; one at the end: directories only
+    #[arg(long, value_name = "PATTERN", hide_short_help = true)]
     pub(crate) exclude: Vec<String>,
     /// Send what matches, although --exclude does, too
-    #[arg(long, value_name = "PATTERN", requires = "exclude")]
+    #[arg(long, value_name = "PATTERN", requires = "exclude", hide_short_help = true)]
     pub(crate) include: Vec<String>,
     /// Send what symbolic links below directories point to; otherwise they are left out
-    #[arg(short = 'L', long)]
+    #[arg(short = 'L', long, hide_short_help = true)]
     pub(crate) copy_links: bool,
     /// Print what would be sent, and do nothing
     #[arg(short = 'n', long)]

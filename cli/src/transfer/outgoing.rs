@@ -67,7 +67,9 @@ pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -
         let len = metadata.filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
         bytes += len.unwrap_or(0);
         let (name, shown) = (escaped(name), len.map_or_else(|| "unknown".to_owned(), size));
-        ui.print(&format!("{name}: {shown}\n"));
+        if !ui.has_json() {
+            ui.print(&format!("{name}: {shown}\n"));
+        }
         let path = path.as_ref().map(|path| path.display().to_string());
         ui.event(Event::Planned { path, name, size: len });
     }
