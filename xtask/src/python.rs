@@ -73,9 +73,16 @@ impl Environment {
         Ok(Self { python })
     }
 
-    /// Runs its interpreter.
+    /// Runs its interpreter, and lets what that runs find the environment's programs first.
     pub(crate) fn python(&self) -> Command {
-        Command::new(&self.python)
+        let mut command = Command::new(&self.python);
+        let above = self.python.parent().map(Path::to_owned);
+        let before = std::env::var_os("PATH").unwrap_or_default();
+        let all = above.into_iter().chain(std::env::split_paths(&before));
+        if let Ok(path) = std::env::join_paths(all) {
+            command.env("PATH", path);
+        }
+        command
     }
 
     /// Runs a module as a program.

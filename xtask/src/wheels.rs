@@ -103,9 +103,8 @@ fn build(root: &Path, tools: &Environment, out: &Path, target: &Target) -> Resul
     let entries = std::fs::read_dir(out).map_err(|e| said(out, &e))?;
     let wheels: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     match wheels.as_slice() {
-        [wheel] if wheel.to_string_lossy().ends_with(&format!("{}.whl", target.platform)) => {
-            Ok(wheel.clone())
-        }
+        // manylinux2014 has a second name.
+        [wheel] if wheel.to_string_lossy().contains(target.platform) => Ok(wheel.clone()),
         other => Err(format!("expected one wheel of {}, got {other:?}", target.platform)),
     }
 }

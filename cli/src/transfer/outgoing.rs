@@ -27,7 +27,7 @@ pub(crate) fn sources(
         if which.takes(path.file_name().map_or(path, Path::new), false) {
             gathered.add(path, path, which)?;
         }
-        return Ok(gathered.files.iter().map(|file| Source::path(file)).collect());
+        return Ok(gathered.files.iter().map(Source::path).collect());
     }
     // A named link is followed, one below a directory only if asked for; `.` and `..` are resolved to their names.
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
