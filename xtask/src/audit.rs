@@ -11,7 +11,7 @@ mod test;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
 
 /// Runs all tables.
 fn tables(root: &Path) -> Result<String, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::building::cargo();
     cargo.args(["run", "--release", "--locked", "--", "lab", "table", "--all", "--json"]);
     let failed = |e: std::io::Error| format!("lab table --all: {e}");
     let output = cargo.current_dir(root).stderr(Stdio::inherit()).output().map_err(failed)?;

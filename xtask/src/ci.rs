@@ -299,15 +299,8 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
 /// Runs one command of a step; its output is shown, and its results are kept.
 fn cargo(root: &Path, step: &Step, command: &str, report: &mut Report) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("{}: {e}", step.name);
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::building::cargo();
     cargo.current_dir(root).args(command.split(' ')).envs(step.env.iter().copied());
-    // What cargo tells the program that it runs, build scripts (ring's) take for a change.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(name);
-        }
-    }
     let before = report.tests.len();
     let status = if command.starts_with("test ") {
         let (said, into) = std::io::pipe().map_err(failed)?;

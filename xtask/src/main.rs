@@ -27,6 +27,7 @@
 mod api;
 mod audit;
 mod boot;
+mod building;
 mod capi;
 mod ci;
 mod deny;
@@ -114,7 +115,7 @@ fn api(args: &[String]) -> Result<(), String> {
 /// Does a chore by a build of this program that has what only this one needs.
 #[cfg(not(all(feature = "api", feature = "packages")))]
 fn with_feature(feature: &str, chore: &str, args: &[String]) -> Result<(), String> {
-    let mut cargo = std::process::Command::new("cargo");
+    let mut cargo = building::cargo();
     cargo.args(["run", "--quiet", "--locked", "-p", "xtask", "--features", feature, "--", chore]);
     let status = cargo.args(args).current_dir(root()).status();
     if status.map_err(|e| format!("cargo: {e}"))?.success() {

@@ -94,8 +94,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 /// The same by a release build of this program, which measures with it (plain sockets, busy threads).
 fn optimized(args: &[String]) -> Result<(), String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let mut again = Command::new(cargo);
+    let mut again = crate::building::cargo();
     again.args(["run", "--quiet", "--release", "--package", "xtask", "--", "peers"]).args(args);
     let status = again.current_dir(crate::root()).status().map_err(|e| format!("cargo: {e}"))?;
     status.success().then_some(()).ok_or_else(|| "the comparison failed".to_owned())
@@ -104,9 +103,8 @@ fn optimized(args: &[String]) -> Result<(), String> {
 /// Builds the release program, and returns its path.
 pub(crate) fn build() -> Result<String, String> {
     let root = crate::root();
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let args = ["build", "--release", "--package", "wetstring", "--message-format=json", "--quiet"];
-    let mut building = Command::new(cargo);
+    let mut building = crate::building::cargo();
     building.args(args).current_dir(root).stderr(std::process::Stdio::inherit());
     let out = building.output().map_err(|e| format!("cargo: {e}"))?;
     if !out.status.success() {

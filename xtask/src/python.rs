@@ -75,7 +75,7 @@ impl Environment {
 
     /// Runs its interpreter, and lets what that runs find the environment's programs first.
     pub(crate) fn python(&self) -> Command {
-        let mut command = Command::new(&self.python);
+        let mut command = crate::building::building(&self.python);
         let above = self.python.parent().map(Path::to_owned);
         let before = std::env::var_os("PATH").unwrap_or_default();
         let all = above.into_iter().chain(std::env::split_paths(&before));

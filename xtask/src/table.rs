@@ -4,7 +4,6 @@
 mod events;
 
 use std::path::Path;
-use std::process::Command;
 
 use crate::states;
 
@@ -13,7 +12,7 @@ const SETTINGS: &[&str] = &["test", "-p", "wetstring", "--test", "all", "setting
 /// Checks the pages, or writes them.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     pages(root, write)?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::building::cargo();
     cargo.args(SETTINGS).current_dir(root);
     if write {
         cargo.env("WETSTRING_UPDATE_SNAPSHOTS", "1");

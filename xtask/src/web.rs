@@ -4,7 +4,6 @@
 //! `cargo build -p wetstring --features web`, between the two. CI calls all three, in the step `web`.
 
 use std::path::Path;
-use std::process::Command;
 
 /// The page's limit after `gzip -9` is in `web/build.mjs`, beside what makes it.
 const BUILD: &[&[&str]] = &[
@@ -24,7 +23,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     };
     let web = root.join("web");
     for words in commands {
-        let mut command = Command::new(words[0]);
+        let mut command = crate::building::building(words[0]);
         command.args(&words[1..]).current_dir(&web);
         let status = command.status().map_err(|e| format!("{}: {e}", words[0]))?;
         if !status.success() {

@@ -8,7 +8,7 @@ use super::target::{Linker, Target};
 
 /// Builds `wst` for a target, and says where it is.
 pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::building::cargo();
     let (verb, hint) = match target.linker {
         Linker::Cargo(package) => ("rustc", format!("Debian's {package}")),
         Linker::Zig => ("zigbuild", "pip install cargo-zigbuild ziglang".to_owned()),
@@ -18,10 +18,10 @@ pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, Str
     if !target.flags.is_empty() {
         cargo.arg("--").args(target.flags);
     }
-    // What cargo tells the program that it runs, and settings of profiles, change what comes out.
+    // Settings of profiles change what comes out.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        let begins = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_PROFILE_", "CARGO_ENCODED_"];
+        let begins = ["CARGO_PROFILE_", "CARGO_ENCODED_"];
         if begins.iter().any(|begin| text.starts_with(begin)) {
             cargo.env_remove(&name);
         }

@@ -245,7 +245,7 @@ impl Release {
         let program = if let Some((_, program)) = here {
             program.clone()
         } else {
-            let mut cargo = Command::new("cargo");
+            let mut cargo = crate::building::cargo();
             cargo.args(["build", "--locked", "-p", "wetstring"]).current_dir(&self.root);
             said(cargo.arg("--target-dir").arg(&self.build))?;
             self.build.join("debug/wst")

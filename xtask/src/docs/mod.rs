@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
 
 /// Builds the program, and says where it is.
 fn program(root: &Path) -> Result<PathBuf, String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::building::cargo();
     cargo.args(["build", "--quiet", "--locked", "-p", "wetstring"]).current_dir(root);
     let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
     if !status.success() {
