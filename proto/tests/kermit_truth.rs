@@ -378,6 +378,32 @@ fn announced(attributes: &str, packets: &[&[u8]]) -> (Option<Outcome>, Vec<u8>, 
     (bench.outcome(), said, sink.files.remove(0))
 }
 
+/// The sender may be gone before our last acknowledgement has left: it has said that this is all.
+#[test]
+fn line_closing_before_the_last_acknowledgement_is_success() {
+    let set = config(&[("streaming", "off"), ("digest", "off")]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    let packet = |seq: u8, kind: u8, data: &[u8]| {
+        let mut packet = vec![1, 32 + 3 + data.len() as u8, 32 + seq, kind];
+        packet.extend(data);
+        packet.push(Check::Sum6.compute(&packet[1..])[0]);
+        packet.push(b'\r');
+        packet
+    };
+    bench.give(&packet(0, b'S', b"~/ @-#N1 ("));
+    bench.give(&packet(1, b'F', b"F"));
+    bench.give(&packet(2, b'D', b"hello"));
+    bench.give(&packet(3, b'Z', b""));
+    assert_eq!(bench.engine.if_closed(), None, "B has not come");
+    let mut cx = Cx { now: bench.now, trace: &mut Edges::new() };
+    let last = packet(4, b'B', b"");
+    assert_eq!(bench.engine.receive(&mut cx, &last), last.len());
+    assert!(!bench.engine.transmit(&mut cx).is_empty(), "an acknowledgement waits to be sent");
+    assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "it was never sent");
+    assert!(sink.files[0].complete);
+}
+
 #[test]
 fn file_of_wrong_length_is_incomplete() {
     let differs = Some(failed(Blame::Line, FailureKind::LengthDiffers));

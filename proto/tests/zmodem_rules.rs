@@ -1,5 +1,6 @@
 //! What a peer may retransmit, too late, or of another file.
 
+use crate::bench::Bench;
 use crate::common;
 use crate::zmodem_talk;
 
@@ -47,6 +48,26 @@ fn receiver_rejecting_everything_ends_the_sender() {
     );
     assert_eq!(failure(&sender).1, FailureKind::TooManyRetries);
     assert!(talk.count(kind::ZFILE) <= 7, "{}", talk.count(kind::ZFILE));
+}
+
+/// The sender may be gone before our ZFIN has left: it has said that this is all.
+#[test]
+fn line_closing_before_the_last_zfin_is_success() {
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Sink::new();
+    let mut bench = Bench::new(&mut receiver, &mut sink);
+    bench.give(&header(Form::Hex, kind::ZRQINIT, 0));
+    bench.give(&file(b"f\x005 0 0 0 1 5\0"));
+    let frame = [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"hello", end::ZCRCE)];
+    bench.give(&frame.concat());
+    bench.give(&header(Form::Hex, kind::ZEOF, 5));
+    assert_eq!(bench.engine.if_closed(), None, "ZFIN has not come");
+    let mut cx = Cx { now: bench.now, trace: &mut Edges::new() };
+    let last = header(Form::Hex, kind::ZFIN, 0);
+    assert_eq!(bench.engine.receive(&mut cx, &last), last.len());
+    assert!(!bench.engine.transmit(&mut cx).is_empty(), "ZFIN waits to be sent");
+    assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "it was never sent");
+    assert!(sink.files[0].complete);
 }
 
 #[test]

@@ -232,4 +232,12 @@ impl Machine for Core {
     fn stats(&self) -> &Stats {
         &self.link.stats
     }
+
+    fn if_closed(&self) -> Option<Outcome> {
+        match self.link.ending {
+            // The sender has said that this is all, and it is stored, whether our ZFIN leaves or not.
+            Ending::Words(Outcome::Done) if self.ask.is_idle() => Some(Outcome::Done),
+            _ => self.status().outcome(),
+        }
+    }
 }
