@@ -2,13 +2,17 @@
 
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wetstring_drive::in_words;
 use wetstring_events::{self as events, Event, ScenarioResult};
 use wetstring_lab::Recorder;
 use wetstring_lab::scenario::{self, BadScenario, Outcome, Scenario};
 use wetstring_lab::slip::Ledger;
 use wetstring_lab::sweep::{self, Format, Row};
+use wetstring_lab::table::{Cell, Table};
 
 fn wrong(bad: BadScenario) -> PyErr {
     PyValueError::new_err(bad.to_string())
@@ -53,6 +57,74 @@ pub(crate) fn run_scenario(
         let outcome = scenario.run(&mut recorder);
         let result = Event::Result(Box::new(result(&scenario, &outcome))).line();
         Ok((result, recorder.lines().iter().map(ToString::to_string).collect()))
+    })
+}
+
+/// The published tables that the laboratory has: names and titles.
+#[pyfunction]
+pub(crate) fn tables() -> PyResult<Vec<(&'static str, String)>> {
+    let titled = |name| Ok((name, table(name)?.title().to_owned()));
+    Table::names().map(titled).collect()
+}
+
+fn table(name: &str) -> PyResult<Table> {
+    let unknown = || PyKeyError::new_err(format!("expected a table, got {name}"));
+    Table::named(name).ok_or_else(unknown)?.map_err(wrong)
+}
+
+/// Runs a published table on all processors; returns its cells as JSON.
+#[pyfunction]
+pub(crate) fn run_table(py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
+    let table = table(name)?;
+    py.detach(|| {
+        let outcomes = on_all_processors(table.jobs());
+        Ok(table.judge(&outcomes).cells.iter().map(|cell| cell_of(cell).to_string()).collect())
+    })
+}
+
+/// The outcomes of scenarios, in their order.
+fn on_all_processors(jobs: &[Scenario]) -> Vec<Outcome> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(jobs.len())));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { return };
+                    let outcome = job.run(&mut Recorder::off());
+                    if let Ok(mut done) = done.lock() {
+                        done.push((index, outcome));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// A cell, with the names that the event `cell` has. Numbers are numbers; what is empty is null.
+fn cell_of(cell: &Cell) -> serde_json::Value {
+    let printed = |text: &str| match text.parse::<f64>() {
+        _ if text.is_empty() => serde_json::Value::Null,
+        Ok(number) => number.into(),
+        Err(_) => text.into(),
+    };
+    serde_json::json!({
+        "table": cell.table,
+        "row": cell.row,
+        "col": cell.col,
+        "published": printed(&cell.published),
+        "ours": printed(&cell.ours),
+        "range": printed(&cell.range),
+        "unit": cell.unit,
+        "ratio": cell.ratio_per_mille.map(|ratio| ratio as f64 / 1000.0),
+        "verdict": cell.verdict.to_string(),
+        "reason": cell.reason,
+        "kind": cell.kind.name(),
+        "fitted": cell.fitted,
     })
 }
 

@@ -23,7 +23,9 @@ mod waiting;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::lab::{Sweep, run_scenario, scenario_names, scenario_text, sweep_names};
+    use crate::lab::{
+        Sweep, run_scenario, run_table, scenario_names, scenario_text, sweep_names, tables,
+    };
     #[pymodule_export]
     use crate::line::Line;
     #[pymodule_export]

@@ -81,6 +81,27 @@ def trace(
     return _run(scenario, seed, overrides, True)[1]
 
 
+def tables() -> dict[str, str]:
+    """The published tables that the laboratory reproduces: names and titles.
+
+    >>> tables()["rfc662"]
+    'RFC 662: files from one Multics to another over the ARPANET, with small and with large output buffers'
+    """
+    return dict(_native.tables())
+
+
+def table(name: str) -> list[Row]:
+    """Runs a published table, on all processors: its cells, each with what was published and what comes out here.
+
+    The fields are those of the event ``cell`` of ``wst lab table --json``: ``row``, ``col``, ``published``, ``ours``, ``unit``,
+    ``ratio``, ``verdict``, ``reason``, ``fitted``. `frame` makes a DataFrame of them.
+    """
+    known = tables()
+    if name not in known:
+        raise KeyError(f"expected a table ({', '.join(known)}), got {name}")
+    return [json.loads(cell) for cell in _native.run_table(name)]
+
+
 def _run(
     scenario: Path | Mapping[str, Any], seed: int | None, overrides: Mapping[str, Any], keep: bool
 ) -> tuple[dict[str, Any], list[str]]:
