@@ -9,11 +9,12 @@ import os
 import signal
 import subprocess
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import pytest
 from wetstring import lab
 
-from conftest import program
+from conftest import module, program
 
 SCENARIO = {"protocol": "kermit", "line": ["9600,delay=250ms,ber=1e-5"], "file": {"bytes": 20_000}}
 SWEEP = """title = "small"
@@ -116,6 +117,33 @@ def test_a_worker_that_is_killed_loses_nothing(small, tmp_path) -> None:
 
 
 def test_a_frame(small) -> None:
-    pytest.importorskip("pandas")
+    module("pandas")
     frame = lab.frame(lab.sweep(small))
     assert list(frame["point"]) == list(range(6))
+
+
+def test_a_published_table() -> None:
+    assert "kermit-news-5" in lab.tables()
+    cells = lab.table("kermit-news-7")
+    assert {cell["table"] for cell in cells} == {"kermit-news-7"}
+    assert all(cell["verdict"] for cell in cells)
+    numbers = [cell for cell in cells if isinstance(cell["published"], float)]
+    assert numbers and all(isinstance(cell["ours"], float) for cell in numbers)
+    with pytest.raises(KeyError, match="kermit-news-1"):
+        lab.table("nonsense")
+
+
+def test_the_notebook() -> None:
+    """Each of its cells runs, in their order."""
+    module("pandas")
+    module("matplotlib").use("agg")
+    path = Path(__file__).parents[1] / "notebooks/kermit-news-1993.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    names: dict[str, object] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [], "without what it printed"
+            exec(compile("".join(cell["source"]), path.name, "exec"), names)
+    noise = names["noise"]
+    assert (noise["verdict"] == "reproduced").sum() > len(noise) / 2
+    assert len(names["seconds"](noise)) >= 9
