@@ -411,7 +411,9 @@ fn only_users_log_in_and_guessing_is_slow() {
         said.push(ask(&mut s, &C::Login([b"eve", b"guess", b""])));
     }
     assert_eq!(said[..3], [no("Access denied"), no("Access denied"), no("Access denied")]);
-    assert_eq!(said[5], no("Too many wrong passwords, try again in 1 s"));
+    // On a slow machine some of the guesses come after a wait, and the next one is longer.
+    let waits = |seconds| no(&format!("Too many wrong passwords, try again in {seconds} s"));
+    assert!([1, 2].map(waits).contains(&said[5]), "{:?}", said[5]);
     // A source that has logged in before does not wait for that.
     let began = std::time::Instant::now();
     let login = ask(&mut s, &C::Login([b"anna", b"right", b""]));

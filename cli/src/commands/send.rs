@@ -17,10 +17,11 @@ use crate::transfer::datagrams::{self, Setup};
 use crate::transfer::device::{self as by_profile, Device, Vars};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
+use crate::transfer::gather::readable;
 use crate::transfer::inbox::{self, receive_options};
 use crate::transfer::job::Job;
 use crate::transfer::limits::Limits;
-use crate::transfer::outgoing::{self, outbox, readable};
+use crate::transfer::outgoing::{self, outbox};
 use crate::transfer::setup::prepare;
 use crate::transfer::speaks::{Speaks, may_resume};
 use crate::transfer::store::FileStore;
@@ -59,10 +60,10 @@ pub(crate) fn run(
         may_resume(protocol)?;
     }
     let options = options(verb, stream && protocol.is::<kermit::Config>(), &all);
-    let count = sources.len();
     if verb.selection.dry_run {
         return Ok(outgoing::planned(ui, sources, options));
     }
+    let count = sources.len();
     let disk = outbox(ui, sources, options);
     let both_ways = stream && protocol.is::<uucp::Config>();
     let disk = and_taking(disk, verb.output.as_deref(), both_ways, &mut all)?;
@@ -73,10 +74,7 @@ pub(crate) fn run(
         return datagrams::send(ours, file_store, kind);
     }
     verb.transfer.only_keys(&spec)?;
-    if is_ncp && verb.resume {
-        let say = "expected no --resume: the FTP of 1973 can restart a file only to retrieve it";
-        return Err(usage(say.to_owned()));
-    }
+    not_of_1973(verb.resume && is_ncp)?;
     if !protocol.tells_names && !is_ncp {
         if count > 1 {
             return Err(usage("expected one file with XMODEM, got several".to_owned()));
@@ -104,6 +102,15 @@ pub(crate) fn run(
         looks_out: true,
     }
     .run()
+}
+
+/// Refuses to resume by the FTP of the ARPANET.
+fn not_of_1973(resumes: bool) -> Result<(), Ending> {
+    if resumes {
+        let say = "expected no --resume: the FTP of 1973 can restart a file only to retrieve it";
+        return Err(usage(say.to_owned()));
+    }
+    Ok(())
 }
 
 /// How files are sent.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use fast_glob::glob_match;
 use wetstring_drive::in_words;
+use wetstring_drive::os::files;
 
-use super::outgoing::readable;
 use crate::args::selection::Selection;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
@@ -88,6 +88,25 @@ impl Gathered {
         above.pop();
         Ok(())
     }
+}
+
+/// Whether a file can be read, as far as is known without reading it.
+pub(crate) fn readable(path: &Path) -> Result<(), String> {
+    let name = shown(path.as_os_str());
+    let metadata =
+        std::fs::metadata(path).map_err(|e| format!("could not read {name}: {}", in_words(&e)))?;
+    let kind = metadata.file_type();
+    if files::is_fifo(&metadata) {
+        // Opening and closing a pipe would end its writer. It is opened once, when it is sent.
+        return Ok(());
+    }
+    if !kind.is_file() {
+        let what = if kind.is_dir() { "the directory" } else { "the device or socket" };
+        return Err(format!("expected a file, got {what} {name}"));
+    }
+    std::fs::File::open(path)
+        .map(drop)
+        .map_err(|e| format!("could not read {name}: {}", in_words(&e)))
 }
 
 /// What is in a directory, in order.

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use wetstring_drive::disk::{DiskStore, FileOutcome, FileRecord, Origin, SendOptions, Source};
-use wetstring_drive::in_words;
-use wetstring_drive::os::files;
 use wetstring_events::Event;
 
 use super::gather::Gathered;
@@ -113,23 +111,4 @@ pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) ->
         ui.event(Event::Renamed { path, own, name: wire });
     }
     store
-}
-
-/// Whether a file can be read, as far as is known without reading it.
-pub(crate) fn readable(path: &Path) -> Result<(), String> {
-    let name = shown(path.as_os_str());
-    let metadata =
-        std::fs::metadata(path).map_err(|e| format!("could not read {name}: {}", in_words(&e)))?;
-    let kind = metadata.file_type();
-    if files::is_fifo(&metadata) {
-        // Opening and closing a pipe would end its writer. It is opened once, when it is sent.
-        return Ok(());
-    }
-    if !kind.is_file() {
-        let what = if kind.is_dir() { "the directory" } else { "the device or socket" };
-        return Err(format!("expected a file, got {what} {name}"));
-    }
-    std::fs::File::open(path)
-        .map(drop)
-        .map_err(|e| format!("could not read {name}: {}", in_words(&e)))
 }
