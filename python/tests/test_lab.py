@@ -144,6 +144,6 @@ def test_the_notebook() -> None:
         if cell["cell_type"] == "code":
             assert cell["outputs"] == [], "without what it printed"
             exec(compile("".join(cell["source"]), path.name, "exec"), names)
-    noise = names["noise"]
-    assert (noise["verdict"] == "reproduced").sum() > len(noise) / 2
-    assert len(names["seconds"](noise)) >= 9
+    delay = names["delay"]
+    assert (delay["verdict"] == "reproduced").sum() > len(delay) / 2
+    assert len(names["seconds"](delay)) == 16
