@@ -345,6 +345,15 @@ fn shrinking_file_is_store_failure() {
     assert!(!sink.files[0].complete);
 }
 
+/// A short packet with block check 1.
+fn short_packet(seq: u8, kind: u8, data: &[u8]) -> Vec<u8> {
+    let mut packet = vec![1, 32 + 3 + data.len() as u8, 32 + seq, kind];
+    packet.extend(data);
+    packet.push(Check::Sum6.compute(&packet[1..])[0]);
+    packet.push(b'\r');
+    packet
+}
+
 /// Gives a receiver a file with these attributes in packets of this data; the outcome, the last that was
 /// said, and the file.
 fn announced(attributes: &str, packets: &[&[u8]]) -> (Option<Outcome>, Vec<u8>, File) {
@@ -353,10 +362,7 @@ fn announced(attributes: &str, packets: &[&[u8]]) -> (Option<Outcome>, Vec<u8>, 
     let mut bench = Bench::new(&mut r, &mut sink);
     let mut seq = 0;
     let mut packet = |kind: u8, data: &[u8]| {
-        let mut packet = vec![1, 32 + 3 + data.len() as u8, 32 + seq, kind];
-        packet.extend(data);
-        let check = Check::Sum6.compute(&packet[1..])[0];
-        packet.extend([check, b'\r']);
+        let packet = short_packet(seq, kind, data);
         seq = (seq + 1) % 64;
         packet
     };
@@ -384,20 +390,13 @@ fn line_closing_before_the_last_acknowledgement_is_success() {
     let set = config(&[("streaming", "off"), ("digest", "off")]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
-    let packet = |seq: u8, kind: u8, data: &[u8]| {
-        let mut packet = vec![1, 32 + 3 + data.len() as u8, 32 + seq, kind];
-        packet.extend(data);
-        packet.push(Check::Sum6.compute(&packet[1..])[0]);
-        packet.push(b'\r');
-        packet
-    };
-    bench.give(&packet(0, b'S', b"~/ @-#N1 ("));
-    bench.give(&packet(1, b'F', b"F"));
-    bench.give(&packet(2, b'D', b"hello"));
-    bench.give(&packet(3, b'Z', b""));
+    bench.give(&short_packet(0, b'S', b"~/ @-#N1 ("));
+    bench.give(&short_packet(1, b'F', b"F"));
+    bench.give(&short_packet(2, b'D', b"hello"));
+    bench.give(&short_packet(3, b'Z', b""));
     assert_eq!(bench.engine.if_closed(), None, "B has not come");
     let mut cx = Cx { now: bench.now, trace: &mut Edges::new() };
-    let last = packet(4, b'B', b"");
+    let last = short_packet(4, b'B', b"");
     assert_eq!(bench.engine.receive(&mut cx, &last), last.len());
     assert!(!bench.engine.transmit(&mut cx).is_empty(), "an acknowledgement waits to be sent");
     assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "it was never sent");

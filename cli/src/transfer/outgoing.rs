@@ -48,15 +48,18 @@ pub(crate) fn sources(
     Ok(named.collect())
 }
 
+/// Where the files are; stdin is nowhere.
+fn paths(sources: &[Source]) -> Vec<Option<PathBuf>> {
+    let path = |source: &Source| match &source.from {
+        Origin::Path(path) => Some(path.clone()),
+        Origin::Stdin => None,
+    };
+    sources.iter().map(path).collect()
+}
+
 /// Prints what would be sent by `--dry-run`, under the names that the peer would see.
 pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -> Ending {
-    let paths: Vec<Option<PathBuf>> = sources
-        .iter()
-        .map(|source| match &source.from {
-            Origin::Path(path) => Some(path.clone()),
-            Origin::Stdin => None,
-        })
-        .collect();
+    let paths = paths(&sources);
     let disk = outbox(ui, sources, options);
     let mut bytes = 0;
     let names = disk.unasked();
@@ -68,7 +71,7 @@ pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -
         if !ui.has_json() {
             ui.print(&format!("{name}: {shown}\n"));
         }
-        let path = path.as_ref().map(|path| path.display().to_string());
+        let path = path.as_ref().map(|path| escaped(path.as_os_str().as_encoded_bytes()));
         ui.event(Event::Planned { path, name, size: len });
     }
     let all = count(names.len() as u64, "file");
@@ -91,13 +94,7 @@ pub(crate) fn delete_sent(ui: &Output, files: &[FileRecord], who: &str) -> u64 {
 
 /// A store that sends these files. Renamed ones are reported.
 pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) -> DiskStore {
-    let paths: Vec<Option<PathBuf>> = sources
-        .iter()
-        .map(|source| match &source.from {
-            Origin::Path(path) => Some(path.clone()),
-            Origin::Stdin => None,
-        })
-        .collect();
+    let paths = paths(&sources);
     let store = DiskStore::sending(sources, options);
     for renamed in store.renamed() {
         let path = paths[renamed.index]
