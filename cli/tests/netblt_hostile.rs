@@ -89,7 +89,8 @@ fn flood(at: SocketAddr, make: fn(u32) -> Vec<u8>) -> (usize, usize) {
         for (socket, len) in sockets {
             let back = std::iter::from_fn(|| socket.recv(&mut answer).ok()).sum::<usize>();
             assert!(back <= len, "{back} bytes for {len}");
-            (sent, got) = (sent + len, got + back);
+            sent += len;
+            got += back;
         }
     }
     (sent, got)

@@ -94,7 +94,8 @@ fn a_listener_remembers_a_peer_longer_than_its_keepalives_are_apart() {
     for (len, lost) in [(1, ""), (20, ""), (26, "--lose-list go:1"), (43, "--lose-list go:1,2")] {
         let words = format!("{SMALL} --death 60 {lost} --timeout 40");
         let mut one = case((We::Receive, How::Listen), 20_000, &words);
-        (one.name, one.ours) = ("n".repeat(len), String::new());
+        one.name = "n".repeat(len);
+        one.ours = String::new();
         cases.push(one);
     }
     all_whole(&cases);

@@ -222,7 +222,8 @@ fn lossy(to: SocketAddr, seed: u64) -> SocketAddr {
         let mut last = Instant::now();
         while last.elapsed() < LIMIT {
             if let Ok((len, from)) = front.recv_from(&mut bytes) {
-                (client, last) = (Some(from), Instant::now());
+                client = Some(from);
+                last = Instant::now();
                 if !drops() {
                     let _ = back.send(&bytes[..len]);
                 }

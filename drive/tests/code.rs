@@ -129,7 +129,8 @@ fn the_right_phrase_is_accepted() {
     assert_eq!((door.gate.guesses(), door.gate.is_used()), (0, true));
     // It was for one peer: no one else is admitted, with any phrase.
     let mut other = Caller::new(&ours);
-    (door.proved, door.refused) = (None, None);
+    door.proved = None;
+    door.refused = None;
     let mut door = Door { proved: None, ..door };
     talk(&mut door, &mut other, 5, &mut |_, _, _| {});
     assert!(door.proved.is_none() && door.refused == Some(RefusalReason::Used));

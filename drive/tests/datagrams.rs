@@ -291,7 +291,8 @@ fn a_changing_path_mtu_loses_nothing() {
 #[test]
 fn concurrent_sessions_are_limited() {
     let mut house = House::new(keys(), 500);
-    (house.sessions, house.limits) = (3, Limits { sessions: 3, ..Limits::default() });
+    house.sessions = 3;
+    house.limits = Limits { sessions: 3, ..Limits::default() };
     let house = house.open();
     let at = house.at;
     let threads: Vec<_> = (0..3)
@@ -317,7 +318,8 @@ fn a_flood_of_strangers_is_harmless() {
     // The whole of 127/8 is ours: ten thousand addresses that do not answer.
     let mut init = b"WN\x01\x01".to_vec();
     init.resize(1200, 0);
-    (init[8], init[9]) = (1, 1);
+    init[8] = 1;
+    init[9] = 1;
     // A Noise message of XX: an ephemeral key and the payload.
     init[10..12].copy_from_slice(&34_u16.to_be_bytes());
     for index in 0..10_000_u32 {

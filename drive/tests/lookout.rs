@@ -76,7 +76,8 @@ fn talk(
             lookout.receive(cx, &words);
         }
         if seen.named.is_none() && finding.wrong_peer().is_some() {
-            (seen.who, seen.named) = (finding.wrong_peer(), Some(tick));
+            seen.who = finding.wrong_peer();
+            seen.named = Some(tick);
         }
         if let Status::Over(outcome) = lookout.status() {
             let wrong = |of: wetstring_proto::Failure| of.kind == FailureKind::WrongPeer;

@@ -69,7 +69,10 @@ impl Bench {
         while high - low > (high / EXACT).max(100) {
             let middle = low + (high - low) / 2;
             match self.trial(middle, bytes, build) {
-                Some(latency) => (low, best) = (middle, Some(latency)),
+                Some(latency) => {
+                    low = middle;
+                    best = Some(latency);
+                }
                 None => high = middle,
             }
         }

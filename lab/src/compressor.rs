@@ -164,7 +164,8 @@ mod tests {
                 Ok(Reply::Unpacked { used, made, over }) => {
                     at += used;
                     out.extend_from_slice(&into[..made]);
-                    (is_over, more) = (over, made == into.len() && !over);
+                    is_over = over;
+                    more = made == into.len() && !over;
                 }
                 Ok(Reply::Failed(error)) => return Err(error),
                 other => panic!("{other:?}"),

@@ -497,7 +497,8 @@ impl Store for MemorySink {
                     self.broken_order = true;
                     return Reply::Failed(StoreError::Io);
                 }
-                (file.complete, file.verified) = (complete, verified);
+                file.complete = complete;
+                file.verified = verified;
                 Reply::Done
             }
             _ => Reply::Failed(StoreError::Unsupported),

@@ -120,7 +120,10 @@ fn ms(ms: u64) -> Duration {
 fn overtaken_doubled_and_damaged_packets() {
     for seed in 1..6 {
         let mut path = Path::new(10_000_000, 60).loss(200).seed(seed);
-        (path.reorder, path.hold, path.twice, path.damage) = (500, ms(80), 300, 3000);
+        path.reorder = 500;
+        path.hold = ms(80);
+        path.twice = 300;
+        path.damage = 3000;
         for write in [true, false] {
             must_move(&fixed(), write, &path, &[150_000, 0, 70_000]);
             must_move(&Config::default(), write, &path, &[150_000, 0, 70_000]);
@@ -161,8 +164,10 @@ fn bursts_start_an_interval_apart() {
 #[test]
 fn the_more_restrictive_end_has_its_way() {
     let (mut ours, mut theirs) = ends(&fixed(), true);
-    (theirs.burst, theirs.interval) = (2, Span::from_millis(40));
-    (theirs.max_datagram, theirs.outstanding) = (700, 2);
+    theirs.burst = 2;
+    theirs.interval = Span::from_millis(40);
+    theirs.max_datagram = 700;
+    theirs.outstanding = 2;
     ours.checksum = false;
     for _ in 0..2 {
         let mut source = MemorySource::new(files(&[60_000]));
@@ -178,8 +183,8 @@ fn the_more_restrictive_end_has_its_way() {
         assert_eq!(sending.burst(), (2, 40));
         // The other way round.
         std::mem::swap(&mut ours, &mut theirs);
-        (ours.role, theirs.role) = (theirs.role, ours.role);
-        (ours.local_port, theirs.local_port) = (theirs.local_port, ours.local_port);
+        std::mem::swap(&mut ours.role, &mut theirs.role);
+        std::mem::swap(&mut ours.local_port, &mut theirs.local_port);
         theirs.foreign_port = 7000;
         ours.foreign_port = 7000;
     }

@@ -60,7 +60,10 @@ pub fn run(engine: &mut dyn Engine, files: &mut dyn Files) -> End {
         // What the engine does not take now it takes after a timer.
         if from == to && sys::readable(sys::IN, patience) {
             match sys::read(sys::IN, &mut input) {
-                Some(len) if len > 0 => (from, to) = (0, len),
+                Some(len) if len > 0 => {
+                    from = 0;
+                    to = len;
+                }
                 _ => return End::Line,
             }
             continue;

@@ -180,7 +180,9 @@ fn shift(value: i64, by: i64) -> i64 {
 fn divisor(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
-        (a, b) = (b, a % b);
+        let rest = a % b;
+        a = b;
+        b = rest;
     }
     i64::try_from(a).unwrap_or(i64::MAX)
 }

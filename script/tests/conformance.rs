@@ -76,8 +76,14 @@ fn parsed(text: &str) -> Vec<Section> {
         }
         let section = sections.last_mut().expect("a file begins with === NAME");
         match line.trim_end() {
-            "--- says" => (part, section.says) = (1, Some(String::new())),
-            "--- c-kermit says" => (part, section.ckermit_says) = (2, Some(String::new())),
+            "--- says" => {
+                part = 1;
+                section.says = Some(String::new());
+            }
+            "--- c-kermit says" => {
+                part = 2;
+                section.ckermit_says = Some(String::new());
+            }
             _ => {
                 let to = [
                     Some(&mut section.script),

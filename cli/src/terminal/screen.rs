@@ -193,7 +193,8 @@ impl Screen {
             lines.push_str(line);
             lines.push_str(end);
         }
-        (self.at_line_start, self.column) = (true, 0);
+        self.at_line_start = true;
+        self.column = 0;
         // Without a screen there is no one to tell.
         let _ = write_to(stderr(), lines.as_bytes());
     }
@@ -207,7 +208,8 @@ impl Screen {
     pub(crate) fn ask(&mut self, text: &str) {
         let end = self.line_end();
         let begin = if self.at_line_start && self.column == 0 { "" } else { end };
-        (self.at_line_start, self.column) = (false, 0);
+        self.at_line_start = false;
+        self.column = 0;
         let _ = write_to(stderr(), format!("{begin}{text}").as_bytes());
     }
 
@@ -225,7 +227,8 @@ impl Screen {
 
     /// Clears it.
     pub(crate) fn clear(&mut self) {
-        (self.at_line_start, self.column) = (true, 0);
+        self.at_line_start = true;
+        self.column = 0;
         let _ = write_to(stderr(), b"\x1b[H\x1b[2J");
     }
 }

@@ -152,7 +152,10 @@ impl Filtered<'_> {
             took += 1;
             if *byte == b'\n' {
                 match into.get_mut(put) {
-                    Some(next) => (*next, put) = (b'\n', put + 1),
+                    Some(next) => {
+                        *next = b'\n';
+                        put += 1;
+                    }
                     None => text.owes_feed = true,
                 }
             }

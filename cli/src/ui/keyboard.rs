@@ -79,7 +79,10 @@ impl Typed {
             }
             // Many look for help, or press Enter after it.
             None if key == b'?' || matches!(key, b'\r' | b'\n') && self.text.is_none() => {}
-            _ => (self.pending, self.text) = (None, Some(now)),
+            _ => {
+                self.pending = None;
+                self.text = Some(now);
+            }
         }
     }
 

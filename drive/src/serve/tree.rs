@@ -171,7 +171,10 @@ pub fn matches(pattern: &[u8], name: &[u8], dots: bool) -> bool {
             None => None,
         };
         match (step, star) {
-            (Some(next), _) => (p, n) = (next, n + 1),
+            (Some(next), _) => {
+                p = next;
+                n += 1;
+            }
             (None, Some((after, from))) => {
                 star = Some((after, from + 1));
                 p = after;

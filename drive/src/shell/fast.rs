@@ -501,7 +501,8 @@ impl Relay<'_> {
         sum.packets_out += base.packets_out;
         sum.packets_in += base.packets_in;
         sum.retransmissions += base.retransmissions;
-        (sum.files_done, sum.files_skipped) = (base.files_done, base.files_skipped);
+        sum.files_done = base.files_done;
+        sum.files_skipped = base.files_skipped;
         self.last = sum;
     }
 }

@@ -212,7 +212,8 @@ impl Wire for PortWire<'_> {
             }
             match self.port.write(&bytes[sent..]) {
                 Ok(Some(len)) if len > 0 => {
-                    (sent, moved) = (sent + len, Instant::now());
+                    sent += len;
+                    moved = Instant::now();
                     continue;
                 }
                 Err(error) => break Err(Self::failed(&error)),
@@ -270,7 +271,8 @@ impl Wire for PortWire<'_> {
         let before = [before, &std::mem::take(&mut self.early)].concat();
         let mut trace = NoTrace;
         let mut options = RunOptions::new(&mut trace);
-        (options.signals, options.before) = (self.signals, &before);
+        options.signals = self.signals;
+        options.before = &before;
         Ok(run(engine, self.port, store, watch, options))
     }
 

@@ -69,7 +69,8 @@ impl Engine for ToySender {
         match (self.step, bytes.first()) {
             (Step::Over(_) | Step::Closing(_), _) | (_, None) => 0,
             (_, Some(b'!')) => {
-                (self.from, self.to) = (0, 0);
+                self.from = 0;
+                self.to = 0;
                 self.step = Step::Closing(TOLD);
                 1
             }
@@ -115,13 +116,15 @@ impl Engine for ToySender {
             (Step::Next, Reply::File(info)) => {
                 self.events.push_back(String::from_utf8_lossy(info.name).into_owned());
                 self.buffer[..8].copy_from_slice(&info.size.unwrap_or(0).to_be_bytes());
-                (self.from, self.to) = (0, 8);
+                self.from = 0;
+                self.to = 8;
                 self.step = Step::Reading;
             }
             (Step::Next, Reply::NoMoreFiles) => self.step = Step::Over(Outcome::Done),
             (Step::Reading, Reply::Read(0)) => self.step = Step::WaitingForAck,
             (Step::Reading, Reply::Read(len)) => {
-                (self.from, self.to) = (0, len);
+                self.from = 0;
+                self.to = len;
                 self.offset += len as u64;
             }
             (Step::Closing(outcome), _) => self.step = Step::Over(outcome),
@@ -138,7 +141,8 @@ impl Engine for ToySender {
     fn command(&mut self, _: &mut Cx<'_>, _: Command) {
         if !matches!(self.step, Step::Over(_)) {
             self.buffer[0] = b'!';
-            (self.from, self.to) = (0, 1);
+            self.from = 0;
+            self.to = 1;
             self.step = Step::Closing(ABORTED);
         }
     }

@@ -68,7 +68,8 @@ fn files_go_up_and_down_and_nothing_is_left() {
             let pace = Pace { rate_bps, ..Pace::default() };
             let case = format!("{shell}, {tries_bytes}, {rate_bps:?}");
             let mut fast = Fast::new(&find, &engine, &note);
-            (fast.stages, fast.tries_bytes) = (Stages::Two, tries_bytes);
+            fast.stages = Stages::Two;
+            fast.tries_bytes = tries_bytes;
             let (mut store, mut stats) = (Source::new(files()), Stats::default());
             let options = PutOptions { fast: Some(&fast), ..PutOptions::default() };
             let done = host
@@ -84,7 +85,8 @@ fn files_go_up_and_down_and_nothing_is_left() {
                 assert!(came == file.bytes, "{case}");
             }
             let mut fast = Fast::new(&find, &engine, &note);
-            (fast.stages, fast.tries_bytes) = (Stages::Two, tries_bytes);
+            fast.stages = Stages::Two;
+            fast.tries_bytes = tries_bytes;
             let (mut store, mut stats) = (Sink::new(), Stats::default());
             let names = [b"a.bin".to_vec(), b"b.bin".to_vec()];
             let done = host.paced(pace, |talk| {

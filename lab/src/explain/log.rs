@@ -103,7 +103,10 @@ impl Side {
                     got.duplicate = true;
                 }
             }
-            Said::Settled(failed) => (self.settled, self.failed) = (Some(time), failed),
+            Said::Settled(failed) => {
+                self.settled = Some(time);
+                self.failed = failed;
+            }
             Said::Event { kind, text, by_peer } => {
                 let text = String::from_utf8_lossy(&text).into_owned();
                 self.told.push(Told { kind, text, by_peer });

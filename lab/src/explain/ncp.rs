@@ -85,7 +85,10 @@ fn under_way(sender: &Side, end: u64) -> Vec<(u64, u64)> {
     let (mut count, mut since, mut spans) = (0_u64, 0, Vec::new());
     for (time, left) in events {
         match (left, count) {
-            (true, 0) => (count, since) = (1, time),
+            (true, 0) => {
+                count = 1;
+                since = time;
+            }
             (true, _) => count += 1,
             (false, 1) => {
                 spans.push((since, time));

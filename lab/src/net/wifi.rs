@@ -149,7 +149,8 @@ impl WifiModel {
                 if rates.contains(&0) {
                     return Err(word.bad(RATE));
                 }
-                (self.rates_bps, self.every) = (rates, every);
+                self.rates_bps = rates;
+                self.every = every;
             }
             "aggregate" => self.aggregate = word.number("1 to 64 packets", 1, 64)? as usize,
             "per" => self.error = word.chance()?,

@@ -128,7 +128,9 @@ impl Control {
         }
         if ack >= start.round_end {
             start.round_end = next;
-            (start.last_min, start.min, start.samples) = (start.min, u64::MAX, 0);
+            start.last_min = start.min;
+            start.min = u64::MAX;
+            start.samples = 0;
             if let Some((_, rounds)) = &mut start.careful {
                 *rounds += 1;
                 if *rounds >= ROUNDS {
@@ -144,7 +146,8 @@ impl Control {
         let cubic = &mut self.cubic;
         if cubic.epoch.is_none() {
             cubic.epoch = Some(now);
-            (cubic.estimate, cubic.rest) = (self.window, 0);
+            cubic.estimate = self.window;
+            cubic.rest = 0;
             cubic.w_max = cubic.w_max.max(self.window);
             // K^3 = (W_max - cwnd) / C with C = 0.4 segments/s^3.
             let gap = u128::from(cubic.w_max - self.window) * 10_000_000_000 / (4 * mss);
@@ -201,7 +204,9 @@ impl Control {
         self.cubic.epoch = None;
         self.window = self.mss;
         self.start.careful = None;
-        (self.start.last_min, self.start.min, self.start.samples) = (u64::MAX, u64::MAX, 0);
+        self.start.last_min = u64::MAX;
+        self.start.min = u64::MAX;
+        self.start.samples = 0;
     }
 }
 

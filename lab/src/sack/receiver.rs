@@ -139,7 +139,8 @@ impl Receiver {
         segment.ack = Some(self.next);
         segment.window = self.told - self.next;
         segment.blocks = self.blocks();
-        (self.owed, self.due) = (0, None);
+        self.owed = 0;
+        self.due = None;
     }
 }
 

@@ -41,7 +41,8 @@ const MOST_TIMEOUT: u64 = 60_000_000_000;
 impl Timing {
     fn sample(&mut self, rtt: u64) {
         if self.smoothed == 0 {
-            (self.smoothed, self.variance) = (rtt.max(1), rtt / 2);
+            self.smoothed = rtt.max(1);
+            self.variance = rtt / 2;
         } else {
             self.variance = (3 * self.variance + self.smoothed.abs_diff(rtt)) / 4;
             self.smoothed = (7 * self.smoothed + rtt) / 8;
@@ -240,7 +241,9 @@ impl Sender {
                 sent.resent = false;
             });
         }
-        (self.hint, self.recovery, self.after_timeout) = (self.una, None, Some(self.next));
+        self.hint = self.una;
+        self.recovery = None;
+        self.after_timeout = Some(self.next);
         self.backoff += 1;
         self.restart(now);
     }
@@ -252,7 +255,9 @@ impl Sender {
         }
         if let Some(index) = self.to_resend() {
             self.change(index, |sent| {
-                (sent.resent, sent.ever_resent, sent.at) = (true, true, now);
+                sent.resent = true;
+                sent.ever_resent = true;
+                sent.at = now;
             });
             let Sent { seq, len, .. } = self.board[index];
             self.hint = seq + len;

@@ -326,8 +326,11 @@ impl Run<'_, '_> {
         let (now, at) = (self.now, Instant(self.now));
         if self.plan.calm.is_some_and(|calm| nanos(calm) <= now) {
             for way in &mut self.ways {
-                (way.path.loss, way.path.reorder, way.path.twice) = (0, 0, 0);
-                (way.path.damage, way.losing) = (0, false);
+                way.path.loss = 0;
+                way.path.reorder = 0;
+                way.path.twice = 0;
+                way.path.damage = 0;
+                way.losing = false;
             }
         }
         for (_, to_a, command) in self.acts.extract_if(.., |act| nanos(act.0) <= now) {

@@ -153,11 +153,13 @@ pub(crate) fn rounds(element: &mut dyn Element, ask: usize, answer: usize, n: us
             }
         }
         if to_b == ask {
-            (to_b, open[1]) = (0, answer);
+            to_b = 0;
+            open[1] = answer;
             continue;
         }
         if to_a == answer {
-            (to_a, open[0]) = (0, ask);
+            to_a = 0;
+            open[0] = ask;
             times.push(now.since(begun).as_nanos() as u64);
             begun = now;
             continue;

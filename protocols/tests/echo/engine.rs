@@ -236,7 +236,8 @@ impl<M: Memory> Echo<M> {
     fn next(&mut self, kind: u8, reply: Reply<'_>) {
         match (kind, reply) {
             (b'F', Reply::File(info)) => {
-                (self.offset, self.size) = (0, info.size.unwrap_or(0));
+                self.offset = 0;
+                self.size = info.size.unwrap_or(0);
                 let name = info.name.len().min(200);
                 let size = self.size.to_be_bytes();
                 let (frame, _) = self.halves();

@@ -274,7 +274,10 @@ impl Interp<'_> {
             "/as-name" => said.as_name = Some(value),
             "/text" => said.text = Some(true),
             "/binary" | "/image" | "/transparent" => said.text = Some(false),
-            "/recover" => (said.recover, said.text) = (true, Some(false)),
+            "/recover" => {
+                said.recover = true;
+                said.text = Some(false);
+            }
             "/delete" => said.delete = true,
             "/recursive" => said.recursive = true,
             "/mail" => said.disposition = Some(('M', value)),

@@ -143,7 +143,8 @@ impl Live<'_> {
                 if interrupted.is_some() || !talk.abandon(Instant::now()) {
                     return Err(end);
                 }
-                (interrupted, first) = (Some(end), Some(Instant::now()));
+                interrupted = Some(end);
+                first = Some(Instant::now());
                 self.ui.say(Level::Note, "bringing the device back to its rate");
             }
             match talk.next(Instant::now()) {

@@ -151,7 +151,10 @@ impl<'a> Association<'a> {
         match ours.open(now, nonce, sealed, open) {
             Came::Nothing => return None,
             Came::Closed(why) => self.closed_by_peer(&why),
-            Came::Control => (self.heard, self.refusals) = (now, 0),
+            Came::Control => {
+                self.heard = now;
+                self.refusals = 0;
+            }
             Came::Packets(packets, several) => {
                 self.heard = now;
                 self.refusals = 0;

@@ -79,7 +79,8 @@ impl Kermit {
         notes.good += span.len();
         match packet.kind {
             kind::SEND_INIT => {
-                (self.sends, self.proposal) = (Some(sent), Some(Params::parse(packet.data)));
+                self.sends = Some(sent);
+                self.proposal = Some(Params::parse(packet.data));
                 self.last = 0;
                 self.packets.clear();
                 self.under_way = 0;
@@ -131,7 +132,9 @@ impl Kermit {
         let known = self.packets.entry(number).or_default();
         let again = known.copies;
         let why = (again > 0).then_some(if known.refused { Again::Nak } else { Again::Timeout });
-        (known.copies, known.refused, known.is_data) = (again + 1, false, is_data);
+        known.copies = again + 1;
+        known.refused = false;
+        known.is_data = is_data;
         if is_data && again == 0 {
             known.file = decoded(&mut self.decoder, packet.data);
         }

@@ -234,7 +234,8 @@ impl Notes {
     pub(super) fn lines(mut self) -> Vec<(u64, Line)> {
         let last = self.lines.iter().map(|(at, _)| *at).max().unwrap_or_default();
         let mut stats = Stats::default();
-        (stats.file_bytes, stats.encoded_bytes) = (self.file, self.encoded);
+        stats.file_bytes = self.file;
+        stats.encoded_bytes = self.encoded;
         self.note(last, &TraceEvent::from(&stats));
         self.lines.sort_by_key(|(at, _)| *at);
         self.lines

@@ -86,7 +86,10 @@ impl Xymodem {
         let is_again = self.last.is_some_and(|(last, _)| last == number) && self.ends == 0;
         let again = if is_again { self.last.map_or(0, |(_, again)| again + 1) } else { 0 };
         let why = is_again.then_some(if self.refused { Again::Nak } else { Again::Timeout });
-        (self.last, self.refused, self.cancels, self.ends) = (Some((number, again)), false, 0, 0);
+        self.last = Some((number, again));
+        self.refused = false;
+        self.cancels = 0;
+        self.ends = 0;
         if is_header {
             return self.header(notes, len, span, again, why);
         }
@@ -182,7 +185,8 @@ impl Xymodem {
                 NAK => {
                     if self.last.is_none() {
                         // It may still be sent CRCs.
-                        (self.reader.check, self.reader.either) = (Check::Sum, true);
+                        self.reader.check = Check::Sum;
+                        self.reader.either = true;
                     }
                     self.refused = true;
                     self.answer(notes, 'N', span);
@@ -197,7 +201,8 @@ impl Xymodem {
         let number = self.last.map_or(0, |(number, _)| number);
         let at = notes.answer(!self.sends, kind, number, span);
         if kind == 'Y' && self.ends > 0 {
-            (self.in_file, self.left) = (false, None);
+            self.in_file = false;
+            self.left = None;
             if !self.is_ymodem {
                 notes.settled(at, Outcome::Done);
             }

@@ -69,7 +69,8 @@ impl Zmodem {
 
     fn of_sender(&mut self, notes: &mut Notes, sent: bool, header: Header, span: Span) {
         let number = u64::from(header.number());
-        (self.header, self.form) = (header.kind, header.form);
+        self.header = header.kind;
+        self.form = header.form;
         let has_data = matches!(
             header.kind,
             kind::ZFILE | kind::ZDATA | kind::ZSINIT | kind::ZCOMMAND | kind::ZSTDERR
@@ -79,7 +80,10 @@ impl Zmodem {
         }
         match header.kind {
             kind::ZDATA => self.position = number,
-            kind::ZFILE => (self.highest, self.repositioned) = (0, false),
+            kind::ZFILE => {
+                self.highest = 0;
+                self.repositioned = false;
+            }
             kind::ZFIN => self.is_over = true,
             _ => {}
         }

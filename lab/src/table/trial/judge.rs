@@ -226,7 +226,8 @@ impl Page<'_> {
         reasons: &Reasons,
     ) {
         let mut cell = self.cell(part, what, "", Of::Extreme);
-        (cell.published, cell.ours) = (published.to_string(), ours.to_string());
+        cell.published = published.to_string();
+        cell.ours = ours.to_string();
         cell.numbers = vec![published as f64];
         cell.values = vec![ours as f64];
         cell.of = Some(of);
@@ -270,7 +271,8 @@ impl Page<'_> {
         let mut cell = self.cell(part, "order of r", "", Of::Order);
         let published: Vec<String> = pairs.iter().map(|pair| words(pair, true)).collect();
         let ours: Vec<String> = pairs.iter().map(|pair| words(pair, pair.0.2 < pair.1.2)).collect();
-        (cell.published, cell.ours) = (published.join(", "), ours.join(", "));
+        cell.published = published.join(", ");
+        cell.ours = ours.join(", ");
         let same = cell.published == cell.ours;
         self.put(cell, same, of(reasons, "order of r"));
     }
@@ -288,7 +290,8 @@ impl Page<'_> {
             list.iter().map(|mean| mean.0).collect::<Vec<_>>().join(" < ")
         };
         let mut cell = self.cell(super::ALL, "order of means", "", Of::Order);
-        (cell.published, cell.ours) = (ranked(|mean| mean.1), ranked(|mean| mean.2));
+        cell.published = ranked(|mean| mean.1);
+        cell.ours = ranked(|mean| mean.2);
         let is_fitted = |name| self.setting.table.is_fitted(&self.trial.file.row(name), "mean");
         cell.fitted |= means.iter().any(|mean| is_fitted(mean.0));
         let same = cell.published == cell.ours;
@@ -333,7 +336,8 @@ impl Page<'_> {
     ) {
         let mut cell = self.cell(part, what, "", Of::Pairs);
         let shown = |of: &[u32]| of.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        (cell.published, cell.ours) = (shown(published), shown(ours));
+        cell.published = shown(published);
+        cell.ours = shown(ours);
         cell.numbers = published.iter().copied().map(f64::from).collect();
         cell.values = ours.iter().copied().map(f64::from).collect();
         self.put(cell, !tables_differ(published, ours), of(reasons, what));
