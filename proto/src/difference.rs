@@ -259,7 +259,9 @@ impl Search<'_> {
         while !self.blocks.is_empty() && self.len > 0 {
             if held - at <= self.len && !ended {
                 buffer.copy_within(at..held, 0);
-                (base, held, at) = (base + at as u64, held - at, 0);
+                base += at as u64;
+                held -= at;
+                at = 0;
                 while held < buffer.len() && !ended {
                     let got = read(base + held as u64, &mut buffer[held..])?;
                     held += got;

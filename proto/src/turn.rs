@@ -83,7 +83,8 @@ impl Turn {
 
     /// `len` bytes were read.
     pub(crate) fn filled(&mut self, len: usize) {
-        (self.from, self.to) = (0, len.min(READ));
+        self.from = 0;
+        self.to = len.min(READ);
     }
 
     /// What the engine did not take.

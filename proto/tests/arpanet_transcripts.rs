@@ -272,7 +272,8 @@ fn file_transfer_over_imp_program() {
     ] {
         let mut config = Config { to: OWN, ..Config::default() };
         config.ftp.socket = first_socket(text, form, "<");
-        (config.ncp.form, config.ftp.byte) = (form, byte);
+        config.ncp.form = form;
+        config.ftp.byte = byte;
         let memory = vec![0; config.sender_memory()];
         let mut engine = Sender::new(config, memory).unwrap();
         let mut source = Source::new(vec![File::new("wave.bin", &wave)]);

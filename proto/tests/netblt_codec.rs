@@ -162,7 +162,9 @@ proptest! {
 
     #[test]
     fn sealed_bytes_are_harmless(mut bytes in proptest::collection::vec(any::<u8>(), 12..200), kind in 0u8..13) {
-        (bytes[2], bytes[3], bytes[4]) = (1, kind, 0);
+        bytes[2] = 1;
+        bytes[3] = kind;
+        bytes[4] = 0;
         bytes[5] = bytes.len() as u8;
         bytes[..2].fill(0);
         let covered = if matches!(kind, 6 | 7) { 24.min(bytes.len()) } else { bytes.len() };

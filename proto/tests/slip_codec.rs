@@ -410,9 +410,11 @@ fn unencodable_changes_are_sent_uncompressed() {
         let nops = || vec![1, 1, 1, 1];
         let mut tcp = Tcp { ip_options: nops(), options: nops(), ..Tcp::new() };
         assert_eq!(ends.pass(&tcp.bytes()), Kind::Uncompressed);
-        (tcp.id, tcp.ack) = (tcp.id + 1, tcp.ack + 1);
+        tcp.id += 1;
+        tcp.ack += 1;
         assert_eq!(ends.pass(&tcp.bytes()), Kind::Compressed, "equal options are no hindrance");
-        (tcp.id, tcp.ack) = (tcp.id + 1, tcp.ack + 1);
+        tcp.id += 1;
+        tcp.ack += 1;
         change(&mut tcp);
         assert_eq!(ends.pass(&tcp.bytes()), want, "{name}");
     }

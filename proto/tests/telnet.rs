@@ -59,7 +59,8 @@ fn talks(len: usize) {
             "talk" => {
                 talk = rest;
                 telnet = Telnet::new(plan(rest.split_once(':').expect("a plan").0));
-                (begun, count) = (true, count + 1);
+                begun = true;
+                count += 1;
             }
             "<" => {
                 for piece in hex(rest).chunks(len) {

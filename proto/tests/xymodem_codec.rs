@@ -95,7 +95,8 @@ fn every_damaged_bit_is_found_by_the_crc() {
     }
     // Two damaged bytes that cancel each other: the sum does not see them, the CRC does.
     let mut bad = block.clone();
-    (bad[10], bad[11]) = (block[10] + 1, block[11] - 1);
+    bad[10] = block[10] + 1;
+    bad[11] = block[11] - 1;
     assert_eq!(sum(&bad[3..131]), sum(&block[3..131]));
     assert!(read(Check::Crc, &bad, 5000).iter().all(|(what, _)| !what.starts_with("block")));
 }

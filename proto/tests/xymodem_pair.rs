@@ -260,7 +260,8 @@ fn doors_do_not_change_what_is_sent() {
             let (mut s, mut r) = (sender(&config), receiver(&config));
             let (mut source, mut sink) = (Source::new(vec![file.clone()]), Sink::new());
             let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-            (pair.dice, pair.chunk) = (dice, chunk);
+            pair.dice = dice;
+            pair.chunk = chunk;
             let ends = pair.run();
             (ends.to_receiver, ends.to_sender)
         };

@@ -60,7 +60,8 @@ impl Queue {
     pub(crate) fn push(&mut self, memory: &mut [u8], from: &[u8], at: usize, len: usize) -> usize {
         let len = len.min(self.room(memory));
         if self.head == self.tail {
-            (self.head, self.tail) = (0, 0);
+            self.head = 0;
+            self.tail = 0;
         }
         if self.tail + len > memory.len() * 8 {
             let first = self.head / 8;

@@ -83,7 +83,8 @@ impl<F: FnMut(Piece<'_>) -> Result<(), StoreError>> Store for Incoming<F> {
                 if self.open {
                     let _ = self.give(Piece::End { complete: false });
                 }
-                (self.open, self.at) = (true, 0);
+                self.open = true;
+                self.at = 0;
                 if (self.take)(Piece::Begin(info)).is_ok() {
                     return Reply::Accept { offset: 0 };
                 }

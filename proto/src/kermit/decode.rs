@@ -83,7 +83,8 @@ impl Decoder {
         let (mut used, mut written) = (0, 0);
         while used < src.len() {
             let (taken, put) = self.literals(&src[used..], &mut dst[written..]);
-            (used, written) = (used + taken, written + put);
+            used += taken;
+            written += put;
             if used == src.len() {
                 break;
             }
@@ -296,11 +297,13 @@ impl Decoder {
             let single = Some(byte) == self.qbin;
             if single {
                 let Some(&next) = src.get(at) else { return Element::Truncated };
-                (byte, at) = (next, at + 1);
+                byte = next;
+                at += 1;
             }
             if byte == self.qctl {
                 let Some(&next) = src.get(at) else { return Element::Truncated };
-                (byte, at) = (uncontrol(next), at + 1);
+                byte = uncontrol(next);
+                at += 1;
             }
             if self.shift && !single && !literal {
                 match byte & 0x7F {

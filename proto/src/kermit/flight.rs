@@ -131,7 +131,8 @@ impl Flight {
     /// A packet in flight was rewritten in its slot of memory.
     pub(crate) fn rewritten(&mut self, number: u64, start: usize, end: usize) {
         let slot = self.slot_mut(number);
-        (slot.start, slot.end) = (start, end);
+        slot.start = start;
+        slot.end = end;
     }
 
     /// A packet in flight has another data length now.
@@ -142,7 +143,8 @@ impl Flight {
     /// Sets the data length of the packet pushed last, and how much of the file it encodes.
     pub(crate) fn load(&mut self, data: usize, file: usize) {
         let slot = self.slot_mut(self.next - 1);
-        (slot.data, slot.file) = (data, file);
+        slot.data = data;
+        slot.file = file;
     }
 
     /// A number goes by without being kept (streaming).

@@ -57,7 +57,8 @@ impl Sink {
         self.offset += self.lent as u64;
         self.lent = 0;
         if self.from == self.to {
-            (self.from, self.to) = (0, 0);
+            self.from = 0;
+            self.to = 0;
         }
     }
 

@@ -140,7 +140,8 @@ impl<'a> ClientString<'a> {
             b"end" => self.end = true,
             b"no" => {
                 let known = REFUSALS.iter().find(|(word, _)| word.as_bytes() == value);
-                (self.refused, self.why) = (true, known.map(|(_, why)| *why));
+                self.refused = true;
+                self.why = known.map(|(_, why)| *why);
             }
             b"again" => self.again = true,
             b"cancel" => self.cancel = true,

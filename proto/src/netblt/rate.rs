@@ -179,8 +179,10 @@ impl Controller {
         loss.reset();
         *self = Self { paced, delay, loss, tolerance, ..fresh };
         if !matches!(known.phase, Phase::First { .. }) {
-            (self.phase, self.judged) = (known.phase, known.judged);
-            (self.full, self.offered) = (known.full, known.offered);
+            self.phase = known.phase;
+            self.judged = known.judged;
+            self.full = known.full;
+            self.offered = known.offered;
             self.dispersion = known.dispersion;
             self.values = self.values.then(self.offered, self.ceiling);
         }

@@ -385,7 +385,8 @@ impl Core {
         if self.link.lent > 0 || self.link.is_over() {
             return;
         }
-        (self.lent_control, self.lent_at) = (false, cx.now);
+        self.lent_control = false;
+        self.lent_at = cx.now;
         if let Some(short) = self.link.next_short() {
             self.put_short(mem, short);
         } else if self.link.is_running() {
@@ -412,7 +413,8 @@ impl Core {
             }
         };
         let (len, letter) = (packet.put(mem.out).unwrap_or(0), packet.letter());
-        (self.link.lent, self.link.lent_letter) = (len, letter);
+        self.link.lent = len;
+        self.link.lent_letter = letter;
     }
 
     fn put_open(&mut self, mem: &mut Mem<'_>, kind: u8) {

@@ -353,7 +353,8 @@ impl Core {
         if shape.slots == 0 {
             return false;
         }
-        (self.shape, self.burst) = (shape, agreed.burst);
+        self.shape = shape;
+        self.burst = agreed.burst;
         let most = u16::try_from(shape.slots).unwrap_or(u16::MAX);
         self.link.agreed.outstanding = self.link.agreed.outstanding.min(most);
         self.link.peer_death_s = theirs.death_s;
@@ -362,11 +363,21 @@ impl Core {
         SendRing::new(shape, mem.slots).clear();
         self.seen.begin(mem.seen);
         self.link.unsay(ShortPacket::NullAck);
-        (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
+        self.base = None;
+        self.low = 0;
+        self.scan = 0;
+        self.fresh = 0;
         self.beyond = GrantedBeyond::default();
-        (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
-        (self.owes, self.ready, self.skipped, self.unheard) = (false, false, 0, 0);
-        (self.pacer, self.report, self.tail) = (Pacer::new(cx.now), 0, Tail::default());
+        self.offer = 0;
+        self.burst_left = 0;
+        self.burst_at = cx.now;
+        self.owes = false;
+        self.ready = false;
+        self.skipped = 0;
+        self.unheard = 0;
+        self.pacer = Pacer::new(cx.now);
+        self.report = 0;
+        self.tail = Tail::default();
         self.begin_file(said);
         self.note_terms();
         self.enter(cx, SenderInput::Begin);
@@ -435,7 +446,8 @@ impl Core {
             ShortPacket::KeepAlive => Packet { ports, body: Body::KeepAlive },
         };
         let (len, letter) = (packet.put(mem.out).unwrap_or(0), packet.letter());
-        (self.link.lent, self.link.lent_letter) = (len, letter);
+        self.link.lent = len;
+        self.link.lent_letter = letter;
     }
 
     /// Writes OPEN or RESPONSE.

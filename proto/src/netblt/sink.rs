@@ -180,14 +180,19 @@ impl Sink {
         }
         self.first += 1;
         if self.first >= self.count {
-            (self.first, self.count, self.used) = (0, 0, 0);
+            self.first = 0;
+            self.count = 0;
+            self.used = 0;
         }
     }
 
     /// The store has failed: it is shown nothing more.
     pub(crate) fn give_up(&mut self) {
         self.ready = self.ready.min(self.written);
-        (self.first, self.count, self.used, self.lent) = (0, 0, 0, 0);
+        self.first = 0;
+        self.count = 0;
+        self.used = 0;
+        self.lent = 0;
     }
 
     /// The kind and bytes of the digest that followed the file.

@@ -175,7 +175,8 @@ impl Source {
         let (at, len, here) = self.patch.unwrap_or_default();
         let (offset, run) = self.ranges.locate(at + here as u64).unwrap_or((0, 0));
         let want = ((len - here) as u64).min(run) as usize;
-        (self.lent, self.patch_lent) = (want, true);
+        self.lent = want;
+        self.patch_lent = true;
         (offset, &mut patch[here..here + want])
     }
 

@@ -176,7 +176,8 @@ impl GrantedBeyond {
     /// Keeps a grant; false if it does not adjoin those that are kept, and has to come again.
     pub(crate) fn keep(&mut self, index: u64) -> bool {
         if self.from == self.to {
-            (self.from, self.to) = (index, index + 1);
+            self.from = index;
+            self.to = index + 1;
         } else if index + 1 == self.from {
             self.from = index;
         } else if index == self.to {

@@ -65,7 +65,8 @@ impl Outbox {
     /// Starts at the front again if the queue is empty.
     pub(crate) fn reuse(&mut self) {
         if self.start == self.end {
-            (self.start, self.end) = (0, 0);
+            self.start = 0;
+            self.end = 0;
         }
     }
 
@@ -92,7 +93,8 @@ impl Outbox {
     /// Drops everything; returns how much that was.
     pub(crate) fn clear(&mut self) -> usize {
         let dropped = self.pending();
-        (self.start, self.end) = (0, 0);
+        self.start = 0;
+        self.end = 0;
         dropped
     }
 

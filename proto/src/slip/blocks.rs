@@ -40,7 +40,8 @@ impl<M: Memory> Blocks<M> {
     /// All are free.
     pub(super) fn reset(&mut self) {
         let count = (self.memory.as_ref().len() / BLOCK).min(usize::from(NONE)) as u16;
-        (self.free, self.free_count) = (NONE, count);
+        self.free = NONE;
+        self.free_count = count;
         for index in (0..count).rev() {
             let next = self.free;
             put_u16(self.block(index), 0, next);

@@ -238,10 +238,12 @@ impl Change {
             0 if before == 0 && u16_at(new, 2) != u16_at(old, 2) => {}
             0 | mask::SPECIAL_I | mask::SPECIAL_D => return None,
             BOTH if special && sequence == before && ack == before => {
-                (change.mask, change.len) = (mask::SPECIAL_I, 0);
+                change.mask = mask::SPECIAL_I;
+                change.len = 0;
             }
             mask::SEQUENCE if special && sequence == before => {
-                (change.mask, change.len) = (mask::SPECIAL_D, 0);
+                change.mask = mask::SPECIAL_D;
+                change.len = 0;
             }
             _ => {}
         }

@@ -165,7 +165,9 @@ impl Decoder {
 
     /// Forgets the current frame, as after a line was reopened.
     pub fn reset(&mut self) {
-        (self.len, self.escaped, self.bad) = (0, false, None);
+        self.len = 0;
+        self.escaped = false;
+        self.bad = None;
     }
 
     /// Looks at `bytes` until a frame ends; returns how many were used. The frame is put into `room`, which

@@ -153,7 +153,9 @@ impl<M: Memory> Link<M> {
         self.compressing = starts_compressed(self.config.compression);
         self.probe = Probe::new();
         self.decoder.reset();
-        (self.wire_len, self.wire_at, self.flowing) = (0, 0, false);
+        self.wire_len = 0;
+        self.wire_at = 0;
+        self.flowing = false;
         self.line_free = Instant::ZERO;
     }
 
@@ -347,7 +349,8 @@ impl<M: Memory> Link<M> {
             return true;
         };
         let frame = &packet[framed.start..];
-        (self.wire_at, self.packet_len) = (0, taken.len);
+        self.wire_at = 0;
+        self.packet_len = taken.len;
         self.wire_len = encode(frame, !self.flowing, self.wire.as_mut()).unwrap_or(0);
         true
     }
@@ -358,7 +361,8 @@ impl<M: Memory> Link<M> {
         if !self.compressing {
             let packet = &mut self.packet.as_mut()[..len];
             make_whole(packet, 0);
-            (self.wire_at, self.packet_len) = (0, 0);
+            self.wire_at = 0;
+            self.packet_len = 0;
             self.wire_len = encode(packet, !self.flowing, self.wire.as_mut()).unwrap_or(0);
         }
         true

@@ -219,7 +219,8 @@ impl<M: Memory> Queue<M> {
         for stats in &mut self.stats {
             stats.dropped += u64::from(stats.waiting);
             stats.dropped_bytes += u64::from(stats.waiting_bytes);
-            (stats.waiting, stats.waiting_bytes) = (0, 0);
+            stats.waiting = 0;
+            stats.waiting_bytes = 0;
         }
         self.flows = [Flow::FREE; FLOWS];
         self.rings = [Ring::EMPTY; 3];
@@ -437,7 +438,8 @@ impl<M: Memory> Queue<M> {
             ring.first = next;
             ring.in_turn = false;
             if next == NONE {
-                (ring.last, ring.passed) = (NONE, 0);
+                ring.last = NONE;
+                ring.passed = 0;
             }
             return;
         }

@@ -231,7 +231,8 @@ impl Telnet {
                 if from != to {
                     bytes.copy_within(from..from + plain, to);
                 }
-                (from, to) = (from + plain, to + plain);
+                from += plain;
+                to += plain;
                 let Some(&byte) = bytes.get(from) else { break };
                 if byte == CR {
                     bytes[to] = CR;
@@ -414,7 +415,8 @@ impl Telnet {
                 let say = self.him[index].hear_off();
                 self.say_him(option, say);
                 if known == O::Kermit {
-                    (self.serves, self.asked_server) = (None, false);
+                    self.serves = None;
+                    self.asked_server = false;
                 }
             }
             DO => {

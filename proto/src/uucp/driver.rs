@@ -167,7 +167,10 @@ impl Driver {
     /// Starts the INIT exchange.
     pub(super) fn start(&mut self, cx: &mut Cx<'_>) {
         self.enter(cx, StageInput::Started);
-        (self.init_at, self.progress, self.good, self.heard) = (cx.now, cx.now, cx.now, cx.now);
+        self.init_at = cx.now;
+        self.progress = cx.now;
+        self.good = cx.now;
+        self.heard = cx.now;
         if self.caller {
             self.init_due = 1;
         }
@@ -204,8 +207,12 @@ impl Driver {
         if self.at == 0 && matches!(self.current, Current::Slot(_)) {
             self.current = Current::Nothing;
         }
-        (self.queued, self.high, self.cursor) = (0, 0, 0);
-        (self.ready_due, self.reject_due, self.init_due) = (false, false, 0);
+        self.queued = 0;
+        self.high = 0;
+        self.cursor = 0;
+        self.ready_due = false;
+        self.reject_due = false;
+        self.init_due = 0;
     }
 
     /// Queues a message outside of packets. False if there is no room.
@@ -298,7 +305,8 @@ impl Driver {
             self.enter(cx, StageInput::Init);
             // The called side answers each, the caller sends the next.
             self.init_due |= if self.caller { bit << 1 & 7 } else { bit };
-            (self.silent, self.progress) = (0, cx.now);
+            self.silent = 0;
+            self.progress = cx.now;
         } else if self.stage.is_past(stage) && !self.caller {
             // Our answer was lost. If the caller answered duplicates too, the two would continue
             // answering each other indefinitely.
@@ -337,8 +345,10 @@ impl Driver {
             self.probing = false;
             self.rewind(Again::GoBack);
         }
-        (self.silent, self.progress) = (0, cx.now);
-        (self.rejected, self.reject_until) = (None, None);
+        self.silent = 0;
+        self.progress = cx.now;
+        self.rejected = None;
+        self.reject_until = None;
         Some(true)
     }
 
@@ -368,7 +378,8 @@ impl Driver {
         if same && self.reject_until.is_none_or(|until| cx.now < until) {
             return;
         }
-        (self.rejected, self.reject_until) = (Some(last), None);
+        self.rejected = Some(last);
+        self.reject_until = None;
         self.probing = false;
         self.rewind(Again::Nak);
     }

@@ -142,7 +142,9 @@ impl Link {
         if self.begun.is_some() {
             return;
         }
-        (self.begun, self.said, self.port.moved) = (Some(cx.now), cx.now, cx.now);
+        self.begun = Some(cx.now);
+        self.said = cx.now;
+        self.port.moved = cx.now;
         if !self.caller {
             self.say_here();
         }
@@ -325,6 +327,12 @@ impl Link {
         None
     }
 
+    /// A message in text begins.
+    fn begin_text(&mut self) {
+        self.in_text = true;
+        self.text_len = 0;
+    }
+
     /// A byte before the packets.
     fn hello_byte(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
         if self.hello == Greeting::Choice
@@ -337,7 +345,7 @@ impl Link {
             return;
         }
         match byte {
-            DLE => (self.in_text, self.text_len) = (true, 0),
+            DLE => self.begin_text(),
             _ if !self.in_text => self.stats.noise_bytes += 1,
             0 | b'\r' | b'\n' => {
                 self.in_text = false;
@@ -411,7 +419,8 @@ impl Link {
 
     fn start(&mut self, cx: &mut Cx<'_>) {
         self.greet(cx, GreetingInput::Agreed);
-        (self.in_text, self.text_len) = (false, 0);
+        self.in_text = false;
+        self.text_len = 0;
         let _ = self.reader.abandon();
         self.driver.start(cx);
     }
@@ -463,7 +472,8 @@ impl Link {
             // One may be lost.
             self.driver.closes_due = 2;
         }
-        (self.in_text, self.text_len) = (false, 0);
+        self.in_text = false;
+        self.text_len = 0;
     }
 
     /// Sends the last packets and closes the file; then it is over. `idle`: the store has answered.
@@ -502,7 +512,7 @@ impl Link {
             }
             used += 1;
             match byte {
-                &DLE => (self.in_text, self.text_len) = (true, 0),
+                &DLE => self.begin_text(),
                 b'O' if self.in_text && self.text_len < mem.text.len() => self.text_len += 1,
                 0 if self.in_text && self.text_len > 3 => self.their_goodbye = true,
                 _ => self.in_text = false,

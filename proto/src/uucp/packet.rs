@@ -120,7 +120,10 @@ pub fn complete(field: &mut [u8], len: usize) -> bool {
     match lead {
         0 => return false,
         1 => field[0] = missing as u8,
-        _ => (field[0], field[1]) = (0x80 | (missing & 0x7F) as u8, (missing >> 7) as u8),
+        _ => {
+            field[0] = 0x80 | (missing & 0x7F) as u8;
+            field[1] = (missing >> 7) as u8;
+        }
     }
     field[lead + len..].fill(0);
     true

@@ -215,7 +215,8 @@ impl Core {
             }
             _ => Place::Elsewhere,
         };
-        (self.eots, self.owed) = (0, false);
+        self.eots = 0;
+        self.owed = false;
         match on_block(self.state, place) {
             Some(ReceiverStep::Describe) => self.describe(cx, mem, len),
             Some(ReceiverStep::Store) => self.store(cx, len),
@@ -230,8 +231,12 @@ impl Core {
         let gap = cx.now - self.answered;
         self.gap = if self.gap.is_zero() { gap } else { (self.gap * 3 + gap) / 4 };
         // A stream is not answered, but not silent either.
-        (self.base, self.good) = (cx.now, cx.now);
-        (self.begun, self.starts, self.tries, self.repeats) = (true, 0, 0, 0);
+        self.base = cx.now;
+        self.good = cx.now;
+        self.begun = true;
+        self.starts = 0;
+        self.tries = 0;
+        self.repeats = 0;
     }
 
     /// A duplicate block: its acknowledgement was lost.
@@ -297,7 +302,10 @@ impl Core {
     fn accepted(&mut self, cx: &mut Cx<'_>) {
         self.file.open = true;
         self.sink = Sink::default();
-        (self.expected, self.first, self.eots, self.owed) = (1, true, 0, false);
+        self.expected = 1;
+        self.first = true;
+        self.eots = 0;
+        self.owed = false;
         self.link.stats.current_file_bytes = 0;
         self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.enter(cx, ReceiverInput::Accepted);
@@ -310,7 +318,8 @@ impl Core {
         if self.first && !self.is_batch() {
             self.link.agreed(self.reader.check, self.streaming);
         }
-        (self.first, self.reader.either) = (false, false);
+        self.first = false;
+        self.reader.either = false;
         let end = self.sink.end();
         let left = self.file.size.map_or(u64::MAX, |size| size.saturating_sub(end));
         let take = len.min(usize::try_from(left).unwrap_or(usize::MAX));

@@ -305,7 +305,8 @@ impl Core {
         if bare && self.owed {
             // Until the receiver asks again, after its last answer.
             self.settle(cx, LONGEST_QUIET);
-            (self.owed, self.asks_again) = (false, true);
+            self.owed = false;
+            self.asks_again = true;
             return false;
         }
         if self.unsure || bare && !self.settled {
@@ -326,7 +327,9 @@ impl Core {
     /// Discards input until the line is quiet: a surplus answer would be taken for the one
     /// to the next block.
     fn settle(&mut self, cx: &Cx<'_>, least: Duration) {
-        (self.unsure, self.settled, self.asks_again) = (false, true, false);
+        self.unsure = false;
+        self.settled = true;
+        self.asks_again = false;
         let longest = Duration::from_secs(5).max(least);
         self.quiet = (self.slowest + self.slowest / 4).clamp(least, longest);
         self.link.timers.set(Timer::Settle, cx.now + self.quiet);

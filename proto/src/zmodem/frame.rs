@@ -232,7 +232,8 @@ impl FrameReader {
             State::Pad if byte & 0x7D == 0x11 => {}
             State::Letter => match Form::from_letter(byte & 0x7F) {
                 Some((form, variable)) => {
-                    (self.form, self.variable) = (form, variable);
+                    self.form = form;
+                    self.variable = variable;
                     self.unescaper.reset();
                     self.body_len = 0;
                     let hex = State::Hex { high: None };

@@ -54,7 +54,8 @@ impl Meter {
             self.best_bps = self.best_bps.max(u32::try_from(bps).unwrap_or(u32::MAX));
         }
         if time >= WINDOW {
-            (self.window, self.busy) = (Some(full), Duration::ZERO);
+            self.window = Some(full);
+            self.busy = Duration::ZERO;
         }
         self.busy += waited;
     }

@@ -357,7 +357,8 @@ impl Core {
         self.link.heard(cx, char::from(end), self.position, len, data);
         if data > 0 {
             self.unchecked = 0;
-            (self.faults, self.headers) = (0, 0);
+            self.faults = 0;
+            self.headers = 0;
         }
         if !of_file {
             self.link.reader.hunt();

@@ -49,7 +49,8 @@ impl Sink {
         if self.from == self.to {
             // Before them is room for a CR that waits.
             memory.copy_within(self.to..self.to + usize::from(self.cr) + growing, 0);
-            (self.from, self.to) = (0, 0);
+            self.from = 0;
+            self.to = 0;
         }
     }
 

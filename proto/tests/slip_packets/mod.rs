@@ -188,7 +188,8 @@ impl Talk {
             end.flags |= flag::PSH;
         }
         if dice.roll(20) == 0 {
-            (end.flags, end.urgent) = (end.flags | flag::URG, dice.roll(70_000) as u16);
+            end.flags |= flag::URG;
+            end.urgent = dice.roll(70_000) as u16;
         }
         if dice.roll(5) == 0 {
             end.window = [0, 65535, dice.roll(65536) as u16, 4096][dice.roll(4)];

@@ -90,7 +90,8 @@ impl Outgoing {
     /// Where the store is to put octets.
     pub(crate) fn lend<'a>(&mut self, memory: &'a mut [u8]) -> &'a mut [u8] {
         memory.copy_within(self.from..self.to, 0);
-        (self.from, self.to) = (0, self.to - self.from);
+        self.to -= self.from;
+        self.from = 0;
         &mut memory[self.to..]
     }
 

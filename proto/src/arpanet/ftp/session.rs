@@ -168,7 +168,8 @@ impl Session {
             match icp.turn(host, cx) {
                 Ok(None) => self.icp = Some(icp),
                 Ok(Some(pair)) => {
-                    (self.icp, self.pair) = (None, Some(pair));
+                    self.icp = None;
+                    self.pair = Some(pair);
                     self.enter(cx, Input::Connected);
                     self.reply_line(mem, 300, &"Wetstring file transfer, at your service");
                     self.stir(cx);

@@ -200,7 +200,8 @@ impl User {
             match icp.turn(host, cx) {
                 Ok(None) => self.icp = Some(icp),
                 Ok(Some(pair)) => {
-                    (self.icp, self.pair) = (None, Some(pair));
+                    self.icp = None;
+                    self.pair = Some(pair);
                     self.enter(cx, Input::Connected);
                 }
                 Err(why) => {

@@ -293,7 +293,8 @@ impl Connection {
         // A sender must have nothing in flight when it says so.
         self.closing = true;
         if !self.said_rfc {
-            (self.said_cls, self.got_cls) = (true, true);
+            self.said_cls = true;
+            self.got_cls = true;
         }
         self.settle();
     }
@@ -302,9 +303,11 @@ impl Connection {
     pub(super) fn forget(&mut self, trouble: Trouble) {
         self.fail(trouble);
         self.flying = 0;
-        (self.owes_ret, self.owes_gvb) = (None, None);
+        self.owes_ret = None;
+        self.owes_gvb = None;
         self.owes_interrupt = false;
-        (self.said_cls, self.got_cls) = (true, true);
+        self.said_cls = true;
+        self.got_cls = true;
         self.cls_until = None;
     }
 }

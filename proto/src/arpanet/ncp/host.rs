@@ -105,7 +105,11 @@ impl<'a> Host<'a> {
         let size = size.max(1);
         let mut c =
             Connection { used: true, turn, peer: peer as u8, local, foreign, ..Connection::NONE };
-        (c.link, c.size, c.passive, c.class, c.allowance) = (link, size, passive, class, allowance);
+        c.link = link;
+        c.size = size;
+        c.passive = passive;
+        c.class = class;
+        c.allowance = allowance;
         c.owes_rfc = !passive;
         c.rfc_until = Some(cx.now + core.config.rfc.get());
         core.connections[slot] = c;
@@ -256,7 +260,8 @@ impl<'a> Host<'a> {
     /// Allows a sender this much more, regardless of the room left; data beyond the room ends the connection.
     pub fn allow(&mut self, id: Id, messages: u16, bits: u32) {
         if let Some(c) = self.connection(id) {
-            (c.allowance, c.allowed) = (Allowance::Once(messages, bits), false);
+            c.allowance = Allowance::Once(messages, bits);
+            c.allowed = false;
         }
     }
 
@@ -274,7 +279,8 @@ impl<'a> Host<'a> {
             let zeros = usize::from(c.size) - c.queue.len() % usize::from(c.size);
             c.queue.push(memory, &[0; 32], 0, zeros);
         }
-        (c.closing, c.push) = (true, true);
+        c.closing = true;
+        c.push = true;
         let has_data = c.sends() && c.queue.len() > 0;
         if !c.is_open() && !has_data {
             self.core.fail(slot, Trouble::Aborted);
@@ -305,7 +311,9 @@ impl<'a> Host<'a> {
             return Err(Full);
         }
         peer.owes_eco = Some(data);
-        (peer.echo, peer.echo_left, peer.echo_until) = (Some(Echo::Waiting), None, Some(until));
+        peer.echo = Some(Echo::Waiting);
+        peer.echo_left = None;
+        peer.echo_until = Some(until);
         Ok(())
     }
 

@@ -164,7 +164,8 @@ impl Core {
                 let peer = &mut self.peers[peer];
                 if let (Some(Echo::Waiting), Some(left)) = (peer.echo, peer.echo_left) {
                     let ns = cx.now.since(left).as_nanos() as u64;
-                    (peer.echo, peer.echo_until) = (Some(Echo::Back { data, ns }), None);
+                    peer.echo = Some(Echo::Back { data, ns });
+                    peer.echo_until = None;
                 }
             }
             Control::Err { code, data } => self.complained(peer, code, data),
@@ -182,7 +183,8 @@ impl Core {
             Control::Rrp => {
                 let peer = &mut self.peers[peer];
                 if peer.life == Life::Resetting && !peer.owes_rst {
-                    (peer.life, peer.reset_until) = (Life::Up, None);
+                    peer.life = Life::Up;
+                    peer.reset_until = None;
                 }
             }
         }
@@ -292,7 +294,9 @@ impl Core {
             c.fail(Trouble::Closed);
         }
         let c = &mut self.connections[slot];
-        (c.got_cls, c.closing, c.cls_until) = (true, true, None);
+        c.got_cls = true;
+        c.closing = true;
+        c.cls_until = None;
         self.reap(slot);
     }
 
@@ -395,7 +399,8 @@ impl Core {
             let Some(peer) = self.find_peer(leader.address) else { return };
             let peer = &mut self.peers[peer];
             if matches!(peer.talk, Talk::Flying(_)) {
-                (peer.talk, peer.tries) = (Talk::Free, 0);
+                peer.talk = Talk::Free;
+                peer.tries = 0;
                 peer.flying = peer.flying.saturating_sub(1);
                 self.counts.rfnms += 1;
             }
@@ -440,7 +445,8 @@ impl Core {
         if let Some(bits) = shorter.filter(|_| alone && c.trouble.is_none()) {
             // What it does not take any longer was not sent, and is still allowed.
             c.bits = c.bits.saturating_add(u32::from(flight.bits - bits));
-            (flight.bits, flight.stage) = (bits, Stage::Made);
+            flight.bits = bits;
+            flight.stage = Stage::Made;
             return;
         }
         flight.stage = Stage::Again(again(flight.tries));
@@ -470,9 +476,13 @@ impl Core {
         let why = Dead::of(leader.subtype);
         let peer = &mut self.peers[index];
         peer.life = Life::Unknown;
-        (peer.owes_rst, peer.owes_rrp, peer.reset_until) = (false, false, None);
+        peer.owes_rst = false;
+        peer.owes_rrp = false;
+        peer.reset_until = None;
         if peer.echo == Some(Echo::Waiting) {
-            (peer.echo, peer.echo_until, peer.owes_eco) = (Some(Echo::Dead(why)), None, None);
+            peer.echo = Some(Echo::Dead(why));
+            peer.echo_until = None;
+            peer.owes_eco = None;
         }
         self.purge(index, Trouble::Dead(why));
     }

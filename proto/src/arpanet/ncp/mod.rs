@@ -251,12 +251,16 @@ impl Core {
             self.drop_out();
         }
         let peer = &mut self.peers[peer];
-        (peer.flying, peer.talk, peer.tries) = (0, peer::Talk::Free, 0);
-        (peer.owes_err, peer.owes_erp) = (None, None);
+        peer.flying = 0;
+        peer.talk = peer::Talk::Free;
+        peer.tries = 0;
+        peer.owes_err = None;
+        peer.owes_erp = None;
     }
 
     fn drop_out(&mut self) {
-        (self.out, self.out_len) = (Out::Nothing, 0);
+        self.out = Out::Nothing;
+        self.out_len = 0;
     }
 
     /// Frees the slot of a connection that is over and released.

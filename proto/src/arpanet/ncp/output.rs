@@ -71,7 +71,8 @@ impl Core {
             leader.long.network = self.config.network;
         }
         if let Some(len) = leader.put(self.config.form, mem.out) {
-            (self.out, self.out_len) = (out, len);
+            self.out = out;
+            self.out_len = len;
         }
     }
 
@@ -86,7 +87,10 @@ impl Core {
                 return false;
             }
             let peer = &mut self.peers[index];
-            (peer.text, peer.text_len, peer.talk, peer.tries) = (octets, len, Talk::Made, 0);
+            peer.text = octets;
+            peer.text_len = len;
+            peer.talk = Talk::Made;
+            peer.tries = 0;
         }
         let peer = &self.peers[index];
         if peer.talk != Talk::Made {
@@ -260,13 +264,15 @@ impl Core {
             Out::Control(index) => {
                 let erp = self.config.erp.get();
                 let peer = &mut self.peers[index];
-                (peer.talk, peer.last) = (Talk::Flying(until), cx.now);
+                peer.talk = Talk::Flying(until);
+                peer.last = cx.now;
                 peer.flying += 1;
                 if peer.echo == Some(Echo::Waiting)
                     && peer.owes_eco.is_none()
                     && peer.echo_left.is_none()
                 {
-                    (peer.echo_left, peer.echo_until) = (Some(cx.now), Some(cx.now + erp));
+                    peer.echo_left = Some(cx.now);
+                    peer.echo_until = Some(cx.now + erp);
                 }
                 again = peer.tries;
                 self.counts.control_out += 1;
@@ -310,7 +316,8 @@ impl Connection {
                 Control::Rts { mine, yours, link }
             };
             if text.say(&request) {
-                (self.owes_rfc, self.said_rfc) = (false, true);
+                self.owes_rfc = false;
+                self.said_rfc = true;
                 self.rfc_until = (!self.got_rfc).then(|| cx.now + config.rfc.get());
             }
         }

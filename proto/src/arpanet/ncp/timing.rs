@@ -68,7 +68,8 @@ impl Core {
             timeout(cx, "ERP", index as u64);
         }
         if is_over(peer.reset_until) {
-            (peer.reset_until, peer.life) = (None, Life::Unknown);
+            peer.reset_until = None;
+            peer.life = Life::Unknown;
             timeout(cx, "RRP", index as u64);
             self.purge(index, Trouble::NoReset);
             return;
@@ -79,7 +80,9 @@ impl Core {
                 self.counts.no_rfnm += 1;
                 timeout(cx, "RFNM", index as u64);
                 peer.life = Life::Unknown;
-                (peer.owes_rst, peer.owes_rrp, peer.reset_until) = (false, false, None);
+                peer.owes_rst = false;
+                peer.owes_rrp = false;
+                peer.reset_until = None;
                 self.purge(index, Trouble::NoRfnm);
             }
             Talk::Again(until) if until <= cx.now => peer.talk = Talk::Made,
@@ -102,7 +105,8 @@ impl Core {
         }
         if is_over(c.cls_until) {
             timeout(cx, "CLS", link);
-            (c.cls_until, c.got_cls) = (None, true);
+            c.cls_until = None;
+            c.got_cls = true;
         }
         let mut lost = false;
         for flight in &mut c.flights[..c.flying] {

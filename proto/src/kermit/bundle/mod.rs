@@ -79,7 +79,8 @@ pub(crate) fn put_number(mut value: u64, out: &mut [u8]) -> usize {
     loop {
         let more = value > 0x7f;
         out[len] = value as u8 & 0x7f | if more { 0x80 } else { 0 };
-        (value, len) = (value >> 7, len + 1);
+        value >>= 7;
+        len += 1;
         if !more {
             return len;
         }

@@ -185,7 +185,8 @@ mod tests {
             let mut carry = 0;
             for limb in &mut power {
                 let value = u64::from(*limb) * size + carry;
-                (*limb, carry) = (value as u32, value >> 32);
+                *limb = value as u32;
+                carry = value >> 32;
             }
         }
         let bit = n * 8;

@@ -121,7 +121,8 @@ impl Header {
         let mut rest = crc32_update(crc32(&self.info()), digits);
         let mut check = [0; CHECK];
         for symbol in check.iter_mut().rev() {
-            (*symbol, rest) = ((rest % base) as u8, rest / base);
+            *symbol = (rest % base) as u8;
+            rest /= base;
         }
         check
     }
@@ -188,7 +189,8 @@ pub(crate) fn read(header: Header, memory: &mut [u8]) -> Result<Corrected, BadPa
         let mut len = 0;
         let all = symbols[word..].iter().step_by(words).chain(rest[word..].iter().step_by(words));
         for (to, symbol) in gathered.iter_mut().zip(all) {
-            (*to, len) = (*symbol, len + 1);
+            *to = *symbol;
+            len += 1;
         }
         let wrong = code.correct(&mut gathered[..len]).ok_or(BadPacket::Correction)?;
         worst = worst.max(wrong);

@@ -155,7 +155,8 @@ impl Code {
     fn locator(&self, syndromes: &[u32]) -> Option<([u32; ROOM], usize)> {
         let field = self.field;
         let (mut locator, mut before) = ([0; ROOM], [0; ROOM]);
-        (locator[0], before[0]) = (1, 1);
+        locator[0] = 1;
+        before[0] = 1;
         let (mut count, mut shift, mut divisor) = (0, 1, 1);
         for at in 0..syndromes.len() {
             let differs = (0..=count.min(at))
@@ -172,7 +173,9 @@ impl Code {
             }
             if 2 * count <= at {
                 count = at + 1 - count;
-                (before, divisor, shift) = (kept, differs, 1);
+                before = kept;
+                divisor = differs;
+                shift = 1;
             } else {
                 shift += 1;
             }

@@ -78,7 +78,8 @@ impl FrameReader {
             self.courtesy = true;
             self.noise_bytes = self.noise_bytes.saturating_sub(HEADER as u64);
             self.finder.forget();
-            (self.corrected, self.held) = (Some(header), 0);
+            self.corrected = Some(header);
+            self.held = 0;
         }
         (used, None)
     }

@@ -133,7 +133,8 @@ impl Unpacking {
         // What is no block gives wrong bytes, which the digest finds, as it does others that pass the check.
         alphabet.decode(&hold[from..from + len], &mut self.block[..len - 1]);
         self.digits.0 += len;
-        (self.at, self.len) = (0, len - 1);
+        self.at = 0;
+        self.len = len - 1;
         true
     }
 }
@@ -437,7 +438,8 @@ impl Core {
         if runs {
             let (used, made) = unpacking.runs.undo(raw, &mut unpacking.plain, left);
             unpacking.read(used);
-            (unpacking.plain_at, unpacking.plain_len) = (0, made);
+            unpacking.plain_at = 0;
+            unpacking.plain_len = made;
             unpacking.records.passed(made);
             if made == left {
                 unpacking.runs = Runs::default();

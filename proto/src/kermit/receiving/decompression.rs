@@ -43,7 +43,9 @@ impl Core {
         if frame.is_open() || !self.link.agreed.compress {
             return Piece::Failed;
         }
-        (frame.is_open, frame.begins, frame.has_more) = (true, true, false);
+        frame.is_open = true;
+        frame.begins = true;
+        frame.has_more = false;
         Piece::Taken
     }
 
@@ -81,8 +83,10 @@ impl Core {
         }
         self.unpacking.pass(used);
         let frame = &mut self.unpacking.frame;
-        (frame.at, frame.len) = (0, made);
-        (frame.is_open, frame.begins) = (!over, false);
+        frame.at = 0;
+        frame.len = made;
+        frame.is_open = !over;
+        frame.begins = false;
         frame.has_more = !over && made == mem.unpacked.len();
         self.link.stats.packed_bytes += used as u64;
         self.link.stats.unpacked_bytes += made as u64;

@@ -283,7 +283,8 @@ impl Core {
         };
         let cut = self.packing.cut;
         if let Some(file) = self.under_way.last_mut() {
-            (file.end_in, file.size) = (number, size);
+            file.end_in = number;
+            file.size = size;
             if cut && file.refused.is_none() && file.cancelled.is_none() {
                 file.cancelled = by_peer;
             }

@@ -129,7 +129,9 @@ impl Compression {
     fn goes_plain(&mut self) {
         self.way = Way::Plain;
         self.plain = 0;
-        (self.out, self.out_end, self.is_plain) = (0, self.len, true);
+        self.out = 0;
+        self.out_end = self.len;
+        self.is_plain = true;
     }
 }
 
@@ -197,7 +199,8 @@ impl Core {
             return self.chunk_goes_out();
         }
         mem.packed[0] = b'K';
-        (compression.out, compression.out_end) = (usize::from(!is_first), 1 + made);
+        compression.out = usize::from(!is_first);
+        compression.out_end = 1 + made;
         compression.is_plain = false;
         let leaves = !shrinks && compression.len >= SHORTEST;
         compression.way = if leaves { Way::Ends } else { Way::Framed };
@@ -235,8 +238,11 @@ impl Core {
         let counted = compression.used * compression.out / end;
         let fresh = counted - core::mem::replace(&mut compression.counted, counted);
         if compression.out == end {
-            (compression.len, compression.used, compression.counted) = (0, 0, 0);
-            (compression.heads, compression.resumed) = (0, 0);
+            compression.len = 0;
+            compression.used = 0;
+            compression.counted = 0;
+            compression.heads = 0;
+            compression.resumed = 0;
             self.under_way.chunk_is_out(self.flight.next);
         }
         self.packing.used(fresh);

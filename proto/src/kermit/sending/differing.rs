@@ -219,7 +219,8 @@ impl Core {
             differing.phase = Phase::Plain;
         }
         // They are put when the beginning of their record is.
-        (differing.at, differing.len) = (len, len);
+        differing.at = len;
+        differing.len = len;
     }
 
     /// Puts signatures into the packet.
@@ -229,7 +230,8 @@ impl Core {
         let bytes = &mem.source[differing.at..differing.len];
         differing.at += self.packing.put_coded(bytes, &mut slot[LONG_HEADER..]);
         if differing.at == differing.len {
-            (differing.at, differing.len) = (0, 0);
+            differing.at = 0;
+            differing.len = 0;
         }
     }
 

@@ -12,7 +12,7 @@ use crate::kermit::attributes::Tags;
 use crate::kermit::bundle::head::{self, Before};
 use crate::kermit::bundle::lines::len_on_line;
 use crate::kermit::bundle::radix::{Alphabet, alphabet};
-use crate::kermit::bundle::runs::{Next, Runs};
+use crate::kermit::bundle::runs::Runs;
 use crate::kermit::bundle::{
     BLOCK_ROOM, CAREFUL, CHUNK, IS_BUILT, LONGEST_NUMBER, MOST_HEADS, MOST_RESUMED, PROBE,
     put_number,
@@ -22,6 +22,8 @@ use crate::kermit::params::OWN_DIGEST;
 use crate::kermit::probe::{self, ProbeState};
 use crate::kermit::states::{SenderInput, Sending};
 use crate::session::Ask;
+
+mod fill;
 
 /// Room for a record without its name or data.
 const STAGE: usize = if IS_BUILT { 224 } else { 64 };
@@ -117,82 +119,12 @@ impl Packing {
     }
 
     pub(super) fn stage(&mut self, fill: impl FnOnce(&mut [u8; STAGE]) -> usize) {
-        (self.staged, self.stage_end) = (0, fill(&mut self.stage));
+        self.stage_end = fill(&mut self.stage);
+        self.staged = 0;
     }
 
     fn is_drained(&self) -> bool {
         self.staged == self.stage_end && self.named == self.name_end && !self.list
-    }
-
-    /// Puts bytes of a data record into the packet; returns how many it has now.
-    fn put_data(&mut self, bytes: &[u8], data: &mut [u8]) -> usize {
-        let Some(mut runs) = self.runs else { return self.put(bytes, data) };
-        let mut done = 0;
-        while done < bytes.len() {
-            let space = self.packet.map_or(0, |packet| packet.space);
-            if space == 0 {
-                break;
-            }
-            match runs.next(&bytes[done..], space) {
-                Next::Count(count) => {
-                    self.put(&[count as u8], data);
-                    done += count;
-                }
-                Next::Bytes(len) => done += self.put(&bytes[done..done + len], data),
-            }
-        }
-        self.runs = Some(runs);
-        done
-    }
-
-    /// Puts bytes into the chunk or the packet, as far as there is space; returns how many.
-    fn put(&mut self, bytes: &[u8], data: &mut [u8]) -> usize {
-        if self.compression.collects() {
-            return self.compression.collect(bytes, data);
-        }
-        self.put_coded(bytes, data)
-    }
-
-    /// Puts bytes into the packet as far as there is space; returns how many.
-    pub(super) fn put_coded(&mut self, bytes: &[u8], data: &mut [u8]) -> usize {
-        let Some(packet) = &mut self.packet else { return 0 };
-        let block = packet.alphabet.block_len();
-        let mut done = 0;
-        while done < bytes.len() && packet.space > 0 {
-            let len = (bytes.len() - done).min(block - self.held).min(packet.space);
-            self.block[self.held..self.held + len].copy_from_slice(&bytes[done..done + len]);
-            self.held += len;
-            done += len;
-            packet.space -= len;
-            if self.held == block {
-                packet.write(&self.block[..block], data);
-                self.held = 0;
-            }
-        }
-        done
-    }
-
-    /// Headers are in the packet, and of those `resumed` of files that could be continued.
-    pub(super) fn headed(&mut self, heads: usize, resumed: usize) {
-        if let Some(packet) = &mut self.packet {
-            packet.heads += heads;
-            packet.resumed += resumed;
-        }
-    }
-
-    /// Bytes of a file are in the packet.
-    pub(super) fn used(&mut self, len: usize) {
-        if let Some(packet) = &mut self.packet {
-            packet.used += len;
-        }
-    }
-}
-
-impl Packet {
-    fn write(&mut self, block: &[u8], data: &mut [u8]) {
-        let end = self.len + block.len() + 1;
-        self.alphabet.encode(block, &mut data[self.len..end]);
-        self.len = end;
     }
 }
 
@@ -229,9 +161,12 @@ impl Core {
             stage[at..at + len].copy_from_slice(&text[..len]);
             at + len
         });
-        (packing.named, packing.name_end) = (0, name_len);
+        packing.named = 0;
+        packing.name_end = name_len;
         packing.list = flags & head::MORE != 0;
-        (packing.in_head, packing.in_end, packing.cut) = (true, false, false);
+        packing.in_head = true;
+        packing.in_end = false;
+        packing.cut = false;
         packing.continues = None;
         self.differing = Differing::new();
         packing.text = info.kind == FileKind::Text
@@ -468,7 +403,8 @@ impl Core {
         let (mut heads, mut resumed) = self.packing.compression.heads();
         let mut asks = false;
         if let Some(packet) = &self.packing.packet {
-            (heads, resumed) = (heads + packet.heads, resumed + packet.resumed);
+            heads += packet.heads;
+            resumed += packet.resumed;
             asks = packet.asks;
         }
         let full = heads >= MOST_HEADS || resumed >= MOST_RESUMED || asks;

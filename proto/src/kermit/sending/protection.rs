@@ -117,7 +117,9 @@ impl Protection {
         }
         if self.parity == 0 {
             let kind = usize::from(carried > CARRIED);
-            (self.least, self.worst, self.length) = (FIRST[kind], 0, LENGTHS[kind]);
+            self.least = FIRST[kind];
+            self.worst = 0;
+            self.length = LENGTHS[kind];
             self.parity = parity_for(self.least);
         } else if parity >= self.parity {
             self.parity = parity_for(parity / 2 + parity / 4 + 1);
@@ -132,7 +134,8 @@ impl Protection {
         self.misplaced += FORGOTTEN;
         self.length = LENGTHS[0];
         if self.misplaced > FORGOTTEN {
-            (self.is_off, self.parity) = (true, 0);
+            self.is_off = true;
+            self.parity = 0;
         }
     }
 
@@ -151,10 +154,13 @@ impl Protection {
             return;
         }
         if self.cost > self.saved {
-            (self.rest, self.next_rest) = (self.next_rest, self.next_rest.saturating_mul(2));
+            self.rest = self.next_rest;
+            self.next_rest = self.next_rest.saturating_mul(2);
             self.parity = 0;
         }
-        (self.shown, self.cost, self.saved) = (0, 0, 0);
+        self.shown = 0;
+        self.cost = 0;
+        self.saved = 0;
     }
 
     /// A packet of this length came with this many wrong characters in its worst code word.

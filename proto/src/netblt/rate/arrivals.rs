@@ -34,7 +34,8 @@ impl Arrivals {
     pub(super) fn came(&mut self, now: u64, fresh: bool, went: u64, pause: u64) {
         if self.since == 0 {
             // The first of a connection: the count starts here.
-            (self.since, self.last) = (now, now);
+            self.since = now;
+            self.last = now;
             return;
         }
         let gap = now - self.last;

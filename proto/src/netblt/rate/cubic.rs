@@ -54,7 +54,8 @@ impl Cubic {
     }
 
     fn begin(mut self, now: u64, top: u64) -> Self {
-        (self.since, self.top) = (now, top.max(self.window));
+        self.since = now;
+        self.top = top.max(self.window);
         // 0.4 packets times the cube of the seconds.
         let below = u128::from(self.top - self.window);
         self.back_ms = root(below * 2_500_000_000 / u128::from(PACKET)) as i64;

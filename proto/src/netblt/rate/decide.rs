@@ -155,7 +155,8 @@ impl Controller {
             return None;
         }
         let arrivals = self.arrivals?;
-        (self.judged, self.guessed) = (true, false);
+        self.judged = true;
+        self.guessed = false;
         let lost = arrivals.lost();
         let queue = |rtt: u64| self.delay.queue(rtt);
         // Below the capacity there is no congestion loss, unless packets queue or it is very high.
@@ -334,7 +335,8 @@ impl Controller {
             return self.begin_to_probe(before);
         }
         self.loss.forget();
-        (self.probe_seen, self.probe_every) = ((0, 0), PROBE_EVERY);
+        self.probe_seen = (0, 0);
+        self.probe_every = PROBE_EVERY;
         self.probe_at = self.last_arrival + PROBE_EVERY;
         before
     }
@@ -412,7 +414,8 @@ impl Controller {
     /// There is cross traffic: our share from now on.
     fn begin_to_share(&mut self, found: &Found, before: u64, queueless: bool) -> u64 {
         let full = self.dispersion.most().unwrap_or(before);
-        (self.missed, self.cut) = (0, true);
+        self.missed = 0;
+        self.cut = true;
         self.traffic.begin(&Observation { full, ..self.look(found) }, queueless)
     }
 

@@ -22,14 +22,16 @@ impl Delay {
     /// A round trip was measured; whether another period begins with it.
     pub(super) fn sample(&mut self, now: u64, rtt: u64) -> bool {
         if self.smooth == 0 {
-            (self.smooth, self.varies) = (rtt, rtt / 2);
+            self.smooth = rtt;
+            self.varies = rtt / 2;
         } else {
             self.varies = (self.varies * 3 + self.smooth.abs_diff(rtt)) / 4;
             self.smooth = (self.smooth * 7 + rtt) / 8;
         }
         let another = now.saturating_sub(self.since) > FORGET_NS.max(8 * self.smooth);
         if another {
-            (self.least, self.since) = ([u64::MAX, self.least[0]], now);
+            self.least = [u64::MAX, self.least[0]];
+            self.since = now;
         }
         self.least[0] = self.least[0].min(rtt);
         another

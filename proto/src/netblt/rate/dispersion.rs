@@ -66,12 +66,14 @@ impl Dispersion {
     pub(super) fn came(&mut self, now: u64, follows: bool) {
         if follows && self.last > 0 {
             let gap = now - self.last;
-            (self.count, self.time) = (self.count + 1, self.time + gap);
+            self.count += 1;
+            self.time += gap;
             if self.time >= FINEST {
                 let rate = millipps(self.count, self.time);
                 self.frames |= self.count > 1 && gap > self.time / 5 * 4;
                 self.sum = (self.sum.0 + self.count, self.sum.1 + self.time);
-                (self.count, self.time) = (0, 0);
+                self.count = 0;
+                self.time = 0;
                 self.note(rate);
             }
         }
@@ -79,7 +81,8 @@ impl Dispersion {
             // Packets of one frame reveal nothing until the next frame comes.
             self.together = self.count > 0 && self.time < self.count * FRAME;
             if self.together {
-                (self.count, self.time) = (0, 0);
+                self.count = 0;
+                self.time = 0;
             }
         }
         self.last = now.max(1);
@@ -108,7 +111,10 @@ impl Dispersion {
             self.means = self.means.saturating_add(u8::from(self.frames));
             let [.., fourth, fifth] = self.quick;
             self.tell(if self.frames { rate } else { fourth.midpoint(fifth) });
-            (self.quick, self.set, self.sum, self.frames) = ([0; QUICKEST], 0, (0, 0), false);
+            self.quick = [0; QUICKEST];
+            self.set = 0;
+            self.sum = (0, 0);
+            self.frames = false;
         }
     }
 
@@ -150,14 +156,16 @@ impl Dispersion {
     /// Starts another period: what is older than the last one is dropped.
     pub(super) fn next_period(&mut self) {
         if self.best[0] > 0 && (self.means == 0 || self.means >= MEANS) {
-            (self.best, self.means) = ([0, self.best[0]], 0);
+            self.best = [0, self.best[0]];
+            self.means = 0;
         }
         self.doubt = self.doubt.saturating_sub(1);
     }
 
     /// It does not limit the rate: ignored in this period and in the next.
     pub(super) fn distrust(&mut self) {
-        (self.doubt, self.policed) = (2, true);
+        self.doubt = 2;
+        self.policed = true;
     }
 
     /// Whether something else has limited the rate.

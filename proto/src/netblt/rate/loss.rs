@@ -121,7 +121,9 @@ impl Loss {
     pub(super) fn learn(&mut self, lost: u64) {
         let lost = lost.min(MOST);
         if !self.known {
-            (self.usual, self.varies, self.known) = (lost, lost / 2, true);
+            self.usual = lost;
+            self.varies = lost / 2;
+            self.known = true;
             return;
         }
         self.varies = (self.varies * 7 + self.usual.abs_diff(lost)) / 8;
@@ -150,7 +152,8 @@ impl Loss {
                     return Verdict::Full(part(sent, ONE - lost.min(ONE)));
                 }
                 self.varies = self.varies.max(self.usual.abs_diff(lost) / 4);
-                (self.usual, self.known) = (lost.min(then), true);
+                self.usual = lost.min(then);
+                self.known = true;
                 Verdict::Chance(before)
             }
             Trial::Again { less } if more => {

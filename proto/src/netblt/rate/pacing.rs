@@ -47,7 +47,8 @@ impl Pacer {
     pub(crate) fn set(&mut self, now: Instant, pace: Pace) {
         let before = core::mem::replace(&mut self.pace, pace);
         if before.rate == 0 {
-            (self.at, self.left) = (now, 0);
+            self.at = now;
+            self.left = 0;
         } else if pace.rate > before.rate && self.at > now {
             // What was to wait for the old rate waits for the new one.
             let wait = self.at.since(now).as_nanos() * u128::from(before.rate);
@@ -86,7 +87,8 @@ impl Pacer {
     fn start(&mut self, now: Instant) {
         let Pace { rate, burst, extra } = self.pace;
         if rate == 0 {
-            (self.left, self.at) = (FIRST, now + FIRST_WAIT);
+            self.left = FIRST;
+            self.at = now + FIRST_WAIT;
             return;
         }
         self.bursts = self.bursts.wrapping_add(1);
@@ -97,7 +99,8 @@ impl Pacer {
         let interval = Duration::from_nanos(ns as u64);
         let late = now.since(self.at);
         let from = if late > interval.max(LATE) { now } else { self.at };
-        (self.at, self.part) = (from + interval, part as u64);
+        self.at = from + interval;
+        self.part = part as u64;
     }
 }
 

@@ -40,12 +40,14 @@ impl Tolerance {
     /// missing than usual. Whether that is what bursts did that are tried.
     pub(super) fn judge(&mut self, rate: u64, lost: bool) -> bool {
         if core::mem::take(&mut self.trying) && lost {
-            (self.burst, self.wait) = ((self.burst / 2).max(2), LATER);
+            self.burst = (self.burst / 2).max(2);
+            self.wait = LATER;
             return true;
         }
         self.wait = self.wait.saturating_sub(1);
         if !lost && self.wait == 0 && self.burst < Self::wanted(rate) {
-            (self.burst, self.trying) = ((self.burst * 2).min(LONGEST), true);
+            self.burst = (self.burst * 2).min(LONGEST);
+            self.trying = true;
         }
         false
     }

@@ -88,7 +88,8 @@ impl Traffic {
 
     /// No queue stands.
     pub(super) fn none(&mut self, queue: u64) {
-        (self.stuck, self.last_queue) = (0, queue);
+        self.stuck = 0;
+        self.last_queue = queue;
     }
 
     /// Decisions in a row with a standing queue at this throughput; none if other flows fill it.

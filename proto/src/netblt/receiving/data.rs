@@ -206,7 +206,8 @@ impl Core {
         record.got += 1;
         record.top = record.top.max(packet + 1);
         if last {
-            (record.count, record.flags) = (packet + 1, record.flags | COUNTED);
+            record.count = packet + 1;
+            record.flags |= COUNTED;
         }
         gets.keep(index, &record);
         if fresh > self.passed {

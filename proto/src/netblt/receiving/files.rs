@@ -202,13 +202,20 @@ impl Core {
         // Numbers continue from connection to connection, so that a packet that was long in flight
         // is none of this one.
         self.base = self.base.wrapping_add(self.granted as u32);
-        (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
+        self.low = 0;
+        self.granted = 0;
+        self.known = 0;
+        self.passed = 0;
         self.ahead_whole = 0;
         for timer in [Timer::Overdue, Timer::Front, Timer::Control] {
             self.link.timers.stop(timer);
         }
-        (self.arrived, self.control_left, self.control_due) = (None, None, None);
-        (self.backoff, self.strain, self.owed) = (0, 0, None);
+        self.arrived = None;
+        self.control_left = None;
+        self.control_due = None;
+        self.backoff = 0;
+        self.strain = 0;
+        self.owed = None;
         self.messages.begin();
         self.again_from = [1; super::control::COPIES];
         self.begin_rate();
@@ -310,7 +317,9 @@ impl Core {
             self.owed = Some(last);
         }
         self.link.progress = cx.now;
-        (self.restarted, self.told, self.attempts) = (false, false, 0);
+        self.restarted = false;
+        self.told = false;
+        self.attempts = 0;
         self.enter(cx, ReceiverInput::Closed);
     }
 
@@ -330,7 +339,9 @@ impl Core {
     fn next_file(&mut self, cx: &mut Cx<'_>) {
         self.link.timers.stop(Timer::Control);
         self.messages.begin();
-        (self.restarted, self.told, self.attempts) = (false, false, 0);
+        self.restarted = false;
+        self.told = false;
+        self.attempts = 0;
         self.have = HeldRanges::default();
         self.link.progress = cx.now;
         if self.stop {

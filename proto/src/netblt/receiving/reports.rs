@@ -52,7 +52,9 @@ impl Reports {
 
     /// Another offer is made: the next report brings it.
     pub(super) fn offer(&mut self) {
-        (self.offer, self.wanted, self.unanswered) = (Some(self.next), true, 0);
+        self.offer = Some(self.next);
+        self.wanted = true;
+        self.unanswered = 0;
         self.last = None;
     }
 

@@ -20,12 +20,14 @@ impl Driver {
             return;
         }
         if self.words_len > 0 {
-            (self.current, self.at) = (Current::Words, 0);
+            self.current = Current::Words;
+            self.at = 0;
             return;
         }
         if let Some(kind) = self.next_control() {
             self.control = frame::control(kind.byte());
-            (self.current, self.at) = (Current::Control(kind), 0);
+            self.current = Current::Control(kind);
+            self.at = 0;
         } else if self.may_go() {
             let place = self.place(self.cursor);
             let sequence = self.sequence(self.cursor);
@@ -34,7 +36,8 @@ impl Driver {
             let begin = place * (HEADER + self.longest);
             let header = frame::data_header(slot.len, kind.byte(), slot.sum);
             out[begin..begin + HEADER].copy_from_slice(&header);
-            (self.current, self.at) = (Current::Slot(place), 0);
+            self.current = Current::Slot(place);
+            self.at = 0;
             self.cursor += 1;
         }
     }

@@ -67,7 +67,8 @@ impl Driver {
         }
         if running && core::mem::take(&mut self.owed) {
             // Something was lost; it is requested without waiting for the full timeout.
-            (self.reject_due, self.good) = (true, cx.now);
+            self.reject_due = true;
+            self.good = cx.now;
             return Ok(());
         }
         self.silent += 1;

@@ -50,7 +50,9 @@ impl Machine for Core {
     /// Processes input and store replies; idempotent.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.began.is_none() {
-            (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
+            self.began = Some(cx.now);
+            self.base = cx.now;
+            self.heard = cx.now;
             self.good = cx.now;
             self.answered = cx.now;
             self.link.port.moved = cx.now;

@@ -38,7 +38,9 @@ impl Core {
             // XMODEM carries one file.
             return self.refuse(Refusal::Kind);
         }
-        (self.repeated, self.owed, self.settled) = (false, false, false);
+        self.repeated = false;
+        self.owed = false;
+        self.settled = false;
         self.source = Source::new(self.file.info.size.filter(|_| self.is_batch()));
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = None;

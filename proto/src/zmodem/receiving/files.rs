@@ -57,7 +57,8 @@ impl Core {
         self.file.info.resume |= self.link.config.resume && facts.kind == FileKind::Binary;
         self.link.answered(cx.now);
         self.tag = tag;
-        (self.faults, self.headers) = (0, 0);
+        self.faults = 0;
+        self.headers = 0;
         self.closed_at = None;
         self.doubted = None;
         self.unwanted = false;
@@ -160,7 +161,8 @@ impl Core {
         }
         self.enter(cx, ReceiverInput::Unsure);
         // 0 bytes means all.
-        (self.check, self.position) = (None, 0);
+        self.check = None;
+        self.position = 0;
         self.say_check(cx, mem, false);
     }
 

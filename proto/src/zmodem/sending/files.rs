@@ -36,13 +36,15 @@ impl Core {
             self.link.notes.pop();
         }
         self.old_notes = self.link.notes.len();
-        (self.told, self.told_at) = (self.file, 0);
+        self.told = self.file;
+        self.told_at = 0;
     }
 
     /// Makes room for a name of `len` bytes. Of two very long ones the last is truncated.
     fn move_last_name(&mut self, mem: &mut Mem<'_>, len: usize) {
         let kept = self.told.name_len.min(MAX_NAME - len);
-        (self.told.name_len, self.told_at) = (kept, MAX_NAME - kept);
+        self.told.name_len = kept;
+        self.told_at = MAX_NAME - kept;
         mem.name.copy_within(..kept, self.told_at);
     }
 

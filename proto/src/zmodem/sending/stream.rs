@@ -332,7 +332,8 @@ impl Core {
     }
 
     fn query_answered(&mut self) {
-        (self.answers.query, self.answers.queries) = (true, 0);
+        self.answers.query = true;
+        self.answers.queries = 0;
     }
 
     /// When a full window is probed in another way. The standard requires an answer to ZCRCQ, but some

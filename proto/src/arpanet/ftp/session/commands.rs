@@ -49,7 +49,9 @@ impl Session {
                 self.enter(cx, Input::LoggedOut);
             }
             Command::Rein => {
-                (self.logged_in, self.form, self.data_socket) = (false, Form::default(), None);
+                self.logged_in = false;
+                self.form = Form::default();
+                self.data_socket = None;
                 self.user = super::super::Text::EMPTY;
                 self.reply_line(mem, 233, &"logged out, parameters as at first");
                 self.reply_line(mem, 300, &"at your service");
@@ -159,7 +161,8 @@ impl Session {
 
     fn store(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, name: &[u8], append: bool) {
         if self.is_possible(mem, false) && self.keep(mem, name) {
-            (self.append, self.sends) = (append, false);
+            self.append = append;
+            self.sends = false;
             self.ask = Ask::Offer;
             self.enter(cx, Input::Ask);
         }

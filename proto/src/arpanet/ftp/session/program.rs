@@ -91,7 +91,9 @@ impl Session {
         if let (Question::Retrieve | Question::List { .. }, Granted::File(size)) =
             (question, granted)
         {
-            (self.size, self.open, self.sends) = (size, true, true);
+            self.size = size;
+            self.open = true;
+            self.sends = true;
             return self.connect(cx, host, mem);
         }
         self.enter(cx, Input::Answered);

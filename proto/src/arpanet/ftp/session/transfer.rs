@@ -93,7 +93,8 @@ impl Session {
         }
         self.outgoing = Outgoing::new(self.form, self.rest);
         self.incoming = Incoming::new(self.form, self.announced.filter(|_| !self.sends));
-        (self.rest, self.announced) = (0, None);
+        self.rest = 0;
+        self.announced = None;
         self.enter(cx, Input::Begun);
         self.stats.current_file_bytes = 0;
         self.stats.current_acked_bytes = None;
@@ -179,7 +180,8 @@ impl Session {
         match (self.ask.take(), reply) {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { offset: 0 }) => {
-                (self.open, self.sends) = (true, false);
+                self.open = true;
+                self.sends = false;
                 self.connect(cx, host, mem);
             }
             (Ask::Offer, Reply::Refuse(why)) => {

@@ -210,7 +210,8 @@ impl User {
 
     /// Sends the transfer command. The data connection is awaited before.
     fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
-        (self.result, self.broken) = (None, None);
+        self.result = None;
+        self.broken = None;
         self.data_socket = None;
         self.data = self.await_data(cx, host);
         if self.data.is_none() {
