@@ -259,9 +259,9 @@ impl Lookout {
         true
     }
 
-    fn is_right(&self, tongue: PeerProtocol, part: Part) -> bool {
+    fn is_right(&self, protocol: PeerProtocol, part: Part) -> bool {
         // A client of a Kermit server is answered by the engine itself.
-        (self.expected.fits)(tongue) && (part != self.expected.ours || part == Part::Client)
+        (self.expected.fits)(protocol) && (part != self.expected.ours || part == Part::Client)
     }
 
     fn hear(&mut self, now: Instant, bytes: &[u8]) {
@@ -276,16 +276,16 @@ impl Lookout {
         self.lull = self.lull.saturating_sub(surplus);
         self.look_for_echo();
         let mut from = 0;
-        while let Some(Detected { at, len, tongue, part }) = peer::recognise(&self.heard, from) {
-            if self.is_right(tongue, part) {
+        while let Some(Detected { at, len, protocol, part }) = peer::recognise(&self.heard, from) {
+            if self.is_right(protocol, part) {
                 return self.settle();
             }
             let words = &self.heard[at..at + len];
             let ours = self.sent.windows(len).any(|said| said == words);
             if ours && self.echo != Echo::None {
-                self.own = Some((tongue, part)).filter(|_| self.echo != Echo::Detected);
+                self.own = Some((protocol, part)).filter(|_| self.echo != Echo::Detected);
             } else {
-                self.suspect_of(now, (tongue, part), true);
+                self.suspect_of(now, (protocol, part), true);
             }
             from = at + len;
         }
@@ -315,13 +315,13 @@ impl Lookout {
         let alone = &self.heard[self.lull..];
         // The command that started the receiver may precede it, on its own line.
         let alone = alone.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-        let Some(tongue) = peer::start_characters(alone) else { return };
+        let Some(protocol) = peer::start_characters(alone) else { return };
         self.lull = self.heard.len();
         let part = Part::Receiver;
-        if self.is_right(tongue, part) {
+        if self.is_right(protocol, part) {
             return self.settle();
         }
-        let who = (tongue, part);
+        let who = (protocol, part);
         let ours = alone.iter().all(|byte| self.sent.contains(byte));
         let asked = self.expected.ours == Part::Receiver || self.rounds[1] > 0;
         if ours && asked && self.echo != Echo::None {

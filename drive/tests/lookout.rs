@@ -31,8 +31,8 @@ fn expected(ours: Part, fits: fn(PeerProtocol) -> bool, probes: Probes) -> Expec
     Expected { ours, fits, probes }
 }
 
-fn kermit(tongue: PeerProtocol) -> bool {
-    tongue == PeerProtocol::Kermit
+fn kermit(protocol: PeerProtocol) -> bool {
+    protocol == PeerProtocol::Kermit
 }
 
 /// The result.
@@ -123,7 +123,8 @@ fn one_start_character_is_reported_and_the_second_ends_the_transfer() {
 fn an_echo_is_not_a_second_sender_or_receiver() {
     let sends = expected(Part::Sender, kermit, Probes::All);
     let receives = expected(Part::Receiver, kermit, Probes::All);
-    let nameless = expected(Part::Receiver, |tongue| tongue == PeerProtocol::Ymodem, Probes::Nul);
+    let nameless =
+        expected(Part::Receiver, |protocol| protocol == PeerProtocol::Ymodem, Probes::Nul);
     for (engine, expected) in
         [(kermit_sender(), sends), (kermit_receiver(), receives), (ymodem_receiver(), nameless)]
     {
@@ -149,7 +150,7 @@ fn a_second_sender_is_told_from_an_echo() {
     let seen = talk(kermit_sender(), sends, twin(mark));
     assert_eq!(seen.who, Some((PeerProtocol::Kermit, Part::Sender)), "{seen:?}");
     assert!(seen.ended.unwrap() <= 100, "{seen:?}");
-    let asks = expected(Part::Receiver, |tongue| tongue == PeerProtocol::Ymodem, Probes::Nul);
+    let asks = expected(Part::Receiver, |protocol| protocol == PeerProtocol::Ymodem, Probes::Nul);
     let seen = talk(ymodem_receiver(), asks, twin(b"C"));
     assert_eq!(seen.who, Some((PeerProtocol::Xymodem, Part::Receiver)), "{seen:?}");
 }
@@ -178,7 +179,8 @@ fn passive_engines_send_no_probes() {
     let config = xymodem::Config::default();
     let memory = vec![0; config.sender_memory()];
     let sender = Box::new(xymodem::Sender::new(config, memory).expect("enough memory"));
-    let expected = expected(Part::Sender, |tongue| tongue == PeerProtocol::Xymodem, Probes::None);
+    let expected =
+        expected(Part::Sender, |protocol| protocol == PeerProtocol::Xymodem, Probes::None);
     let seen = talk(sender, expected, |_, said| {
         assert!(said.is_empty() || said[0] == 0x18, "{said:?}");
         Vec::new()

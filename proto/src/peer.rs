@@ -56,7 +56,7 @@ pub struct Detected {
     /// Their length.
     pub len: usize,
     /// The protocol.
-    pub tongue: PeerProtocol,
+    pub protocol: PeerProtocol,
     /// The role of the peer.
     pub part: Part,
 }
@@ -68,7 +68,7 @@ const MARK: u8 = SOH;
 pub fn recognise(bytes: &[u8], from: usize) -> Option<Detected> {
     (from..bytes.len()).find_map(|at| {
         let rest = &bytes[at..];
-        let heard = |(len, tongue, part)| Detected { at, len, tongue, part };
+        let heard = |(len, protocol, part)| Detected { at, len, protocol, part };
         match rest[0] & 0x7F {
             MARK | STX => kermit_packet(rest).or_else(|| block(rest)).map(heard),
             zmodem::packet::ZPAD => header(rest).map(heard),
@@ -104,7 +104,7 @@ pub fn announced(text: &[u8]) -> Option<(PeerProtocol, Part)> {
     // The last one counts.
     (0..text.len()).rev().find_map(|at| {
         let said = WORDS.iter().find(|(words, ..)| text[at..].starts_with(words));
-        said.map(|&(_, tongue, part)| (tongue, part))
+        said.map(|&(_, protocol, part)| (protocol, part))
     })
 }
 
@@ -146,7 +146,7 @@ fn header(bytes: &[u8]) -> Option<(usize, PeerProtocol, Part)> {
 /// The first block of XMODEM or YMODEM, with a sum or a CRC.
 fn block(bytes: &[u8]) -> Option<(usize, PeerProtocol, Part)> {
     let data = if bytes[0] == STX { LONG } else { SHORT };
-    let tongue = match (bytes[0], bytes.get(1..3)?) {
+    let protocol = match (bytes[0], bytes.get(1..3)?) {
         (SOH | STX, [0, 0xFF]) => PeerProtocol::Ymodem,
         (SOH | STX, [1, 0xFE]) => PeerProtocol::Xmodem,
         _ => return None,
@@ -154,9 +154,9 @@ fn block(bytes: &[u8]) -> Option<(usize, PeerProtocol, Part)> {
     let (body, check) = bytes[3..].split_at_checked(data)?;
     let crc = crate::crc::crc16(body).to_be_bytes();
     if check.starts_with(&crc) {
-        return Some((3 + data + 2, tongue, Part::Sender));
+        return Some((3 + data + 2, protocol, Part::Sender));
     }
-    (*check.first()? == sum(body)).then_some((3 + data + 1, tongue, Part::Sender))
+    (*check.first()? == sum(body)).then_some((3 + data + 1, protocol, Part::Sender))
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn who(bytes: &[u8]) -> Option<(usize, usize, PeerProtocol, Part)> {
-        recognise(bytes, 0).map(|heard| (heard.at, heard.len, heard.tongue, heard.part))
+        recognise(bytes, 0).map(|heard| (heard.at, heard.len, heard.protocol, heard.part))
     }
 
     #[test]
@@ -174,21 +174,21 @@ mod tests {
         assert_eq!(who(send_init), Some((8, 27, PeerProtocol::Kermit, Part::Sender)));
         assert_eq!(who(b"\x01# N3\r"), Some((0, 5, PeerProtocol::Kermit, Part::Receiver)));
         let zrinit = b"rz waiting to receive.**\x18B0100000023be50\r\x8a\x11";
-        let (at, _, tongue, part) = who(zrinit).expect("ZRINIT");
-        assert_eq!((at, tongue, part), (22, PeerProtocol::Zmodem, Part::Receiver));
-        let (_, _, tongue, part) = who(b"rz\r**\x18B00000000000000\r\x8a\x11").expect("ZRQINIT");
-        assert_eq!((tongue, part), (PeerProtocol::Zmodem, Part::Sender));
+        let (at, _, protocol, part) = who(zrinit).expect("ZRINIT");
+        assert_eq!((at, protocol, part), (22, PeerProtocol::Zmodem, Part::Receiver));
+        let (_, _, protocol, part) = who(b"rz\r**\x18B00000000000000\r\x8a\x11").expect("ZRQINIT");
+        assert_eq!((protocol, part), (PeerProtocol::Zmodem, Part::Sender));
         assert_eq!(who(b"\x10Shere=host\0"), Some((0, 6, PeerProtocol::Uucp, Part::Receiver)));
     }
 
     #[test]
     fn first_blocks_are_told_by_their_numbers() {
         use crate::xymodem::frame::{Check, finish};
-        for (number, tongue) in [(0, PeerProtocol::Ymodem), (1, PeerProtocol::Xmodem)] {
+        for (number, protocol) in [(0, PeerProtocol::Ymodem), (1, PeerProtocol::Xmodem)] {
             for (len, check) in [(SHORT, Check::Sum), (SHORT, Check::Crc), (LONG, Check::Crc)] {
                 let mut bytes = [0x5A; LONG + 5];
                 let whole = finish(&mut bytes, number, len, check);
-                assert_eq!(who(&bytes[..whole]), Some((0, whole, tongue, Part::Sender)));
+                assert_eq!(who(&bytes[..whole]), Some((0, whole, protocol, Part::Sender)));
                 assert_eq!(who(&bytes[..whole - 1]), None);
             }
         }

@@ -16,13 +16,13 @@ const USER: Address = Address { host: 0, imp: 1 };
 const SERVER: Address = Address { host: 0, imp: 2 };
 
 /// Answers requests about the one file, at either end.
-struct Keeper<'f> {
+struct MemoryStore<'f> {
     file: &'f [u8],
     given: bool,
     got: u64,
 }
 
-impl Keeper<'_> {
+impl MemoryStore<'_> {
     fn answer<'r>(&mut self, request: Request<'_>) -> Reply<'r> {
         match request {
             Request::Next if self.given => Reply::NoMoreFiles,
@@ -64,7 +64,7 @@ fn serve(
     service: &mut Service<&mut [u8]>,
     cx: &mut Cx<'_>,
     host: &mut ncp::Host<'_>,
-    kept: &mut Keeper<'_>,
+    kept: &mut MemoryStore<'_>,
 ) {
     service.tick(cx, host);
     service.pump(cx, host);
@@ -91,8 +91,8 @@ fn turn(
     file: &[u8],
 ) -> u64 {
     let form = leader::Form::Old;
-    let mut store = Keeper { file, given: false, got: 0 };
-    let mut kept = Keeper { file, given: false, got: 0 };
+    let mut store = MemoryStore { file, given: false, got: 0 };
+    let mut kept = MemoryStore { file, given: false, got: 0 };
     let mut service: Option<Service<&mut [u8]>> = None;
     let mut service_memory = Some(service_memory);
     let mut message = [0; 1200];

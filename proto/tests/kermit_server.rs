@@ -2,12 +2,12 @@
 
 use crate::bench;
 use crate::common;
-use crate::kermit_talk;
+use crate::kermit_exchange;
 
 use bench::Bench;
 
 use common::{Dice, File, Sink, assert_whole, failed, random};
-use kermit_talk::{Session, Shelf};
+use kermit_exchange::{Session, Shelf};
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::command::{BadCommand, Get, ServerCommand as C, code};
 use wetstring_proto::kermit::{Client, Config, Server};

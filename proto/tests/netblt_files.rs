@@ -1,10 +1,10 @@
 //! NETBLT's files that are refused, cancelled and resumed, in every role.
 
 use crate::common;
-use crate::netblt_talk;
+use crate::netblt_exchange;
 
 use common::{File, Sink, Source};
-use netblt_talk::{
+use netblt_exchange::{
     ACTIVE, Meddle, PASSIVE, Steer, against, config, data, datagram, passive, receiver, sender,
     steered, terms,
 };

@@ -1,10 +1,10 @@
 //! A strange receiver at our sender: what it grants beyond a hole, and what it asks for again while the store reads.
 
 use crate::common;
-use crate::netblt_talk;
+use crate::netblt_exchange;
 
 use common::{File, Source, random};
-use netblt_talk::{ACTIVE, PASSIVE, against, config, datagram, sender};
+use netblt_exchange::{ACTIVE, PASSIVE, against, config, datagram, sender};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 use wetstring_proto::file::{Reply, Request};

@@ -2,10 +2,10 @@
 //! that it was given, and no false success is reported.
 
 use crate::common;
-use crate::netblt_talk;
+use crate::netblt_exchange;
 
 use common::{Dice, File, Sink, Source};
-use netblt_talk::{
+use netblt_exchange::{
     ACTIVE, DEATH_S, End, PASSIVE, against, config, data, datagram, pair, passive, receiver,
     sender, terms,
 };

@@ -1,8 +1,8 @@
 //! What a NETBLT receiver grants a sender that is near and faster than its own host.
 
-use crate::netblt_talk;
+use crate::netblt_exchange;
 
-use netblt_talk::{ACTIVE, PASSIVE, against, data_under, datagram, passive, receiver, terms};
+use netblt_exchange::{ACTIVE, PASSIVE, against, data_under, datagram, passive, receiver, terms};
 use std::time::Duration;
 use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::control::{Message, messages};

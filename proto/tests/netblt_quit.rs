@@ -2,10 +2,10 @@
 //! comes, since the QUITACK may be lost; the outcome is what the peer said.
 
 use crate::common;
-use crate::netblt_talk;
+use crate::netblt_exchange;
 
 use common::{File, Sink, Source};
-use netblt_talk::{
+use netblt_exchange::{
     ACTIVE, PASSIVE, against, config, data, datagram, passive, receiver, sender, terms,
 };
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! The receiver's timers (RFC 998 5.2): how they back off while nothing new comes, and what they learn from.
 
 use crate::common;
-use crate::netblt_talk;
+use crate::netblt_exchange;
 
 use common::Sink;
-use netblt_talk::{ACTIVE, PASSIVE, against, data, datagram, passive, receiver, terms};
+use netblt_exchange::{ACTIVE, PASSIVE, against, data, datagram, passive, receiver, terms};
 use std::time::Duration;
 use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::control::{Message, messages};

@@ -5,7 +5,7 @@ use crate::common;
 use crate::slip_packets;
 
 use common::Dice;
-use slip_packets::{Talk, Tcp};
+use slip_packets::{Conversation, Tcp};
 use wetstring_proto::slip::frame::END;
 use wetstring_proto::slip::options::take_out_timestamps;
 use wetstring_proto::slip::packet::flag;
@@ -96,12 +96,12 @@ fn probing_loses_nothing() {
     for seed in 0..40 {
         let mut dice = Dice(seed);
         let mut ends = [link(Compression::Auto), link(Compression::Auto)];
-        let mut talks = [Talk::new(seed, 5), Talk::new(seed + 1000, 5)];
+        let mut conversations = [Conversation::new(seed, 5), Conversation::new(seed + 1000, 5)];
         let mut twice = [0, 0];
         for step in 0..300_u64 {
             let now = Instant(step * 100_000_000);
             let from = dice.roll(2);
-            let packet = talks[from].next().bytes();
+            let packet = conversations[from].next().bytes();
             if packet.len() > 296 {
                 continue;
             }

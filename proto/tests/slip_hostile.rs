@@ -4,7 +4,7 @@ use crate::common;
 use crate::slip_packets;
 
 use common::Dice;
-use slip_packets::{Ends, Talk, data, twist};
+use slip_packets::{Conversation, Ends, data, twist};
 use wetstring_proto::slip::differential::DifferentialDecompressor;
 use wetstring_proto::slip::packet::LONGEST_HEADER;
 use wetstring_proto::slip::table::SLOT;
@@ -43,9 +43,9 @@ fn any_frames_are_rebuilt_within_bounds_or_refused() {
         let slots = [3, 16, 256][dice.roll(3)];
         let mut ends = Ends::new(slots, true);
         let mut undiffer = DifferentialDecompressor::new(16, vec![0xEE; 16 * SLOT]).unwrap();
-        let mut talk = Talk::new(seed, 3);
+        let mut conversation = Conversation::new(seed, 3);
         for _ in 0..200 {
-            let packet = talk.next().bytes();
+            let packet = conversation.next().bytes();
             let (_, real) = ends.frame(&packet);
             let frame = frame(&mut dice, &real);
             match ends.packet(&frame) {
@@ -67,14 +67,14 @@ fn any_frames_are_rebuilt_within_bounds_or_refused() {
 #[test]
 fn frame_expanding_to_oversized_packet_is_refused() {
     let mut ends = Ends::new(16, true);
-    let mut talk = Talk::new(3, 1);
-    ends.pass(&talk.next().bytes());
+    let mut conversation = Conversation::new(3, 1);
+    ends.pass(&conversation.next().bytes());
     let mut longest = vec![0x80, 1, 2];
     longest.resize(3 + 65_535 - 40, 7);
     let mut frame = longest.clone();
     frame.push(7);
     assert!(ends.packet(&frame).is_err());
-    ends.pass(&twist(&mut Dice(1), &mut talk.next())[..]);
+    ends.pass(&twist(&mut Dice(1), &mut conversation.next())[..]);
 }
 
 fn link(compression: Compression, rate: Option<Rate>) -> Link<Vec<u8>> {
@@ -136,8 +136,8 @@ fn unterminated_frame_uses_no_memory_and_gives_no_packet() {
 /// Packets both ways through two links, noise among them, and not one allocation.
 #[test]
 fn nothing_is_allocated() {
-    let mut talk = Talk::new(5, 20);
-    let packets: Vec<Vec<u8>> = (0..500).map(|_| talk.next().bytes()).collect();
+    let mut conversation = Conversation::new(5, 20);
+    let packets: Vec<Vec<u8>> = (0..500).map(|_| conversation.next().bytes()).collect();
     let packets: Vec<&Vec<u8>> = packets.iter().filter(|packet| packet.len() <= 296).collect();
     for compression in [Compression::Off, Compression::On, Compression::Differential] {
         let config = Config { compression, ..Config::default() };

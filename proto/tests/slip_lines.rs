@@ -4,7 +4,7 @@ use crate::common;
 use crate::slip_packets;
 
 use common::Dice;
-use slip_packets::{Ends, Talk, Tcp, data, is_taken, twist};
+use slip_packets::{Conversation, Ends, Tcp, data, is_taken, twist};
 use wetstring_proto::slip::differential::{DifferentialCompressor, DifferentialDecompressor};
 use wetstring_proto::slip::frame::{BadFrame, Found, encode, longest};
 use wetstring_proto::slip::packet::{Kind, flag};
@@ -17,10 +17,10 @@ fn any_packets_come_through_a_good_line_unchanged() {
         let mut dice = Dice(seed);
         let slots = [3, 4, 16, 256][dice.roll(4)];
         let mut ends = Ends::new(slots, dice.roll(2) == 0);
-        let mut talk = Talk::new(seed + 1000, 1 + dice.roll(24));
+        let mut conversation = Conversation::new(seed + 1000, 1 + dice.roll(24));
         let twisted = [0, 2, 10][dice.roll(3)];
         for _ in 0..200 {
-            let mut tcp = talk.next();
+            let mut tcp = conversation.next();
             let packet =
                 if dice.roll(10) < twisted { twist(&mut dice, &mut tcp) } else { tcp.bytes() };
             kinds[ends.pass(&packet) as usize] += 1;
@@ -157,9 +157,9 @@ fn assert_made_up(came: &[u8], meant: &[u8]) {
 fn steady_windows(only_loses: bool) -> Tally {
     let mut all = Tally::default();
     for seed in 0..300 {
-        let mut talk = Talk::new(seed, 1 + seed as usize % 6);
+        let mut conversation = Conversation::new(seed, 1 + seed as usize % 6);
         let line = BadLine { dice: Dice(seed ^ 0xABCD), rate: 12, only_loses };
-        let tally = over_a_bad_line(line, || Tcp { window: 4096, ..talk.next() });
+        let tally = over_a_bad_line(line, || Tcp { window: 4096, ..conversation.next() });
         all.right += tally.right;
         all.caught += tally.caught;
         all.refused += tally.refused;
@@ -285,12 +285,12 @@ fn the_third_exception_is_an_echo_behind_a_lost_packet_of_half_the_length() {
 fn accepted_errors_cancel_out_in_the_checksum() {
     let mut believed = 0;
     for seed in 0..300 {
-        let mut talk = Talk::new(seed, 1);
+        let mut conversation = Conversation::new(seed, 1);
         let mut window = 20_000;
         let packets = || {
-            let before = talk.next();
+            let before = conversation.next();
             // A reader who is slow: what comes closes the window, a quarter of the time.
-            window = if talk.dice.roll(4) == 0 { window - 100 } else { window };
+            window = if conversation.dice.roll(4) == 0 { window - 100 } else { window };
             window = if window < 1000 { 20_000 } else { window };
             let ack = if window % 1000 == 0 { 0 } else { 100 };
             Tcp { window, ack: before.ack.wrapping_add(ack), ..before }
@@ -320,11 +320,12 @@ fn the_differential_scheme_keeps_packets_and_takes_eleven_bytes_for_an_acknowled
     let (mut caught, mut lost) = (0, 0);
     for seed in 0..200 {
         let (mut differ, mut undiffer) = ends([3, 16][seed as usize % 2]);
-        let (mut dice, mut talk) = (Dice(seed), Talk::new(seed, 1 + seed as usize % 20));
+        let (mut dice, mut conversation) =
+            (Dice(seed), Conversation::new(seed, 1 + seed as usize % 20));
         let loses = seed >= 100;
         let mut sent = Vec::new();
         for _ in 0..200 {
-            let mut tcp = talk.next();
+            let mut tcp = conversation.next();
             tcp.window = if loses { 4096 } else { tcp.window };
             let twisted = !loses && dice.roll(8) == 0;
             let packet = if twisted { twist(&mut dice, &mut tcp) } else { tcp.bytes() };

@@ -4,7 +4,7 @@ use crate::common;
 use crate::slip_packets;
 
 use common::Dice;
-use slip_packets::{Talk, Tcp, from_hex};
+use slip_packets::{Conversation, Tcp, from_hex};
 use wetstring_proto::slip::frame::END;
 use wetstring_proto::slip::{BadConfig, Class, Compression, Config, Link, QueueConfig, Rate};
 use wetstring_proto::{Duration, Instant};
@@ -52,10 +52,10 @@ fn every_kind_of_link_carries_packets_in_any_chunks() {
         for seed in 0..20 {
             let mut dice = Dice(seed);
             let (mut a, mut b) = (with(compression), with(compression));
-            let mut talk = Talk::new(seed, 1 + dice.roll(20));
+            let mut conversation = Conversation::new(seed, 1 + dice.roll(20));
             let (mut wire, mut want, mut came) = (Vec::new(), Vec::new(), Vec::new());
             for _ in 0..100 {
-                let packet = talk.next().bytes();
+                let packet = conversation.next().bytes();
                 if packet.len() > 296 {
                     assert!(a.put(NOW, &packet).is_err());
                     continue;
@@ -127,8 +127,8 @@ fn send(link: &mut Link<Vec<u8>>, packet: &[u8]) -> (u8, Vec<u8>) {
 #[test]
 fn auto_starts_to_compress_after_the_peer() {
     let mut auto = with(Compression::Auto);
-    let talk = conversation(6);
-    for packet in &talk[..2] {
+    let conversation = conversation(6);
+    for packet in &conversation[..2] {
         assert_eq!(send(&mut auto, packet).0, 0x45);
     }
     assert!(!auto.is_compressing());
@@ -139,30 +139,30 @@ fn auto_starts_to_compress_after_the_peer() {
     }
     let mut on = with(Compression::On);
     assert!(on.is_compressing());
-    let (first, wire) = send(&mut on, &talk[0]);
+    let (first, wire) = send(&mut on, &conversation[0]);
     assert_eq!(first, 0x75);
-    assert_eq!(packets(&mut auto, &wire), [talk[0].clone()]);
+    assert_eq!(packets(&mut auto, &wire), [conversation[0].clone()]);
     assert!(auto.is_compressing());
-    assert_eq!(send(&mut auto, &talk[2]).0, 0x75);
-    let (first, wire) = send(&mut auto, &talk[3]);
+    assert_eq!(send(&mut auto, &conversation[2]).0, 0x75);
+    let (first, wire) = send(&mut auto, &conversation[3]);
     assert_eq!(first & 0x80, 0x80);
     assert!(wire.len() <= 8, "{wire:02x?}");
     auto.reopened();
     assert!(!auto.is_compressing(), "the peer may be another now");
-    assert_eq!(send(&mut auto, &talk[4]).0, 0x45);
+    assert_eq!(send(&mut auto, &conversation[4]).0, 0x45);
 }
 
 #[test]
 fn off_takes_nothing_compressed() {
     let (mut off, mut on) = (with(Compression::Off), with(Compression::On));
-    let talk = conversation(3);
+    let conversation = conversation(3);
     let mut wire = Vec::new();
-    for packet in &talk {
+    for packet in &conversation {
         wire.extend(send(&mut on, packet).1);
     }
     assert!(packets(&mut off, &wire).is_empty());
     assert_eq!(off.stats().refused, 3);
-    assert_eq!(send(&mut off, &talk[0]).0, 0x45);
+    assert_eq!(send(&mut off, &conversation[0]).0, 0x45);
     assert!(off.compressor_stats().is_none() && off.decompressor_stats().is_none());
 }
 
@@ -181,23 +181,23 @@ fn non_ip_is_ignored() {
 fn errors_of_the_line_toss_frames_without_a_slot() {
     for damage in ["db00c0", "40c0", &format!("{}c0", "41".repeat(1600))] {
         let (mut a, mut b) = (with(Compression::On), with(Compression::On));
-        let talk = conversation(6);
-        for packet in &talk[..3] {
+        let conversation = conversation(6);
+        for packet in &conversation[..3] {
             let (_, wire) = send(&mut a, packet);
             assert_eq!(packets(&mut b, &wire).len(), 1);
         }
         packets(&mut b, &from_hex(damage));
-        let (_, wire) = send(&mut a, &talk[3]);
+        let (_, wire) = send(&mut a, &conversation[3]);
         assert!(packets(&mut b, &wire).is_empty());
         assert_eq!(b.decompressor_stats().unwrap().tossed, 1);
         assert_eq!((b.decoder_stats().dropped(), b.stats().refused), (1, 1));
         // Said again, the same packet goes whole.
-        let (first, wire) = send(&mut a, &talk[3]);
+        let (first, wire) = send(&mut a, &conversation[3]);
         assert_eq!(first, 0x75);
-        assert_eq!(packets(&mut b, &wire), [talk[3].clone()]);
+        assert_eq!(packets(&mut b, &wire), [conversation[3].clone()]);
         // And what the port says.
         b.line_error();
-        let (_, wire) = send(&mut a, &talk[4]);
+        let (_, wire) = send(&mut a, &conversation[4]);
         assert!(packets(&mut b, &wire).is_empty());
         assert_eq!(b.decoder_stats().line_errors, 1);
     }
@@ -206,21 +206,21 @@ fn errors_of_the_line_toss_frames_without_a_slot() {
 #[test]
 fn reopened_ends_understand_each_other_again() {
     let (mut a, mut b) = (with(Compression::On), with(Compression::On));
-    let talk = conversation(5);
-    for packet in &talk[..2] {
+    let conversation = conversation(5);
+    for packet in &conversation[..2] {
         let (_, wire) = send(&mut a, packet);
         assert_eq!(packets(&mut b, &wire).len(), 1);
     }
     // Half a frame is out, half a frame is in, and the line goes.
-    a.put(NOW, &talk[2]).unwrap();
+    a.put(NOW, &conversation[2]).unwrap();
     let half = a.transmit(NOW)[..3].to_vec();
     a.transmitted(NOW, 3);
     packets(&mut b, &half);
-    a.put(NOW, &talk[3]).unwrap();
+    a.put(NOW, &conversation[3]).unwrap();
     a.reopened();
     b.reopened();
     let wire = bytes(&mut a, NOW);
-    assert_eq!(packets(&mut b, &wire), [talk[3].clone()], "what waited is sent");
+    assert_eq!(packets(&mut b, &wire), [conversation[3].clone()], "what waited is sent");
 }
 
 /// With the line's rate told, no packet is chosen while one is in flight: one that comes now and is urgent is

@@ -1,7 +1,7 @@
 //! ZMODEM's commands for the peer's system, and the questions of either end.
 
 use crate::common;
-use crate::zmodem_talk;
+use crate::zmodem_exchange;
 
 use common::{File, Sink, Source};
 use wetstring_proto::zmodem::packet::{Form, end, kind};
@@ -9,7 +9,7 @@ use wetstring_proto::zmodem::{Attention, Config};
 use wetstring_proto::{
     Blame, Engine, FailureKind, Outcome, Remote, RemoteReply, Reply, Request, Store, StoreError,
 };
-use zmodem_talk::{
+use zmodem_exchange::{
     config, data, failure, file, flags, header, receiver, script, sender, turn_against,
 };
 
@@ -25,10 +25,10 @@ fn commands_are_refused() {
             header(Form::Hex, kind::ZFIN, 0),
             b"OO".to_vec(),
         ];
-        let talk = turn_against(&mut r, &mut Sink::new(), script(parts));
+        let exchange = turn_against(&mut r, &mut Sink::new(), script(parts));
         assert_eq!(r.status().outcome(), Some(Outcome::Done));
-        assert!(talk.headers().contains(&(kind::ZCOMPL, status)), "{:?}", talk.headers());
-        assert!(talk.events.iter().any(|event| event.starts_with("Message")));
+        assert!(exchange.headers().contains(&(kind::ZCOMPL, status)), "{:?}", exchange.headers());
+        assert!(exchange.events.iter().any(|event| event.starts_with("Message")));
     }
 }
 
@@ -60,11 +60,11 @@ fn a_command_that_is_allowed_is_run_once() {
         let finish = [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()];
         let parts = [&[command.clone(), command][..], &finish].concat();
         let mut store = Runner(Vec::new());
-        let talk = turn_against(&mut r, &mut store, script(parts));
+        let exchange = turn_against(&mut r, &mut store, script(parts));
         assert_eq!(r.status().outcome(), Some(Outcome::Done));
         assert_eq!(store.0, [b"date".to_vec()]);
-        let told = talk.headers().iter().filter(|h| **h == (kind::ZCOMPL, status)).count();
-        assert_eq!(told, 2, "{:?}", talk.headers());
+        let told = exchange.headers().iter().filter(|h| **h == (kind::ZCOMPL, status)).count();
+        assert_eq!(told, 2, "{:?}", exchange.headers());
     }
     // A session that fails runs nothing of what was to wait for its end.
     let mut r = receiver(&config(&[("commands", "run"), ("patience", "3")]));
@@ -89,11 +89,15 @@ pub(crate) fn command_follows_the_attention_string() {
         header(Form::Hex, kind::ZCOMPL, 7),
         header(Form::Hex, kind::ZFIN, 0),
     ];
-    let talk = turn_against(&mut s, &mut Source::new(vec![]), script(parts));
+    let exchange = turn_against(&mut s, &mut Source::new(vec![]), script(parts));
     assert_eq!(s.status().outcome(), Some(Outcome::Done));
-    let kinds: Vec<u8> = talk.headers().into_iter().map(|(kind, _)| kind).collect();
+    let kinds: Vec<u8> = exchange.headers().into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, [kind::ZRQINIT, kind::ZSINIT, kind::ZCOMMAND, kind::ZFIN]);
-    assert!(talk.events.contains(&"Completed { status: 7 }".to_owned()), "{:?}", talk.events);
+    assert!(
+        exchange.events.contains(&"Completed { status: 7 }".to_owned()),
+        "{:?}",
+        exchange.events
+    );
 }
 
 #[test]
@@ -110,10 +114,10 @@ fn questions_are_answered() {
         b"OO".to_vec(),
     ];
     let mut sink = Sink::new();
-    let talk = turn_against(&mut r, &mut sink, script(parts));
+    let exchange = turn_against(&mut r, &mut sink, script(parts));
     assert_eq!(r.status().outcome(), Some(Outcome::Done));
-    assert!(talk.headers().contains(&(kind::ZACK, 123_456)));
-    assert_eq!(talk.count(kind::ZRINIT), 1);
+    assert!(exchange.headers().contains(&(kind::ZACK, 123_456)));
+    assert_eq!(exchange.count(kind::ZRINIT), 1);
     assert!(sink.files.is_empty());
     // A sender gives a number back, and tells the CRC of its file.
     let mut s = sender(&config(&[]));
@@ -127,10 +131,10 @@ fn questions_are_answered() {
         begin,
         header(Form::Hex, kind::ZFIN, 0),
     ];
-    let talk = turn_against(&mut s, &mut source, script(parts));
+    let exchange = turn_against(&mut s, &mut source, script(parts));
     assert_eq!(s.status().outcome(), Some(Outcome::Done));
     let digest = common::digest(b"hello");
     let crc = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
-    assert!(talk.headers().contains(&(kind::ZACK, 0xDEAD_BEEF)));
-    assert!(talk.headers().contains(&(kind::ZCRC, crc)), "{:?}", talk.headers());
+    assert!(exchange.headers().contains(&(kind::ZACK, 0xDEAD_BEEF)));
+    assert!(exchange.headers().contains(&(kind::ZCRC, crc)), "{:?}", exchange.headers());
 }

@@ -1,15 +1,15 @@
 //! Any bytes at any moment: no panic, no endless loop, no false success.
 
 use crate::common;
-use crate::zmodem_talk;
+use crate::zmodem_exchange;
 
 use common::{Dice, File, Pair, Sink, Source, failed};
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, end, kind, put_subpacket, subpacket_room};
 use wetstring_proto::{Blame, Cx, Duration, Engine, FailureKind, Instant, Outcome, Status, Store};
 use wetstring_testkit::Edges;
-use zmodem_talk::{
-    Talk, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
+use zmodem_exchange::{
+    Exchange, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
 };
 
 /// Frames with the looks of a session: right and wrong positions, sometimes damaged.
@@ -120,15 +120,15 @@ fn a_silent_peer_ends_within_the_set_time() {
     let silence = (Blame::Peer, FailureKind::Silence);
     let mut s = sender(&set);
     let mut source = Source::new(vec![File::new("f", b"x")]);
-    let talk = turn_against(&mut s, &mut source, |_| Vec::new());
+    let exchange = turn_against(&mut s, &mut source, |_| Vec::new());
     assert_eq!(failure(&s), silence);
-    assert!(talk.took < Duration::from_secs(12), "{:?}", talk.took);
+    assert!(exchange.took < Duration::from_secs(12), "{:?}", exchange.took);
     // Omen's receivers stop at the fifth.
-    assert!(talk.count(kind::ZRQINIT) <= 4);
+    assert!(exchange.count(kind::ZRQINIT) <= 4);
     let mut r = receiver(&set);
-    let talk = turn_against(&mut r, &mut Sink::new(), |_| Vec::new());
+    let exchange = turn_against(&mut r, &mut Sink::new(), |_| Vec::new());
     assert_eq!(failure(&r), silence);
-    assert!(talk.took < Duration::from_secs(12), "{:?}", talk.took);
+    assert!(exchange.took < Duration::from_secs(12), "{:?}", exchange.took);
     // In the middle of a file.
     let mut r = receiver(&set);
     let begin = [
@@ -173,10 +173,10 @@ fn a_cancel_ends_either_end_at_any_moment() {
     ] {
         let mut s = sender(&config(&[]));
         let mut source = Source::new(vec![File::new("f", &[b'x'; 9000])]);
-        let talk = turn_against(&mut s, &mut source, script(parts));
+        let exchange = turn_against(&mut s, &mut source, script(parts));
         assert_eq!(failure(&s), (Blame::Peer, FailureKind::PeerError));
-        assert!(talk.took < Duration::from_secs(1));
-        assert!(talk.events.iter().any(|event| event.starts_with("Message")));
+        assert!(exchange.took < Duration::from_secs(1));
+        assert!(exchange.events.iter().any(|event| event.starts_with("Message")));
     }
     let data = [header(Form::Bin32, kind::ZDATA, 0), b"half a sub".to_vec()].concat();
     for parts in [
@@ -185,9 +185,9 @@ fn a_cancel_ends_either_end_at_any_moment() {
         vec![file(b"f\x009 0 0\0"), data, can],
     ] {
         let mut r = receiver(&config(&[]));
-        let talk = turn_against(&mut r, &mut Sink::new(), script(parts));
+        let exchange = turn_against(&mut r, &mut Sink::new(), script(parts));
         assert_eq!(failure(&r), (Blame::Peer, FailureKind::PeerError));
-        assert!(talk.took < Duration::from_secs(1));
+        assert!(exchange.took < Duration::from_secs(1));
     }
 }
 
@@ -197,9 +197,9 @@ fn abort_and_error_headers_end_the_sender() {
         let mut s = sender(&config(&[]));
         let mut source = Source::new(vec![File::new("f", &[b'x'; 9000])]);
         let parts = vec![header(Form::Hex, kind::ZRINIT, 0x2300_0000), header(Form::Hex, kind, 0)];
-        let talk = turn_against(&mut s, &mut source, script(parts));
+        let exchange = turn_against(&mut s, &mut source, script(parts));
         assert_eq!(failure(&s), (Blame::Peer, FailureKind::PeerError));
-        assert_eq!(talk.headers().last().unwrap().0, kind::ZFIN, "ZFIN answers it");
+        assert_eq!(exchange.headers().last().unwrap().0, kind::ZFIN, "ZFIN answers it");
         assert_eq!(source.closed, [(false, false)]);
     }
 }
@@ -211,9 +211,9 @@ fn position_beyond_the_file_is_ignored() {
     let begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
     let beyond = header(Form::Hex, kind::ZRPOS, 6);
     let parts = [vec![begin.clone()], vec![beyond; 9]].concat();
-    let talk = turn_against(&mut s, &mut source, script(parts));
+    let exchange = turn_against(&mut s, &mut source, script(parts));
     assert_eq!(failure(&s), (Blame::Peer, FailureKind::Violation));
-    assert_eq!(talk.count(kind::ZDATA), 0);
+    assert_eq!(exchange.count(kind::ZDATA), 0);
     // In the middle of the data, where one may be an error of the line.
     let mut s = sender(&config(&[]));
     let mut source = Source::new(vec![File::new("f", b"hello")]);
@@ -240,10 +240,10 @@ fn end_of_file_at_wrong_position_is_ignored() {
             header(Form::Bin32, kind::ZEOF, wrong),
             header(Form::Hex, kind::ZFIN, 0),
         ];
-        let talk = turn_against(&mut r, &mut sink, script(parts));
+        let exchange = turn_against(&mut r, &mut sink, script(parts));
         assert_eq!(failure(&r), (Blame::Peer, FailureKind::PeerError));
         assert!(!sink.files[0].complete && sink.files[0].bytes == b"some");
-        let asks = talk.headers().iter().filter(|h| **h == (kind::ZRPOS, 4)).count();
+        let asks = exchange.headers().iter().filter(|h| **h == (kind::ZRPOS, 4)).count();
         assert_eq!(asks, usize::from(wrong > 4), "what is missing is asked for");
     }
     // A damaged one is asked for again, and a stray 0x04 is only a byte.
@@ -269,7 +269,7 @@ fn end_of_file_at_wrong_position_is_ignored() {
 
 /// What a receiver makes of a file that is said to be of 9 bytes, in the subpackets that come; each has its
 /// ZEOF, as often as it is asked for.
-fn of_nine_bytes(kind_of_file: u8, subpackets: &[&[u8]]) -> (Option<Outcome>, bool, Talk) {
+fn of_nine_bytes(kind_of_file: u8, subpackets: &[&[u8]]) -> (Option<Outcome>, bool, Exchange) {
     let mut r = receiver(&config(&[]));
     let mut sink = Sink::new();
     let length: usize = subpackets.iter().map(|part| part.len()).sum();
@@ -291,19 +291,19 @@ fn of_nine_bytes(kind_of_file: u8, subpackets: &[&[u8]]) -> (Option<Outcome>, bo
         .concat(),
     );
     parts.extend([header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()]);
-    let talk = turn_against(&mut r, &mut sink, script(parts));
-    (r.status().outcome(), sink.files[0].complete, talk)
+    let exchange = turn_against(&mut r, &mut sink, script(parts));
+    (r.status().outcome(), sink.files[0].complete, exchange)
 }
 
 /// A ZEOF short of the announced length is asked about once. When it is retransmitted the file is not whole,
 /// and the sender is told so.
 #[test]
 fn file_shorter_than_announced_is_incomplete() {
-    let (outcome, complete, talk) = of_nine_bytes(1, &[b"some"]);
+    let (outcome, complete, exchange) = of_nine_bytes(1, &[b"some"]);
     assert_eq!(outcome, Some(failed(Blame::Peer, FailureKind::LengthDiffers)));
     assert!(!complete);
-    assert!(talk.headers().contains(&(kind::ZRPOS, 4)), "{:?}", talk.headers());
-    assert!(talk.sent.windows(5).any(|five| five == [0x18; 5]), "the sender is told");
+    assert!(exchange.headers().contains(&(kind::ZRPOS, 4)), "{:?}", exchange.headers());
+    assert!(exchange.sent.windows(5).any(|five| five == [0x18; 5]), "the sender is told");
 }
 
 /// One that is longer is given up where it becomes so.
@@ -311,10 +311,10 @@ fn file_shorter_than_announced_is_incomplete() {
 fn file_longer_than_announced_is_incomplete() {
     for parts in [&[&b"nine bytes"[..]][..], &[b"nine byte", b"s"], &[b"", &[7; 1000], &[7; 1000]]]
     {
-        let (outcome, complete, talk) = of_nine_bytes(1, parts);
+        let (outcome, complete, exchange) = of_nine_bytes(1, parts);
         assert_eq!(outcome, Some(failed(Blame::Peer, FailureKind::LengthDiffers)), "{parts:?}");
         assert!(!complete);
-        assert!(talk.sent.windows(5).any(|five| five == [0x18; 5]), "the sender is told");
+        assert!(exchange.sent.windows(5).any(|five| five == [0x18; 5]), "the sender is told");
     }
     let (outcome, complete, _) = of_nine_bytes(1, &[b"nine ", b"byte"]);
     assert_eq!((outcome, complete), (Some(Outcome::Done), true));
@@ -343,12 +343,14 @@ fn a_file_without_a_name() {
         header(Form::Hex, kind::ZFIN, 0),
         b"OO".to_vec(),
     ];
-    let talk = turn_against(&mut r, &mut sink, script(parts));
+    let exchange = turn_against(&mut r, &mut sink, script(parts));
     assert_eq!(r.status().outcome(), Some(Outcome::Done));
-    assert_eq!(talk.count(kind::ZSKIP), 1);
-    assert!(talk.events.iter().any(|event| event.contains("Refused") && event.contains("Name")));
+    assert_eq!(exchange.count(kind::ZSKIP), 1);
+    assert!(
+        exchange.events.iter().any(|event| event.contains("Refused") && event.contains("Name"))
+    );
     assert!(sink.files.len() == 1 && sink.files[0].complete);
-    assert!(talk.took < Duration::from_secs(3), "{:?}", talk.took);
+    assert!(exchange.took < Duration::from_secs(3), "{:?}", exchange.took);
 }
 
 /// A sender of Omen's line that gives up a file says ZSKIP; one of another kind sends the next
@@ -373,13 +375,13 @@ fn sender_abandoning_a_file_continues_with_the_next() {
             b"OO".to_vec(),
         ];
         let parts = [&begun[..], &[left], &next].concat();
-        let talk = turn_against(&mut r, &mut sink, script(parts));
+        let exchange = turn_against(&mut r, &mut sink, script(parts));
         assert_eq!(r.status().outcome(), Some(Outcome::Done), "{by_skip}");
         assert!(!sink.files[0].complete && sink.files[0].bytes == b"some");
         assert!(sink.files[1].complete && sink.files[1].bytes == b"next");
-        assert_eq!(talk.count(kind::ZSKIP), 0, "it would skip the next file");
+        assert_eq!(exchange.count(kind::ZSKIP), 0, "it would skip the next file");
         let cancelled = "FileCancelled { by_peer: true }";
-        assert_eq!(talk.events.iter().filter(|event| *event == cancelled).count(), 1);
+        assert_eq!(exchange.events.iter().filter(|event| *event == cancelled).count(), 1);
         assert_eq!(r.stats().files_skipped, 1);
     }
 }
@@ -391,16 +393,16 @@ fn a_subpacket_that_never_ends() {
     let begin = [file(b"f\x009 0 0\0"), header(Form::Bin32, kind::ZDATA, 0)].concat();
     let mut first = Some(begin);
     // Each answer is followed by the same again.
-    let talk = turn_against(&mut r, &mut sink, |at| {
+    let exchange = turn_against(&mut r, &mut sink, |at| {
         let more = [header(Form::Bin32, kind::ZDATA, 0), vec![b'x'; 9000]].concat();
         first
             .take()
             .unwrap_or_else(|| if at.as_millis() % 500 == 0 { more } else { vec![b'x'; 500] })
     });
     assert_eq!(failure(&r).1, FailureKind::TooManyRetries);
-    assert!(talk.took < Duration::from_secs(20), "{:?}", talk.took);
+    assert!(exchange.took < Duration::from_secs(20), "{:?}", exchange.took);
     assert!(sink.files[0].bytes.is_empty());
-    assert!(talk.sent.ends_with(b"\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08"));
+    assert!(exchange.sent.ends_with(b"\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08"));
 }
 
 #[test]
@@ -427,19 +429,23 @@ pub(crate) fn a_file_name_of_60_kilobytes() {
         header(Form::Hex, kind::ZFIN, 0),
         b"OO".to_vec(),
     ];
-    let talk = turn_against(&mut r, &mut sink, script(parts));
+    let exchange = turn_against(&mut r, &mut sink, script(parts));
     assert_eq!(r.status().outcome(), Some(Outcome::Done));
-    assert_eq!(talk.count(kind::ZSKIP), 1);
-    assert!(talk.events.iter().any(|event| event.contains("why: Some(Name)")), "{:?}", talk.events);
+    assert_eq!(exchange.count(kind::ZSKIP), 1);
+    assert!(
+        exchange.events.iter().any(|event| event.contains("why: Some(Name)")),
+        "{:?}",
+        exchange.events
+    );
     assert!(sink.files.len() == 1 && sink.files[0].complete);
     // A sender that is given such a name does not send it.
     let mut s = sender(&config(&[]));
     let mut source = Source::new(vec![File { name: vec![b'n'; 60_000], ..File::default() }]);
     let parts =
         vec![header(Form::Hex, kind::ZRINIT, 0x2300_0000), header(Form::Hex, kind::ZFIN, 0)];
-    let talk = turn_against(&mut s, &mut source, script(parts));
+    let exchange = turn_against(&mut s, &mut source, script(parts));
     assert_eq!(s.status().outcome(), Some(Outcome::Done));
-    assert_eq!(talk.count(kind::ZFILE), 0);
+    assert_eq!(exchange.count(kind::ZFILE), 0);
 }
 
 #[test]
@@ -448,9 +454,9 @@ fn an_announced_size_of_10_gigabytes() {
     let mut sink = Sink::new();
     let parts =
         vec![file(b"big\x0010737418240 0 0\0"), header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()];
-    let talk = turn_against(&mut r, &mut sink, script(parts));
+    let exchange = turn_against(&mut r, &mut sink, script(parts));
     assert_eq!(r.status().outcome(), Some(Outcome::Done));
-    assert!(talk.events.iter().any(|event| event.contains("why: Some(TooLong)")));
+    assert!(exchange.events.iter().any(|event| event.contains("why: Some(TooLong)")));
     assert!(sink.files.is_empty(), "the store is not even asked");
 }
 
@@ -492,18 +498,18 @@ fn attention_is_bounded() {
     ];
     let mut parts = parts.into_iter();
     let mut can = false;
-    let talk = turn_against(&mut r, &mut Sink::new(), |at| {
+    let exchange = turn_against(&mut r, &mut Sink::new(), |at| {
         if at > Duration::from_secs(8) && !can {
             can = true;
             return vec![0x18; 5];
         }
         parts.next().unwrap_or_default()
     });
-    let at = talk.sent.windows(5).position(|five| five == b"\x03stop").unwrap();
-    let after = &talk.sent[at + 5..];
+    let at = exchange.sent.windows(5).position(|five| five == b"\x03stop").unwrap();
+    let after = &exchange.sent[at + 5..];
     assert!(after.starts_with(b"[2J**\x18B09"), "{:?}", after.escape_ascii().to_string());
-    assert!(!talk.sent[at..].contains(&0x1B));
-    assert!(talk.headers().contains(&(kind::ZACK, 1)));
+    assert!(!exchange.sent[at..].contains(&0x1B));
+    assert!(exchange.headers().contains(&(kind::ZACK, 1)));
 }
 
 /// The prompt that follows the end is left alone, with and without the last packet.
@@ -573,15 +579,15 @@ fn bytes_after_the_end_are_not_consumed() {
 #[test]
 fn a_sender_that_leaves_silently_does_not_block_the_receiver() {
     let mut r = receiver(&config(&[]));
-    let talk =
+    let exchange =
         turn_against(&mut r, &mut Sink::new(), script(vec![header(Form::Hex, kind::ZFIN, 0)]));
     assert_eq!(r.status(), Status::Over(Outcome::Done));
-    assert!(talk.took <= Duration::from_millis(1200), "{:?}", talk.took);
+    assert!(exchange.took <= Duration::from_millis(1200), "{:?}", exchange.took);
     // And a receiver that never answers ZFIN: every file is closed there.
     let mut s = sender(&config(&[("timeout", "2")]));
     let begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
-    let talk = turn_against(&mut s, &mut Source::new(vec![]), script(vec![begin]));
+    let exchange = turn_against(&mut s, &mut Source::new(vec![]), script(vec![begin]));
     assert_eq!(s.status(), Status::Over(Outcome::Done));
-    assert_eq!(talk.count(kind::ZFIN), 3);
-    assert!(talk.took <= Duration::from_secs(8), "{:?}", talk.took);
+    assert_eq!(exchange.count(kind::ZFIN), 3);
+    assert!(exchange.took <= Duration::from_secs(8), "{:?}", exchange.took);
 }

@@ -2,7 +2,7 @@
 //! acknowledgement, senders that do not know ZCRC or leave out the data of an empty file.
 
 use crate::common;
-use crate::zmodem_talk;
+use crate::zmodem_exchange;
 
 use common::{File, Sink, Source};
 use wetstring_proto::zmodem::escape::{Dropping, Escaper, Escaping};
@@ -12,7 +12,7 @@ use wetstring_proto::zmodem::packet::{
 };
 use wetstring_proto::{Cx, Duration, Engine, Instant, Outcome, Status, Store};
 use wetstring_testkit::Edges;
-use zmodem_talk::{config, data, file, flags, header, receiver, sender};
+use zmodem_exchange::{config, data, file, flags, header, receiver, sender};
 
 /// A receiver that acknowledges some ends of subpackets.
 struct Terse {
@@ -230,7 +230,8 @@ fn a_sender_without_zcrc_sends_the_file_again() {
     for (label, answer) in [("silent", silent), ("garbled", garbled), ("again", again)] {
         let mut receiver = receiver(&config(&[("resume", "on")]));
         let mut sink = Sink { partial: b"0123".to_vec(), ..Sink::new() };
-        let mut heard = zmodem_talk::Talk { sent: vec![], events: vec![], took: Duration::ZERO };
+        let mut heard =
+            zmodem_exchange::Exchange { sent: vec![], events: vec![], took: Duration::ZERO };
         let (mut begun, mut told) = (false, 0);
         let took = meet(&mut receiver, &mut sink, |_, sent| {
             heard.sent.extend_from_slice(sent);
@@ -288,15 +289,16 @@ fn a_sender_that_ends_at_zcrc_can_be_resumed_without() {
         let parts = vec![vec![], offer, vec![], second, vec![], last_word()];
         // After its death it says nothing more.
         let parts: Vec<_> = parts.into_iter().take(if check == "on" { 5 } else { 6 }).collect();
-        let talk = zmodem_talk::turn_against(&mut receiver, &mut sink, zmodem_talk::script(parts));
+        let exchange =
+            zmodem_exchange::turn_against(&mut receiver, &mut sink, zmodem_exchange::script(parts));
         if check == "off" {
             assert_eq!(receiver.status().outcome(), Some(Outcome::Done));
             assert_eq!(sink.files[0].bytes, b"abcdefghij");
-            assert_eq!(talk.count(kind::ZCRC), 0);
+            assert_eq!(exchange.count(kind::ZCRC), 0);
             continue;
         }
         assert!(matches!(receiver.status().outcome(), Some(Outcome::Failed(_))));
-        let text = zmodem_talk::said(&talk);
+        let text = zmodem_exchange::said(&exchange);
         assert!(text.contains("zmodem.resume-check=off"), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::common;
-use crate::zmodem_talk;
+use crate::zmodem_exchange;
 
 use common::{File, Pair, Sink, Source};
 use wetstring_proto::zmodem::packet::{Form, end, kind};
@@ -12,8 +12,8 @@ use wetstring_proto::{
     StoreError,
 };
 use wetstring_testkit::Edges;
-use zmodem_talk::{
-    Talk, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
+use zmodem_exchange::{
+    Exchange, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
 };
 
 fn ready() -> Vec<u8> {
@@ -37,7 +37,7 @@ fn by_number(mut make: impl FnMut(usize) -> Vec<u8>) -> impl FnMut(Duration) -> 
 fn receiver_rejecting_everything_ends_the_sender() {
     let mut sender = sender(&impatient());
     let mut source = Source::new(vec![File::new("f", b"hello")]);
-    let talk = turn_against(
+    let exchange = turn_against(
         &mut sender,
         &mut source,
         by_number(|number| match number {
@@ -47,7 +47,7 @@ fn receiver_rejecting_everything_ends_the_sender() {
         }),
     );
     assert_eq!(failure(&sender).1, FailureKind::TooManyRetries);
-    assert!(talk.count(kind::ZFILE) <= 7, "{}", talk.count(kind::ZFILE));
+    assert!(exchange.count(kind::ZFILE) <= 7, "{}", exchange.count(kind::ZFILE));
 }
 
 /// The sender may be gone before our ZFIN has left: it has said that this is all.
@@ -86,7 +86,7 @@ fn endless_challenges_end_the_sender() {
 fn positions_back_and_forth_are_no_progress() {
     let mut sender = sender(&impatient());
     let mut source = Source::new(vec![File::new("f", &[b'x'; 3000])]);
-    let talk = turn_against(
+    let exchange = turn_against(
         &mut sender,
         &mut source,
         by_number(|number| match number {
@@ -96,14 +96,14 @@ fn positions_back_and_forth_are_no_progress() {
         }),
     );
     assert_eq!(failure(&sender).1, FailureKind::TooManyRetries);
-    assert!(talk.count(kind::ZDATA) <= 9, "{}", talk.count(kind::ZDATA));
+    assert!(exchange.count(kind::ZDATA) <= 9, "{}", exchange.count(kind::ZDATA));
 }
 
 /// The same frames, indefinitely, to a receiver.
-fn words_without_end(words: &[u8], first: &[u8]) -> (Talk, FailureKind) {
+fn words_without_end(words: &[u8], first: &[u8]) -> (Exchange, FailureKind) {
     let mut receiver = receiver(&impatient());
     let mut sink = Sink::new();
-    let talk = turn_against(
+    let exchange = turn_against(
         &mut receiver,
         &mut sink,
         by_number(|number| match number {
@@ -112,7 +112,7 @@ fn words_without_end(words: &[u8], first: &[u8]) -> (Talk, FailureKind) {
             _ => words.to_vec(),
         }),
     );
-    (talk, failure(&receiver).1)
+    (exchange, failure(&receiver).1)
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn endlessly_repeating_sender_ends_the_receiver() {
         ("attention", attention, vec![]),
         ("data of no length", nothing, file(b"f\x003000\0")),
     ] {
-        let (talk, kind) = words_without_end(&words, &first);
+        let (exchange, kind) = words_without_end(&words, &first);
         assert_eq!(kind, FailureKind::TooManyRetries, "{label}");
-        assert!(talk.took < Duration::from_secs(100), "{label}: {:?}", talk.took);
+        assert!(exchange.took < Duration::from_secs(100), "{label}: {:?}", exchange.took);
     }
 }
 
@@ -219,9 +219,9 @@ fn second_file_of_same_name_is_another_file() {
     parts.push(header(Form::Hex, kind::ZEOF, 5));
     parts.resize(140, vec![]);
     parts.push([header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat());
-    let talk = turn_against(&mut receiver, &mut sink, script(parts));
+    let exchange = turn_against(&mut receiver, &mut sink, script(parts));
     assert_eq!(sink.0, ["x Some(3000)", "x Some(5)"]);
-    assert_eq!((talk.count(kind::ZSKIP), receiver.stats().files_done), (2, 1));
+    assert_eq!((exchange.count(kind::ZSKIP), receiver.stats().files_done), (2, 1));
     assert_eq!(receiver.stats().files_skipped, 1);
 }
 
@@ -243,10 +243,10 @@ pub(crate) fn file_left_while_its_check_is_awaited() {
         header(Form::Hex, kind::ZSKIP, 0),
         [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat(),
     ];
-    let talk = turn_against(&mut receiver, &mut Doubting, script(parts));
+    let exchange = turn_against(&mut receiver, &mut Doubting, script(parts));
     assert_eq!(receiver.status().outcome(), Some(Outcome::Done));
-    let kinds: Vec<u8> = talk.headers().into_iter().map(|(kind, _)| kind).collect();
-    assert!(kinds.ends_with(&[kind::ZCRC, kind::ZRINIT, kind::ZFIN]), "{:?}", talk.headers());
+    let kinds: Vec<u8> = exchange.headers().into_iter().map(|(kind, _)| kind).collect();
+    assert!(kinds.ends_with(&[kind::ZCRC, kind::ZRINIT, kind::ZFIN]), "{:?}", exchange.headers());
     assert_eq!((receiver.stats().files_done, receiver.stats().files_skipped), (0, 1));
 }
 
@@ -259,8 +259,8 @@ fn a_late_zskip_is_about_the_file_before() {
     // What our receiver says to the first of the two.
     let offer = file(b"a\x005 0 0 0 0 0\0");
     let end = header(Form::Hex, kind::ZFIN, 0);
-    let talk = turn_against(&mut receiver, &mut sink, script(vec![offer, vec![], end]));
-    let (_, tag) = talk.headers().into_iter().find(|(kind, _)| *kind == kind::ZSKIP).unwrap();
+    let exchange = turn_against(&mut receiver, &mut sink, script(vec![offer, vec![], end]));
+    let (_, tag) = exchange.headers().into_iter().find(|(kind, _)| *kind == kind::ZSKIP).unwrap();
     assert_ne!(tag, 0);
     // What our sender takes for it, by trial: the tag follows from the bytes of its ZFILE.
     for late in [true, false] {
@@ -290,8 +290,8 @@ fn source_tag(index: usize) -> u32 {
     let mut receiver = receiver(&config(&[]));
     let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
     let ends = Pair::new(&mut sender, &mut receiver, &mut source, &mut sink).run();
-    let talk = Talk { sent: ends.to_sender, events: vec![], took: Duration::ZERO };
-    let skips = talk.headers().into_iter().filter(|(kind, _)| *kind == kind::ZSKIP);
+    let exchange = Exchange { sent: ends.to_sender, events: vec![], took: Duration::ZERO };
+    let skips = exchange.headers().into_iter().filter(|(kind, _)| *kind == kind::ZSKIP);
     skips.map(|(_, tag)| tag).nth(index).unwrap()
 }
 
@@ -304,8 +304,8 @@ fn a_zskip_is_not_repeated_in_haste() {
     // 9.9 seconds.
     parts.resize(498, vec![]);
     parts.push([header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat());
-    let talk = turn_against(&mut receiver, &mut sink, script(parts));
-    assert_eq!(talk.count(kind::ZSKIP), 1);
+    let exchange = turn_against(&mut receiver, &mut sink, script(parts));
+    assert_eq!(exchange.count(kind::ZSKIP), 1);
 }
 
 /// As senders in browsers do: ZSINIT before each ZFILE, and dead at a ZSKIP that nothing asked for.
@@ -329,9 +329,9 @@ fn sender_with_zsinit_before_each_file_is_served() {
         header(Form::Hex, kind::ZEOF, 5),
         [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat(),
     ]);
-    let talk = turn_against(&mut receiver, &mut sink, script(parts));
+    let exchange = turn_against(&mut receiver, &mut sink, script(parts));
     assert_eq!(sink.0, ["x Some(3000)", "y Some(3000)", "z Some(5)"]);
-    assert_eq!((talk.count(kind::ZSKIP), talk.count(kind::ZACK)), (2, 3), "{talk:?}");
+    assert_eq!((exchange.count(kind::ZSKIP), exchange.count(kind::ZACK)), (2, 3), "{exchange:?}");
     assert_eq!(receiver.status().outcome(), Some(Outcome::Done));
     assert_eq!(receiver.stats().files_done, 1);
 }
@@ -364,7 +364,7 @@ fn incoming_packet_is_read_to_its_end() {
     let mut sink = Picky(vec![]);
     let next = file(b"y\x005 0 0 0 1\0");
     let (start, gap) = (10, 20);
-    let talk = turn_against(
+    let exchange = turn_against(
         &mut receiver,
         &mut sink,
         by_number(|number| match number {
@@ -377,7 +377,7 @@ fn incoming_packet_is_read_to_its_end() {
         }),
     );
     assert_eq!(sink.0, ["x Some(3000)", "y Some(5)"]);
-    assert_eq!((talk.count(kind::ZSKIP), talk.count(kind::ZNAK)), (1, 0));
+    assert_eq!((exchange.count(kind::ZSKIP), exchange.count(kind::ZNAK)), (1, 0));
 }
 
 /// A pipe: gives each byte once.
@@ -444,8 +444,8 @@ fn refused_file_is_reported_by_its_own_name() {
     parts.push(vec![]);
     parts.push(ready());
     parts.push(header(Form::Hex, kind::ZFIN, 0));
-    let talk = turn_against(&mut sender, &mut source, script(parts));
-    let of_files: Vec<_> = talk.events.iter().filter(|event| event.contains("File")).collect();
+    let exchange = turn_against(&mut sender, &mut source, script(parts));
+    let of_files: Vec<_> = exchange.events.iter().filter(|event| event.contains("File")).collect();
     let name = |name: &str| format!("{:?}", name.as_bytes());
     assert!(
         of_files[0].contains("FileRefused") && of_files[0].contains(&name("f1")),
@@ -507,7 +507,7 @@ fn a_repeated_zeof_ends_the_data_it_would_be_taken_for() {
         let mut receiver = receiver(&config(&[("timeout", "60")]));
         let (mut sink, mut said_again) = (Sink::new(), false);
         let mut started = false;
-        let talk = turn_against(&mut receiver, &mut sink, |at| {
+        let exchange = turn_against(&mut receiver, &mut sink, |at| {
             if !core::mem::replace(&mut started, true) {
                 return before.clone();
             }
@@ -518,7 +518,7 @@ fn a_repeated_zeof_ends_the_data_it_would_be_taken_for() {
                 _ => vec![0x18; 8],
             }
         });
-        let asked = talk.headers().iter().filter(|h| **h == (kind::ZRPOS, 0)).count();
-        assert_eq!(asked, 2, "{form:?}: the first ZRPOS, and one for the data: {talk:?}");
+        let asked = exchange.headers().iter().filter(|h| **h == (kind::ZRPOS, 0)).count();
+        assert_eq!(asked, 2, "{form:?}: the first ZRPOS, and one for the data: {exchange:?}");
     }
 }

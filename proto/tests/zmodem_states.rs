@@ -2,7 +2,7 @@
 //! leaves two programs waiting for each other, so every cell of the two tables is written down.
 
 use crate::common;
-use crate::zmodem_talk;
+use crate::zmodem_exchange;
 
 use common::{File, Sink, Source};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use wetstring_proto::{
     Cx, Duration, Engine, Instant, Outcome, Refusal, Reply, Request, Status, Store,
 };
 use wetstring_testkit::Edges;
-use zmodem_talk::{Talk, config, data, file, flags, header, receiver, sender};
+use zmodem_exchange::{Exchange, config, data, file, flags, header, receiver, sender};
 
 /// One engine on a line without delay.
 struct Desk<'a> {
@@ -59,9 +59,12 @@ impl Desk<'_> {
     /// What is said to this header, in words; with how it ends, if it does.
     fn cell(&mut self, bytes: &[u8]) -> String {
         let said = self.give(bytes);
-        let talk = Talk { sent: said, events: vec![], took: Duration::ZERO };
-        let mut words: Vec<String> =
-            talk.headers().iter().map(|(kind, _)| kind::NAMES[usize::from(*kind)].into()).collect();
+        let exchange = Exchange { sent: said, events: vec![], took: Duration::ZERO };
+        let mut words: Vec<String> = exchange
+            .headers()
+            .iter()
+            .map(|(kind, _)| kind::NAMES[usize::from(*kind)].into())
+            .collect();
         self.wait(Duration::from_millis(1500));
         match self.engine.status() {
             Status::Over(Outcome::Done) => words.push("done".into()),

@@ -42,21 +42,21 @@ pub(crate) fn expected(direction: Direction, speaks: Speaks, spec: &LineSpec) ->
     };
     let fits: fn(PeerProtocol) -> bool = match (speaks, xymodem, direction) {
         (Speaks::KermitOrZmodem, ..) => {
-            |tongue| matches!(tongue, PeerProtocol::Kermit | PeerProtocol::Zmodem)
+            |protocol| matches!(protocol, PeerProtocol::Kermit | PeerProtocol::Zmodem)
         }
         (_, Some(protocol), Direction::Receive) if protocol.tells_names => {
-            |tongue| tongue == PeerProtocol::Ymodem
+            |protocol| protocol == PeerProtocol::Ymodem
         }
-        (_, Some(_), Direction::Receive) => |tongue| tongue == PeerProtocol::Xmodem,
+        (_, Some(_), Direction::Receive) => |protocol| protocol == PeerProtocol::Xmodem,
         (_, Some(protocol), Direction::Send) if protocol.tells_names => {
-            |tongue| matches!(tongue, PeerProtocol::Xymodem | PeerProtocol::YmodemG)
+            |protocol| matches!(protocol, PeerProtocol::Xymodem | PeerProtocol::YmodemG)
         }
-        (_, Some(_), Direction::Send) => |tongue| tongue == PeerProtocol::Xymodem,
+        (_, Some(_), Direction::Send) => |protocol| protocol == PeerProtocol::Xymodem,
         _ if one.is_some_and(Protocol::is::<kermit::Config>) => {
-            |tongue| tongue == PeerProtocol::Kermit
+            |protocol| protocol == PeerProtocol::Kermit
         }
         _ if one.is_some_and(Protocol::is::<zmodem::Config>) => {
-            |tongue| tongue == PeerProtocol::Zmodem
+            |protocol| protocol == PeerProtocol::Zmodem
         }
         // A UUCP peer is identified by name, and the others negotiate.
         _ => return None,
@@ -65,8 +65,8 @@ pub(crate) fn expected(direction: Direction, speaks: Speaks, spec: &LineSpec) ->
 }
 
 /// The flag for a protocol.
-const fn flag(tongue: PeerProtocol) -> (&'static str, &'static str) {
-    match tongue {
+const fn flag(protocol: PeerProtocol) -> (&'static str, &'static str) {
+    match protocol {
         PeerProtocol::Kermit => ("a Kermit", "-P kermit"),
         PeerProtocol::Xmodem => ("an XMODEM", "-P xmodem"),
         PeerProtocol::Ymodem => ("a YMODEM", "-P ymodem"),
@@ -79,8 +79,8 @@ const fn flag(tongue: PeerProtocol) -> (&'static str, &'static str) {
 }
 
 /// Identifies the peer, with advice.
-pub(crate) fn wrong_peer(direction: Direction, (tongue, part): (PeerProtocol, Part)) -> String {
-    let (who, flag) = flag(tongue);
+pub(crate) fn wrong_peer(direction: Direction, (protocol, part): (PeerProtocol, Part)) -> String {
+    let (who, flag) = flag(protocol);
     match (part, direction) {
         (Part::Receiver, Direction::Send) => format!("the peer is {who} receiver: use {flag}"),
         (Part::Sender, Direction::Receive) => format!("the peer is {who} sender: use {flag}"),
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn wrong_peers_are_identified_with_the_right_command() {
-        let say = |direction, tongue, part| wrong_peer(direction, (tongue, part));
+        let say = |direction, protocol, part| wrong_peer(direction, (protocol, part));
         assert_eq!(
             say(Direction::Send, PeerProtocol::Zmodem, Part::Receiver),
             "the peer is a ZMODEM receiver: use -P zmodem"

@@ -28,7 +28,7 @@ pub mod leader;
 pub mod ncp;
 mod registry;
 mod transfer;
-pub mod words;
+pub mod word36;
 
 pub use config::Config;
 pub use transfer::{Receiver, Sender};

@@ -14,7 +14,7 @@ use super::params::{self, Agreed, OWN_DIGEST, Params};
 use super::probe::ProbeState;
 use crate::engine::{Cx, Outcome};
 use crate::session::{
-    Ending, EventQueue, InputTrace, Port, QueuedEvent, Text, Timer, Timers, WaitTrace, Words,
+    Ending, EventQueue, EventTexts, InputTrace, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -362,8 +362,8 @@ impl Link {
     }
 
     /// The last packets have left, or never will.
-    pub(crate) fn words_are_out(&self, now: Instant) -> bool {
-        self.port.words_are_out(now, self.output.pending())
+    pub(crate) fn last_packets_are_out(&self, now: Instant) -> bool {
+        self.port.last_packets_are_out(now, self.output.pending())
     }
 
     /// Whether the port is full enough that new packets had better wait.
@@ -458,7 +458,7 @@ impl Link {
     pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
         match self.ending {
             Ending::Over(_) | Ending::No => 0,
-            Ending::Words(_) => len,
+            Ending::LastPackets(_) => len,
             Ending::Linger { .. } => {
                 let more = cx.now + (self.linger_latest - cx.now) / 6;
                 let until = self.timers.get(Timer::Linger).map_or(more, |until| until.max(more));
@@ -469,13 +469,13 @@ impl Link {
     }
 
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
-        self.ending.deadline(&self.timers, self.port.words_until())
+        self.ending.deadline(&self.timers, self.port.last_packets_until())
     }
 
     /// The texts that queued events refer to.
-    pub(crate) fn words(&self) -> Words<'_> {
+    pub(crate) fn event_texts(&self) -> EventTexts<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
-        Words { agreement, message, ..Words::default() }
+        EventTexts { agreement, message, ..EventTexts::default() }
     }
 
     /// Writes the agreement in words.

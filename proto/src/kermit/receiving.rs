@@ -16,7 +16,7 @@ use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{Extras, FileInfo, FileKind, KermitExtras, Refusal};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Text, trace_duplicate};
+use crate::session::{self, Ending, PendingRequest, Text, trace_duplicate};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
@@ -63,7 +63,7 @@ struct Current {
 enum Cancel {
     No,
     /// The letter for the next acknowledgement: `X` for the file, `Z` for all.
-    Ask(u8),
+    PendingRequest(u8),
     /// It was said.
     Said(u8),
 }
@@ -104,7 +104,7 @@ enum Piece {
 pub(super) struct Core {
     pub(super) link: Link,
     state: Receiving,
-    ask: Ask,
+    pending: PendingRequest,
     waiting: Waiting,
     arrivals: Arrivals,
     ours: Params,
@@ -143,7 +143,7 @@ impl Core {
         let link = Link::new(config);
         Self {
             state: Receiving::Init,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             waiting: Waiting::Nothing,
             arrivals: Arrivals::new(link.config.slots()),
             ours,
@@ -184,7 +184,7 @@ impl Core {
     fn takes_input(&self) -> bool {
         match self.link.ending {
             Ending::No => self.waiting == Waiting::Nothing,
-            Ending::Words(_) | Ending::Linger { .. } => true,
+            Ending::LastPackets(_) | Ending::Linger { .. } => true,
             Ending::Over(_) => false,
         }
     }
@@ -223,10 +223,10 @@ impl Core {
         self.enter(cx, ReceiverInput::Failed);
         self.waiting = Waiting::Nothing;
         // Decoded data goes to the store first: a partial file may be resumed.
-        self.ask = match (self.file.open, self.sink.pending(), kind) {
-            (false, _, _) => Ask::Nothing,
-            (true, 1.., kind) if !matches!(kind, FailureKind::Store(_)) => Ask::Write,
-            (true, _, _) => Ask::close(false),
+        self.pending = match (self.file.open, self.sink.pending(), kind) {
+            (false, _, _) => PendingRequest::Nothing,
+            (true, 1.., kind) if !matches!(kind, FailureKind::Store(_)) => PendingRequest::Write,
+            (true, _, _) => PendingRequest::close(false),
         };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }

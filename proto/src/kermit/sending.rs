@@ -19,7 +19,7 @@ use super::timing::RoundTrip;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{DigestKind, FileInfo, FileKind, StoreError};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Timer};
+use crate::session::{self, Ending, PendingRequest, Timer};
 use crate::time::Duration;
 use crate::trace::{Load, Wait};
 
@@ -88,7 +88,7 @@ enum Piece {
 pub(super) struct Core {
     pub(super) link: Link,
     state: Sending,
-    ask: Ask,
+    pending: PendingRequest,
     flight: Flight,
     timing: RoundTrip,
     lengths: LengthPolicy,
@@ -140,7 +140,7 @@ impl Core {
         let (packing, under_way) = packing::parts();
         Self {
             state: Sending::Start,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             flight: Flight::new(link.config.slots()),
             timing: RoundTrip::new(initial, ceiling),
             lengths: LengthPolicy::new(adapt),
@@ -177,7 +177,7 @@ impl Core {
 
     /// B is acknowledged; only the port has not taken everything yet.
     pub(super) fn has_done(&self) -> bool {
-        matches!(self.link.ending, Ending::Words(Outcome::Done))
+        matches!(self.link.ending, Ending::LastPackets(Outcome::Done))
     }
 
     /// Data packets are going out without acknowledgements.
@@ -205,7 +205,7 @@ impl Core {
         self.open = None;
         self.enter(cx, SenderInput::Failed);
         let open = self.file.open || !self.under_way.is_settled();
-        self.ask = if open { Ask::close(false) } else { Ask::Nothing };
+        self.pending = if open { PendingRequest::close(false) } else { PendingRequest::Nothing };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
@@ -279,7 +279,7 @@ impl Core {
         match self.state {
             _ if !link.ending.is_running() => Wait::Nothing,
             _ if link.timers.is_running(Timer::Turn) => Wait::Turn,
-            _ if !self.ask.is_idle() => Wait::Store,
+            _ if !self.pending.is_idle() => Wait::Store,
             Sending::Data if link.agreed.streaming || flight.to_queue().is_some() => Wait::Nothing,
             Sending::Data if flight.len() >= self.congestion.window(link.agreed.window) => {
                 Wait::Window
@@ -306,7 +306,7 @@ impl Core {
         }
         if self.bundles() {
             self.ask_to_settle();
-            if self.is_over() && self.ask.is_idle() {
+            if self.is_over() && self.pending.is_idle() {
                 self.enter(cx, SenderInput::Done);
                 self.link.end(cx, Outcome::Done);
             }
@@ -329,8 +329,8 @@ impl Core {
 
     /// Sends the last packets and closes the file; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
-        let Ending::Words(outcome) = self.link.ending else { return };
-        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
+        let Ending::LastPackets(outcome) = self.link.ending else { return };
+        if !self.pending.is_idle() || !self.link.last_packets_are_out(cx.now) {
             return;
         }
         match outcome {
@@ -408,8 +408,8 @@ impl Core {
     }
 
     fn ask_read(&mut self) {
-        if self.ask.is_idle() && !self.source.ended {
-            self.ask = Ask::Read;
+        if self.pending.is_idle() && !self.source.ended {
+            self.pending = PendingRequest::Read;
         }
     }
 
@@ -518,7 +518,8 @@ impl Core {
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
         if own && !cut && self.file.info.kind == FileKind::Binary {
             self.enter(cx, SenderInput::Digest);
-            self.ask = Ask::Digest { kind: DigestKind::Xxh3, len: self.source.offset };
+            self.pending =
+                PendingRequest::Digest { kind: DigestKind::Xxh3, len: self.source.offset };
             return false;
         }
         self.send_eof(cx, mem);

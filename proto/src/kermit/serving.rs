@@ -28,7 +28,7 @@ use super::{receiving, sending};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left, RemoteReply, Reply, Request};
 use crate::machine::Machine;
-use crate::session::{Ask, Ending, Text};
+use crate::session::{Ending, PendingRequest, Text};
 use crate::settings::Choice;
 use crate::time::{Duration, Instant, Span};
 use crate::trace::TraceEvent;
@@ -67,7 +67,7 @@ struct Core {
     /// While another has the line, this is its placeholder.
     link: Link,
     active: Active,
-    ask: Ask,
+    pending: PendingRequest,
     /// What the peer may set, it may not set higher than this: window, length.
     limits: (u8, u16),
     words_len: usize,
@@ -98,7 +98,7 @@ impl Core {
             limits: (config.window, config.receive_length),
             link: Link::new(config),
             active: Active::Wait,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             words_len: 0,
             seq: 0,
             command: (0, 0, 0),
@@ -275,7 +275,7 @@ impl Core {
         self.drain = None;
         self.seq = seq;
         self.answered = None;
-        self.ask = Ask::Serve { kind };
+        self.pending = PendingRequest::Serve { kind };
     }
 
     /// I: the client's parameters, before a command.
@@ -348,8 +348,8 @@ impl Core {
 
     /// The store has answered.
     fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let Ask::Serve { kind } = self.ask else { return };
-        self.ask = Ask::Nothing;
+        let PendingRequest::Serve { kind } = self.pending else { return };
+        self.pending = PendingRequest::Nothing;
         let limit = mem.answer.len();
         match reply {
             Reply::Remote(RemoteReply::Said(_) | RemoteReply::Follow { .. }) | Reply::Done
@@ -374,7 +374,7 @@ impl Core {
                 self.say_no(cx, mem, len);
             }
             // A reply to another request: the request stays open.
-            _ => self.ask = Ask::Serve { kind },
+            _ => self.pending = PendingRequest::Serve { kind },
         }
     }
 

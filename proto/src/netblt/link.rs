@@ -5,7 +5,7 @@ use super::config::Config;
 use super::packet::{Body, Packet, Ports};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::StoreError;
-use crate::session::{Ending, EventQueue, QueuedEvent, Text, Timer, Timers, WaitTrace, Words};
+use crate::session::{Ending, EventQueue, EventTexts, QueuedEvent, Text, Timer, Timers, WaitTrace};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent, Wait};
@@ -166,9 +166,9 @@ impl Link {
     }
 
     /// The texts that queued events refer to.
-    pub(crate) fn words(&self) -> Words<'_> {
+    pub(crate) fn event_texts(&self) -> EventTexts<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
-        Words { agreement, message, ..Words::default() }
+        EventTexts { agreement, message, ..EventTexts::default() }
     }
 
     // ---- short packets ----
@@ -391,7 +391,7 @@ impl Link {
     pub(crate) fn has_failed(&self) -> bool {
         matches!(
             self.ending,
-            Ending::Words(Outcome::Failed(_))
+            Ending::LastPackets(Outcome::Failed(_))
                 | Ending::Linger { outcome: Outcome::Failed(_), .. }
                 | Ending::Over(Outcome::Failed(_))
         )
@@ -424,7 +424,7 @@ impl Link {
     pub(crate) fn status(&self) -> Status {
         match self.ending {
             // All files are complete at both ends: the rest is optional.
-            Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
+            Ending::LastPackets(Outcome::Done) => Status::Lingering(Outcome::Done),
             ending => ending.status(),
         }
     }

@@ -8,7 +8,7 @@ mod files;
 mod receiver;
 mod reports;
 
-use crate::session::{self, Ask, Ending, Timer};
+use crate::session::{self, Ending, PendingRequest, Timer};
 use receiver::Mem;
 pub use receiver::{Measured, Receiver};
 use reports::Reports;
@@ -77,7 +77,7 @@ enum AfterQuit {
 struct Core {
     link: Link,
     sink: Sink,
-    ask: Ask,
+    pending: PendingRequest,
     stage: Stage,
     file: File,
     offer: Offered,
@@ -157,7 +157,7 @@ impl Core {
             base: config.first_buffer,
             link: Link::new(config),
             sink: Sink::default(),
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             file: File::default(),
             offer: Offered::default(),
             open: false,
@@ -536,15 +536,15 @@ impl Core {
 
     /// The outcome is fixed: closes the file, and sends the last packet.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
-        if !self.ask.is_idle() {
+        if !self.pending.is_idle() {
             return;
         }
         let stored = !matches!(outcome, Outcome::Failed(Failure { blame: Blame::Store, .. }));
         if self.open && stored && self.sink.is_pending() {
             // The stored part can be resumed.
-            self.ask = Ask::Write;
+            self.pending = PendingRequest::Write;
         } else if core::mem::take(&mut self.open) {
-            self.ask = Ask::close(false);
+            self.pending = PendingRequest::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
             match outcome {
                 // What the peer may have missed is retransmitted. Other programs send no more.

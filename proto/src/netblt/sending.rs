@@ -6,7 +6,7 @@ mod files;
 mod sender;
 mod tail;
 
-use crate::session::{self, Ask, Ending, QueuedEvent, Text, Timer};
+use crate::session::{self, Ending, PendingRequest, QueuedEvent, Text, Timer};
 use sender::Mem;
 pub use sender::Sender;
 use tail::Tail;
@@ -73,7 +73,7 @@ pub(super) struct ClosedConnection {
 struct Core {
     link: Link,
     source: Source,
-    ask: Ask,
+    pending: PendingRequest,
     stage: Stage,
     file: File,
     /// A file is open in the store.
@@ -129,7 +129,7 @@ impl Core {
             shape: config.shape(),
             link: Link::new(config),
             source: Source::default(),
-            ask: Ask::Next,
+            pending: PendingRequest::Next,
             stage: Stage::Next,
             file: File::default(),
             open: false,
@@ -574,11 +574,11 @@ impl Core {
 
     /// The session has failed: closes the file, and sends the last packet.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
-        if !self.ask.is_idle() {
+        if !self.pending.is_idle() {
             return;
         }
         if core::mem::take(&mut self.open) {
-            self.ask = Ask::close(false);
+            self.pending = PendingRequest::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
             self.link.after_words(cx.now, outcome);
         }

@@ -6,7 +6,7 @@
 
 use super::ranges::Ranges;
 use crate::file::DigestKind;
-use crate::session::Ask;
+use crate::session::PendingRequest;
 
 /// Bytes of the digest after the file: its kind, three zeros, and sixteen bytes.
 pub(crate) const TRAILER: usize = 20;
@@ -60,13 +60,13 @@ impl Source {
     }
 
     /// What is wanted. `keep` is the position from which on everything will be needed still.
-    pub(crate) fn want(&self, memory_len: usize, keep: u64) -> Option<Ask> {
+    pub(crate) fn want(&self, memory_len: usize, keep: u64) -> Option<PendingRequest> {
         if self.patch.is_some_and(|(_, len, here)| here < len) {
-            return Some(Ask::ReadAgain);
+            return Some(PendingRequest::ReadAgain);
         }
         if self.data == Some(self.high) {
-            let ask = Ask::Digest { kind: DigestKind::Xxh3, len: self.file_len() };
-            return (self.with_digest && self.trailer.is_none()).then_some(ask);
+            let pending = PendingRequest::Digest { kind: DigestKind::Xxh3, len: self.file_len() };
+            return (self.with_digest && self.trailer.is_none()).then_some(pending);
         }
         if self.data.is_some_and(|data| self.high > data) {
             return None;
@@ -74,7 +74,7 @@ impl Source {
         let room = self.room(memory_len, keep);
         // Not for a few bytes.
         let left = self.data.map_or(u64::MAX, |data| data - self.high);
-        (room > 0 && room >= left.min(memory_len as u64 / 8)).then_some(Ask::Read)
+        (room > 0 && room >= left.min(memory_len as u64 / 8)).then_some(PendingRequest::Read)
     }
 
     fn room(&self, memory_len: usize, keep: u64) -> u64 {

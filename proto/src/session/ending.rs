@@ -16,7 +16,7 @@ pub(crate) enum Ending {
     #[default]
     No,
     /// The outcome is fixed; the file must be closed and the last packets sent.
-    Words(Outcome),
+    LastPackets(Outcome),
     /// All is sent. Until [`Timer::Linger`] a lost last acknowledgement is repeated, or the peer's
     /// remaining output is discarded.
     Linger { outcome: Outcome },
@@ -29,7 +29,7 @@ impl Ending {
     pub(crate) fn fix(&mut self, outcome: Outcome) -> bool {
         let first = self.is_running();
         if first {
-            *self = Self::Words(outcome);
+            *self = Self::LastPackets(outcome);
         }
         first
     }
@@ -83,7 +83,7 @@ impl Ending {
     ) -> Option<Instant> {
         match self {
             Self::No | Self::Over(_) => None,
-            Self::Words(_) => Some(stalled),
+            Self::LastPackets(_) => Some(stalled),
             Self::Linger { .. } => timers.get(Timer::Linger),
         }
     }
@@ -99,7 +99,7 @@ impl Ending {
     /// The public status.
     pub(crate) fn status(self) -> Status {
         match self {
-            Self::No | Self::Words(_) => Status::Running,
+            Self::No | Self::LastPackets(_) => Status::Running,
             Self::Linger { outcome } => Status::Lingering(outcome),
             Self::Over(outcome) => Status::Over(outcome),
         }

@@ -3,7 +3,7 @@
 use crate::engine::Event;
 use crate::file::{FileInfo, Refusal};
 
-/// A queued event. Names and texts are stored elsewhere: see [`Words`].
+/// A queued event. Names and texts are stored elsewhere: see [`EventTexts`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum QueuedEvent {
     Negotiated,
@@ -26,7 +26,7 @@ pub(crate) enum QueuedEvent {
         status: u32,
     },
     /// UUCP: the roles have changed.
-    Turned {
+    RolesReversed {
         receives: bool,
     },
     /// UUCP: a command was declined.
@@ -41,7 +41,7 @@ pub(crate) enum QueuedEvent {
 
 /// The texts that queued events refer to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Words<'a> {
+pub(crate) struct EventTexts<'a> {
     /// The negotiated parameters.
     pub(crate) agreement: &'a str,
     /// The peer's last message.
@@ -52,18 +52,18 @@ pub(crate) struct Words<'a> {
 
 impl QueuedEvent {
     /// The event as the user gets it; `info` is the current file.
-    pub(crate) fn event<'a>(self, info: FileInfo<'a>, words: Words<'a>) -> Event<'a> {
+    pub(crate) fn event<'a>(self, info: FileInfo<'a>, texts: EventTexts<'a>) -> Event<'a> {
         match self {
-            Self::Negotiated => Event::Negotiated(words.agreement),
+            Self::Negotiated => Event::Negotiated(texts.agreement),
             Self::Started { offset } => Event::FileStarted { info, offset },
             Self::Done { size, verified } => Event::FileDone { size, verified },
             Self::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
             Self::Cancelled { by_peer } => Event::FileCancelled { by_peer },
             Self::Completed { status } => Event::Completed { status },
-            Self::Turned { receives } => Event::RolesReversed { receives },
+            Self::RolesReversed { receives } => Event::RolesReversed { receives },
             Self::Declined { what, kept } => Event::Declined { what, kept },
-            Self::Message => Event::Message(words.message),
-            Self::Replied => Event::Replied(words.reply),
+            Self::Message => Event::Message(texts.message),
+            Self::Replied => Event::Replied(texts.reply),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! port  <- Outbox (lend, acknowledge), Port (when it last moved)
-//! store <- Ask    (the one request that is open)
+//! store <- PendingRequest (the one request that is open)
 //! clock <- Timers (one array, next_timeout), Rtt (how long an answer takes)
 //! user  <- EventQueue  (bounded queue of events), Text (fixed memory for words)
 //! end   <- Ending (running, last packets, lingering, over)
@@ -12,10 +12,10 @@
 //! A protocol's `link` holds these parts beside its own state, and does not duplicate them.
 //! Frames, packets, windows, and when to send what are the protocol's (docs/decisions/095).
 
-mod ask;
 mod ending;
 mod event_queue;
 mod outbox;
+mod pending_request;
 mod rtt;
 pub mod states;
 #[cfg(test)]
@@ -24,10 +24,10 @@ mod text;
 mod timers;
 mod trace_lines;
 
-pub(crate) use ask::Ask;
 pub(crate) use ending::Ending;
-pub(crate) use event_queue::{EventQueue, QueuedEvent, Words};
+pub(crate) use event_queue::{EventQueue, EventTexts, QueuedEvent};
 pub(crate) use outbox::{Outbox, Port};
+pub(crate) use pending_request::PendingRequest;
 pub(crate) use rtt::Rtt;
 pub(crate) use states::{State, enter, states};
 pub(crate) use text::Text;

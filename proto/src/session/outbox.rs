@@ -131,13 +131,13 @@ impl Port {
     }
 
     /// The stall timeout for the last packets.
-    pub(crate) fn words_until(&self) -> Instant {
+    pub(crate) fn last_packets_until(&self) -> Instant {
         self.moved + Duration::from_secs(1)
     }
 
     /// The last packets have left, or never will.
-    pub(crate) fn words_are_out(&self, now: Instant, pending: usize) -> bool {
-        pending == 0 || now >= self.words_until()
+    pub(crate) fn last_packets_are_out(&self, now: Instant, pending: usize) -> bool {
+        pending == 0 || now >= self.last_packets_until()
     }
 
     /// The port took bytes, `total` since the start; `pending` more are queued.

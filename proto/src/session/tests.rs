@@ -1,6 +1,8 @@
 //! Tests of the parts alone; `tests/` has those of engines.
 
-use super::{Ask, Ending, EventQueue, Outbox, Port, QueuedEvent, Rtt, Text, Timer, Timers};
+use super::{
+    Ending, EventQueue, Outbox, PendingRequest, Port, QueuedEvent, Rtt, Text, Timer, Timers,
+};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::{DigestKind, Request};
 use crate::time::{Duration, Instant};
@@ -88,7 +90,7 @@ fn the_first_outcome_counts() {
     let (mut ending, mut timers) = (Ending::default(), <Timers>::default());
     let cx = &mut Cx { now: at(0), trace: &mut NoTrace };
     assert!(ending.begin(cx, failed) && !ending.begin(cx, Outcome::Done));
-    assert_eq!((ending, ending.status()), (Ending::Words(failed), Status::Running));
+    assert_eq!((ending, ending.status()), (Ending::LastPackets(failed), Status::Running));
     assert_eq!(ending.deadline(&timers, at(7)), Some(at(7)));
     ending.linger(&mut timers, at(10), failed, MS * 5);
     assert_eq!(ending.status(), Status::Lingering(failed));
@@ -109,8 +111,8 @@ fn stalled_port_is_given_up() {
     port.took(cx, 3, 2);
     assert_eq!(port.stalled_at(2, MS * 100), Some(at(140)));
     assert_eq!(port.stalled_at(0, MS * 100), None);
-    assert!(port.words_are_out(at(41), 0) && !port.words_are_out(at(1039), 1));
-    assert!(port.words_are_out(at(1040), 1));
+    assert!(port.last_packets_are_out(at(41), 0) && !port.last_packets_are_out(at(1039), 1));
+    assert!(port.last_packets_are_out(at(1040), 1));
 }
 
 #[test]
@@ -124,11 +126,13 @@ fn a_round_trip_is_smoothed() {
 
 #[test]
 fn a_request_is_answered_once() {
-    let digest = Ask::Digest { kind: DigestKind::Crc32, len: 9 };
-    let mut ask = digest;
-    assert_eq!(ask.plain(), Some(Request::Digest { kind: DigestKind::Crc32, len: 9 }));
-    assert_eq!((ask.take(), ask), (digest, Ask::Nothing));
-    assert!(ask.is_idle() && ask.plain().is_none() && Ask::Read.plain().is_none());
+    let digest = PendingRequest::Digest { kind: DigestKind::Crc32, len: 9 };
+    let mut pending = digest;
+    assert_eq!(pending.plain(), Some(Request::Digest { kind: DigestKind::Crc32, len: 9 }));
+    assert_eq!((pending.take(), pending), (digest, PendingRequest::Nothing));
+    assert!(
+        pending.is_idle() && pending.plain().is_none() && PendingRequest::Read.plain().is_none()
+    );
     let close = Request::Close { complete: true, verified: false };
-    assert_eq!(Ask::close(true).plain(), Some(close));
+    assert_eq!(PendingRequest::close(true).plain(), Some(close));
 }

@@ -38,7 +38,7 @@ struct Slot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Current {
     Nothing,
-    Words,
+    Text,
     Control(Kind),
     /// The slot with this number in memory.
     Slot(usize),
@@ -93,8 +93,8 @@ pub(super) struct Driver {
 
     current: Current,
     at: usize,
-    words: [u8; 128],
-    words_len: usize,
+    text: [u8; 128],
+    text_len: usize,
     control: [u8; HEADER],
 
     ready_due: bool,
@@ -145,8 +145,8 @@ impl Driver {
             usual: None,
             current: Current::Nothing,
             at: 0,
-            words: [0; 128],
-            words_len: 0,
+            text: [0; 128],
+            text_len: 0,
             control: [0; HEADER],
             ready_due: false,
             reject_due: false,
@@ -180,7 +180,7 @@ impl Driver {
     pub(super) fn has_output(&self) -> bool {
         let close = self.closes_due > 0 && self.cursor == self.queued;
         let control = self.init_due > 0 || self.ready_due || self.reject_due || close;
-        self.current != Current::Nothing || self.words_len > 0 || control || self.may_go()
+        self.current != Current::Nothing || self.text_len > 0 || control || self.may_go()
     }
 
     fn may_go(&self) -> bool {
@@ -216,14 +216,14 @@ impl Driver {
     }
 
     /// Queues a message outside of packets. False if there is no room.
-    pub(super) fn say_words(&mut self, parts: &[&[u8]]) -> bool {
+    pub(super) fn send_text(&mut self, parts: &[&[u8]]) -> bool {
         let len: usize = parts.iter().map(|part| part.len()).sum();
-        if self.words_len + len > self.words.len() {
+        if self.text_len + len > self.text.len() {
             return false;
         }
         for part in parts {
-            self.words[self.words_len..self.words_len + part.len()].copy_from_slice(part);
-            self.words_len += part.len();
+            self.text[self.text_len..self.text_len + part.len()].copy_from_slice(part);
+            self.text_len += part.len();
         }
         true
     }

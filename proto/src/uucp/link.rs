@@ -10,8 +10,8 @@ use super::states::{Greeting, GreetingInput, Stage};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::machine::split;
 use crate::session::{
-    self, Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers,
-    WaitTrace, Words,
+    self, Ending, EventQueue, EventTexts, InputTrace, Outbox, Port, QueuedEvent, Text, Timer,
+    Timers, WaitTrace,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -132,9 +132,9 @@ impl Link {
     }
 
     /// The texts that queued events refer to; `text` is the message that came last.
-    pub(super) fn words<'a>(&'a self, text: &'a [u8]) -> Words<'a> {
+    pub(super) fn event_texts<'a>(&'a self, text: &'a [u8]) -> EventTexts<'a> {
         let (agreement, message) = (self.agreement.as_str(), &text[..self.message_len]);
-        Words { agreement, message, ..Words::default() }
+        EventTexts { agreement, message, ..EventTexts::default() }
     }
 
     /// Starts, at the first call of a door.
@@ -157,18 +157,18 @@ impl Link {
     fn say_here(&mut self) {
         self.sheres += 1;
         let name = self.config.name;
-        let _ = self.driver.say_words(&[b"\x10Shere=", name.as_str().as_bytes(), b"\0"]);
+        let _ = self.driver.send_text(&[b"\x10Shere=", name.as_str().as_bytes(), b"\0"]);
     }
 
     fn say_name(&mut self) {
         let name = self.config.name;
         let words: &[&[u8]] = &[b"\x10S", name.as_str().as_bytes(), b" -", command::OURS, b"\0"];
-        let _ = self.driver.say_words(words);
+        let _ = self.driver.send_text(words);
     }
 
     fn say_welcome(&mut self) {
         let ours = if self.theirs == Features::default() { &b""[..] } else { command::OURS };
-        let _ = self.driver.say_words(&[b"\x10ROK", ours, b"\0\x10Pg\0"]);
+        let _ = self.driver.send_text(&[b"\x10ROK", ours, b"\0\x10Pg\0"]);
     }
 
     /// Queues a command. The memory has room for any of ours.
@@ -397,10 +397,10 @@ impl Link {
             }
             (Greeting::Welcome | Greeting::Protocols, Some(b'P')) => {
                 if message[1..].contains(&b'g') {
-                    let _ = self.driver.say_words(&[b"\x10Ug\0"]);
+                    let _ = self.driver.send_text(&[b"\x10Ug\0"]);
                     self.start(cx);
                 } else {
-                    let _ = self.driver.say_words(&[b"\x10UN\0"]);
+                    let _ = self.driver.send_text(&[b"\x10UN\0"]);
                     self.message_len = message.len();
                     self.notes.push(QueuedEvent::Message);
                     self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
@@ -478,14 +478,14 @@ impl Link {
 
     /// Sends the last packets and closes the file; then it is over. `idle`: the store has answered.
     pub(super) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool) {
-        if let Ending::Words(outcome) = self.ending {
+        if let Ending::LastPackets(outcome) = self.ending {
             let stuck = cx.now >= self.port.moved + STUCK;
             let out = self.all_said() && self.driver.is_drained();
             if out && !self.goodbye {
                 self.goodbye = true;
                 // The caller sends six, the called side seven.
                 let words: &[u8] = if self.caller { b"\x10OOOOOO\0" } else { b"\x10OOOOOOO\0" };
-                if self.hello == Greeting::Done && self.driver.say_words(&[words]) {
+                if self.hello == Greeting::Done && self.driver.send_text(&[words]) {
                     return;
                 }
             }
@@ -573,7 +573,7 @@ impl Link {
     pub(super) fn takes_input(&self) -> bool {
         match self.ending {
             Ending::No => true,
-            Ending::Words(_) | Ending::Linger { .. } => !self.their_goodbye,
+            Ending::LastPackets(_) | Ending::Linger { .. } => !self.their_goodbye,
             Ending::Over(_) => false,
         }
     }

@@ -8,7 +8,7 @@ use super::session::{Core, Current, Input, State};
 use super::sink::Sink;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal};
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 
 mod receiver;
 
@@ -33,7 +33,7 @@ impl Core {
         self.file = Current { info, name_len: len.unwrap_or(0), open: false };
         if len.is_some() {
             self.enter(cx, Input::File);
-            self.ask = Ask::Offer;
+            self.pending = PendingRequest::Offer;
         } else {
             self.refuse(cx, say, Refusal::Name);
         }
@@ -86,7 +86,7 @@ impl Core {
         let full = !self.sink.has_room(memory_len, self.link.config.field_len());
         let pending = self.sink.pending();
         if pending > 0 && (full || pending >= self.write_at) {
-            self.ask = Ask::Write;
+            self.pending = PendingRequest::Write;
         }
     }
 
@@ -96,13 +96,17 @@ impl Core {
             return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers);
         }
         self.enter(cx, Input::EndOfFile);
-        if self.ask.is_idle() {
+        if self.pending.is_idle() {
             self.keep_on();
         }
     }
 
     fn keep_on(&mut self) {
-        self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::close(true) };
+        self.pending = if self.sink.pending() > 0 {
+            PendingRequest::Write
+        } else {
+            PendingRequest::close(true)
+        };
     }
 
     /// The store has completed the write.
@@ -110,8 +114,8 @@ impl Core {
         self.sink.taken();
         match self.state {
             State::Keep => self.keep_on(),
-            State::End if self.sink.pending() > 0 => self.ask = Ask::Write,
-            State::End => self.ask = Ask::close(false),
+            State::End if self.sink.pending() > 0 => self.pending = PendingRequest::Write,
+            State::End => self.pending = PendingRequest::close(false),
             _ => {}
         }
     }

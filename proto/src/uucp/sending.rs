@@ -7,7 +7,7 @@ use super::session::{Core, Current, Input, State};
 use super::source::Source;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, StoreError};
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 use crate::trace::TraceEvent;
 
 mod sender;
@@ -38,7 +38,7 @@ impl Core {
         self.link.notes.push(QueuedEvent::Refused { why, by_peer });
         self.link.stats.files_skipped += 1;
         self.enter(cx, Input::Refused);
-        self.ask = Ask::close(false);
+        self.pending = PendingRequest::close(false);
     }
 
     /// The peer takes the file.
@@ -58,7 +58,7 @@ impl Core {
         }
         let size = self.link.driver.size;
         if self.source.ready() < size && !self.source.ended {
-            self.ask = Ask::Read;
+            self.pending = PendingRequest::Read;
             return false;
         }
         if self.source.fell_short() {
@@ -107,6 +107,6 @@ impl Core {
             self.link.notes.push(QueuedEvent::Done { size: self.source.offset, verified: false });
         }
         self.enter(cx, Input::Closed);
-        self.ask = Ask::Next;
+        self.pending = PendingRequest::Next;
     }
 }

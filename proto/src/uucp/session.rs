@@ -13,7 +13,7 @@ use super::source::Source;
 pub(super) use super::states::{Input, State};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
-use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
+use crate::session::{self, Ending, PendingRequest, QueuedEvent, Timer};
 use crate::trace::{TraceEvent, Wait};
 
 mod doors;
@@ -42,7 +42,7 @@ pub(super) struct Purpose {
 pub(super) struct Core {
     pub(super) link: Link,
     pub(super) state: State,
-    pub(super) ask: Ask,
+    pub(super) pending: PendingRequest,
     pub(super) source: Source,
     pub(super) sink: Sink,
     pub(super) file: Current,
@@ -66,7 +66,7 @@ impl Core {
         let half = file_len / 2;
         let mut core = Self {
             state: State::Slave,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             source: Source::default(),
             sink: Sink::default(),
             file: Current::default(),
@@ -86,7 +86,7 @@ impl Core {
 
     /// This end is master.
     fn master(&mut self) {
-        self.ask = if self.exhausted { Ask::Nothing } else { Ask::Next };
+        self.pending = if self.exhausted { PendingRequest::Nothing } else { PendingRequest::Next };
     }
 
     pub(super) fn enter(&mut self, cx: &mut Cx<'_>, input: Input) {
@@ -120,18 +120,19 @@ impl Core {
     /// Closes the file when the session ends, for whatever reason.
     fn settle(&mut self, cx: &mut Cx<'_>) {
         let outcome = match self.link.ending {
-            Ending::Words(outcome) if self.state != State::End => outcome,
+            Ending::LastPackets(outcome) if self.state != State::End => outcome,
             _ => return,
         };
         let coming = matches!(self.state, State::Take | State::Keep);
         self.enter(cx, Input::Over);
         self.link.timers.stop(Timer::Farewell);
-        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
+        self.pending =
+            if self.file.open { PendingRequest::close(false) } else { PendingRequest::Nothing };
         let Outcome::Failed(Failure { blame, kind }) = outcome else { return };
         if self.file.open && coming && self.sink.pending() > 0 {
             // Received data is kept, if the store keeps partial files.
             if !matches!(kind, FailureKind::Store(_)) {
-                self.ask = Ask::Write;
+                self.pending = PendingRequest::Write;
             }
         }
         if self.file.open && kind == FailureKind::Aborted {
@@ -159,7 +160,7 @@ impl Core {
 
     /// What blocks sending, when the queue is empty.
     fn waits_for(&self, memory_len: usize) -> Wait {
-        let store = !self.ask.is_idle();
+        let store = !self.pending.is_idle();
         match self.state {
             _ if !self.link.ending.is_running() => Wait::Nothing,
             State::Slave | State::Weigh | State::Take | State::Keep | State::Farewell => {
@@ -181,7 +182,7 @@ impl Core {
         self.link.begin(cx);
         self.settle(cx);
         if self.link.is_up() {
-            if self.state == State::Next && self.ask.is_idle() && self.link.all_said() {
+            if self.state == State::Next && self.pending.is_idle() && self.link.all_said() {
                 self.say_next(cx, mem);
             }
             self.link.pump_commands(cx, mem);
@@ -207,13 +208,13 @@ impl Core {
                 | State::End
         );
         self.link.file_comes = self.state == State::Take;
-        self.link.pump_ending(cx, self.ask.is_idle());
+        self.link.pump_ending(cx, self.pending.is_idle());
         self.link.driver.pump(mem.out);
     }
 
     /// Moves file data, in either direction.
     fn pump_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if !self.ask.is_idle() {
+        if !self.pending.is_idle() {
             return;
         }
         match self.state {
@@ -259,7 +260,7 @@ impl Core {
             (State::Offer, b'S', false) => self.refused(cx, command::why_not(rest), true),
             (State::Confirm, b'C', true) => {
                 self.enter(cx, Input::Stored);
-                self.ask = Ask::close(true);
+                self.pending = PendingRequest::close(true);
             }
             // It has the bytes, but could not rename the file into place.
             (State::Confirm, b'C', false) => self.refused(cx, Some(Refusal::NotStored), true),
@@ -269,7 +270,7 @@ impl Core {
                 self.begin_farewell(cx);
             }
             (State::Hangup, b'H', false) => {
-                self.enter(cx, Input::Turned);
+                self.enter(cx, Input::RolesReversed);
                 self.turned(true);
             }
             (State::Farewell | State::Parting, b'H', _) => self.ended(cx, Outcome::Done),
@@ -286,7 +287,7 @@ impl Core {
     /// The roles have changed.
     fn turned(&mut self, receives: bool) {
         if self.duty.takes && self.duty.sends {
-            self.link.notes.push(QueuedEvent::Turned { receives });
+            self.link.notes.push(QueuedEvent::RolesReversed { receives });
         }
     }
 
@@ -301,7 +302,7 @@ impl Core {
             (State::Slave, Command::Hangup) => {
                 // We have files: this end becomes master.
                 self.link.say(say, b"HN\0");
-                self.enter(cx, Input::Turned);
+                self.enter(cx, Input::RolesReversed);
                 self.master();
                 self.turned(false);
             }
@@ -338,30 +339,30 @@ impl Core {
     }
 
     fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
+        let pending = self.pending.take();
         let ending = !self.link.ending.is_running();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Next, Reply::File(info)) => self.file_given(cx, mem, &info),
-            (Ask::Next, Reply::NoMoreFiles) => self.exhausted = true,
-            (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.file.len()),
-            (Ask::Offer, Reply::Accept { offset }) => self.accepted(cx, mem.say, offset),
-            (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem.say, why),
-            (Ask::Write, Reply::Done) => self.written(),
-            (Ask::Write, _) if ending => self.ask = Ask::close(false),
-            (Ask::Close { .. }, _) if ending => self.file.open = false,
-            (Ask::Close { complete, .. }, Reply::Done) if self.state == State::Sent => {
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Next, Reply::File(info)) => self.file_given(cx, mem, &info),
+            (PendingRequest::Next, Reply::NoMoreFiles) => self.exhausted = true,
+            (PendingRequest::Read, Reply::Read(len)) => self.source.filled(len, mem.file.len()),
+            (PendingRequest::Offer, Reply::Accept { offset }) => self.accepted(cx, mem.say, offset),
+            (PendingRequest::Offer, Reply::Refuse(why)) => self.refuse(cx, mem.say, why),
+            (PendingRequest::Write, Reply::Done) => self.written(),
+            (PendingRequest::Write, _) if ending => self.pending = PendingRequest::close(false),
+            (PendingRequest::Close { .. }, _) if ending => self.file.open = false,
+            (PendingRequest::Close { complete, .. }, Reply::Done) if self.state == State::Sent => {
                 self.closed(cx, complete);
             }
-            (Ask::Close { complete: true, .. }, Reply::Done) => self.kept(cx, mem.say),
-            (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
+            (PendingRequest::Close { complete: true, .. }, Reply::Done) => self.kept(cx, mem.say),
+            (_, Reply::Failed(error)) => self.store_failed(cx, pending, error),
             // A reply to another request: a bug of the host.
-            _ => self.store_failed(cx, ask, StoreError::Unsupported),
+            _ => self.store_failed(cx, pending, StoreError::Unsupported),
         }
     }
 
-    fn store_failed(&mut self, cx: &mut Cx<'_>, ask: Ask, error: StoreError) {
-        self.file.open &= !matches!(ask, Ask::Close { .. });
+    fn store_failed(&mut self, cx: &mut Cx<'_>, pending: PendingRequest, error: StoreError) {
+        self.file.open &= !matches!(pending, PendingRequest::Close { .. });
         self.fail(cx, Blame::Store, FailureKind::Store(error));
     }
 }

@@ -51,7 +51,7 @@ states! {
         /// The store has closed the file.
         Closed,
         /// `HN` was sent or received: the roles are reversed.
-        Turned,
+        RolesReversed,
         /// `HY` was received.
         Agreed,
         /// The session is over, in good order or not.
@@ -63,8 +63,8 @@ states! {
         Data => { EndOfFile => Confirm, }
         Confirm => { Stored => Sent, Refused => Sent, }
         Sent => { Closed => Next, }
-        Hangup => { Agreed => Parting, Turned => Slave, }
-        Slave => { File => Weigh, Refused => Slave, NoMoreFiles => Farewell, Turned => Next, }
+        Hangup => { Agreed => Parting, RolesReversed => Slave, }
+        Slave => { File => Weigh, Refused => Slave, NoMoreFiles => Farewell, RolesReversed => Next, }
         Weigh => { Accepted => Take, Refused => Slave, }
         Take => { EndOfFile => Keep, }
         Keep => { Stored => Slave, }

@@ -6,7 +6,8 @@ use super::frame::{CANCEL, Check};
 use super::pace::Pace;
 use crate::engine::{Cx, Outcome};
 use crate::session::{
-    Ending, EventQueue, FewTimers, InputTrace, Outbox, Port, QueuedEvent, Timer, WaitTrace, Words,
+    Ending, EventQueue, EventTexts, FewTimers, InputTrace, Outbox, Port, QueuedEvent, Timer,
+    WaitTrace,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -150,8 +151,8 @@ impl Link {
     /// Sends the last packets and closes the file; then it is over. `idle`: the store has answered.
     /// `stay` is how long a good end lingers.
     pub(crate) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool, stay: Duration) {
-        let Ending::Words(outcome) = self.ending else { return };
-        if !idle || !self.port.words_are_out(cx.now, self.answers.pending()) {
+        let Ending::LastPackets(outcome) = self.ending else { return };
+        if !idle || !self.port.last_packets_are_out(cx.now, self.answers.pending()) {
             return;
         }
         let quiet = match outcome {
@@ -171,7 +172,7 @@ impl Link {
     pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
         match self.ending {
             Ending::Over(_) | Ending::No => 0,
-            Ending::Words(_) => len,
+            Ending::LastPackets(_) => len,
             Ending::Linger { .. } => {
                 // A peer that continues delays the end at most as often as the cancel is repeated.
                 if !self.heard {
@@ -184,14 +185,14 @@ impl Link {
     }
 
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
-        self.ending.deadline(&self.timers, self.port.words_until())
+        self.ending.deadline(&self.timers, self.port.last_packets_until())
     }
 
     pub(crate) fn tick_ending(&mut self, cx: &mut Cx<'_>) {
         let Some(outcome) = self.ending.lingered(&self.timers, cx.now) else { return };
         if self.heard && self.cancelling && self.cancels < CANCELS {
             self.cancels += 1;
-            self.ending = Ending::Words(outcome);
+            self.ending = Ending::LastPackets(outcome);
             self.port.moved = cx.now;
             self.say(cx, &CANCEL, 0);
         } else {
@@ -200,9 +201,9 @@ impl Link {
     }
 
     /// The texts that queued events refer to.
-    pub(crate) fn words(&self) -> Words<'_> {
+    pub(crate) fn event_texts(&self) -> EventTexts<'_> {
         let message = if self.is_cancelled_empty { CANCELLED_EMPTY } else { b"" };
-        Words { agreement: self.agreement(), message, ..Words::default() }
+        EventTexts { agreement: self.agreement(), message, ..EventTexts::default() }
     }
 
     /// The negotiated parameters and what the protocol loses.

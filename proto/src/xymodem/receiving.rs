@@ -9,7 +9,7 @@ use super::states::{Place, ReceiverInput, ReceiverStep, Receiving, on_block};
 use crate::crc::crc16;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, StoreError};
-use crate::session::{self, Ask, Ending, QueuedEvent, trace_duplicate};
+use crate::session::{self, Ending, PendingRequest, QueuedEvent, trace_duplicate};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
@@ -41,7 +41,7 @@ const MOST_PADDING: u64 = LONG as u64;
 struct Core {
     link: Link,
     state: Receiving,
-    ask: Ask,
+    pending: PendingRequest,
     reader: BlockReader,
     input: InputMode,
     sink: Sink,
@@ -94,7 +94,7 @@ impl Core {
         let write_at = if second == 0 { buffer / 2 } else { second.min(buffer / 2) };
         Self {
             state: if batch { Receiving::Header } else { Receiving::Offer },
-            ask: if batch { Ask::Nothing } else { Ask::Offer },
+            pending: if batch { PendingRequest::Nothing } else { PendingRequest::Offer },
             reader: BlockReader::new(check, config.receive_block()),
             input: InputMode::Blocks,
             sink: Sink::default(),
@@ -145,7 +145,7 @@ impl Core {
                     && (self.reader.mid_block()
                         || self.sink.has_room(memory_len, self.reader.longest()))
             }
-            Ending::Words(_) | Ending::Linger { .. } => true,
+            Ending::LastPackets(_) | Ending::Linger { .. } => true,
             Ending::Over(_) => false,
         }
     }
@@ -163,11 +163,11 @@ impl Core {
         }
         self.enter(cx, ReceiverInput::Failed);
         let unwritten = self.sink.pending() > 0 && !matches!(kind, FailureKind::Store(_));
-        self.ask = match self.file.open {
+        self.pending = match self.file.open {
             // Received data is kept, if the store keeps partial files.
-            true if unwritten => Ask::Write,
-            true => Ask::close(false),
-            false => Ask::Nothing,
+            true if unwritten => PendingRequest::Write,
+            true => PendingRequest::close(false),
+            false => PendingRequest::Nothing,
         };
         if self.file.open && kind == FailureKind::Aborted {
             self.link.notes.push(QueuedEvent::Cancelled { by_peer: blame == Blame::Peer });
@@ -288,7 +288,7 @@ impl Core {
             cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
         }
         self.enter(cx, ReceiverInput::File);
-        self.ask = Ask::Offer;
+        self.pending = PendingRequest::Offer;
     }
 
     /// Answers block 0 of an accepted file.
@@ -398,14 +398,14 @@ impl Core {
         self.link.stats.file_bytes -= stripped;
         self.link.stats.current_file_bytes -= stripped;
         self.enter(cx, ReceiverInput::Whole);
-        if self.ask.is_idle() {
+        if self.pending.is_idle() {
             self.close_on();
         }
     }
 
     fn close_on(&mut self) {
         let pending = self.sink.pending() > 0;
-        self.ask = if pending { Ask::Write } else { Ask::close(true) };
+        self.pending = if pending { PendingRequest::Write } else { PendingRequest::close(true) };
     }
 
     /// The file is durable: acknowledge it.
@@ -425,8 +425,8 @@ impl Core {
         self.say(cx, &[ACK, start]);
     }
 
-    fn store_failed(&mut self, cx: &mut Cx<'_>, ask: Ask, error: StoreError) {
-        self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
+    fn store_failed(&mut self, cx: &mut Cx<'_>, pending: PendingRequest, error: StoreError) {
+        self.file.open &= !matches!(pending, PendingRequest::Close { .. } | PendingRequest::Offer);
         self.fail(cx, Blame::Store, FailureKind::Store(error), true);
     }
 }

@@ -8,7 +8,7 @@ use super::source::Source;
 use super::states::{SenderInput, Sending};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, StoreError};
-use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
+use crate::session::{self, Ending, PendingRequest, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, Wait};
 
@@ -66,7 +66,7 @@ struct Flight {
 struct Core {
     link: Link,
     state: Sending,
-    ask: Ask,
+    pending: PendingRequest,
     queue: Queue,
     source: Source,
     file: Current,
@@ -111,7 +111,7 @@ impl Core {
     fn new(config: Config) -> Self {
         Self {
             state: Sending::Next,
-            ask: Ask::Next,
+            pending: PendingRequest::Next,
             queue: Queue::default(),
             source: Source::new(None),
             file: Current::default(),
@@ -155,7 +155,7 @@ impl Core {
             _ => false,
         };
         match self.link.ending {
-            Ending::Over(_) | Ending::Words(Outcome::Done) => false,
+            Ending::Over(_) | Ending::LastPackets(Outcome::Done) => false,
             Ending::No => self.is_batch() || !acknowledged,
             _ => true,
         }
@@ -187,7 +187,8 @@ impl Core {
             });
         }
         self.enter(cx, SenderInput::Failed);
-        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
+        self.pending =
+            if self.file.open { PendingRequest::close(false) } else { PendingRequest::Nothing };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
     }
 
@@ -210,7 +211,7 @@ impl Core {
             {
                 Wait::Pause
             }
-            _ if !self.ask.is_idle() => Wait::Store,
+            _ if !self.pending.is_idle() => Wait::Store,
             Sending::Data if self.flight.is_some() => Wait::Window,
             _ if self.flight.is_some() => Wait::Answer,
             Sending::Invite | Sending::Go | Sending::Confirm => Wait::Peer,
@@ -225,7 +226,7 @@ impl Core {
         }
         let _ = self.link.may_send(cx.now);
         if !self.link.ending.is_running() {
-            return self.link.pump_ending(cx, self.ask.is_idle(), Duration::ZERO);
+            return self.link.pump_ending(cx, self.pending.is_idle(), Duration::ZERO);
         }
         if self.link.timers.is_running(Timer::Settle) {
             return;
@@ -235,12 +236,12 @@ impl Core {
             Sending::Data => while self.produce(cx, mem) {},
             _ => {}
         }
-        self.link.pump_ending(cx, self.ask.is_idle(), Duration::ZERO);
+        self.link.pump_ending(cx, self.pending.is_idle(), Duration::ZERO);
     }
 
     /// Builds the next block, or EOT. True if there may be more to build.
     fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
-        if self.flight.is_some() || !self.ask.is_idle() {
+        if self.flight.is_some() || !self.pending.is_idle() {
             return false;
         }
         let longest = self.link.config.send_block();
@@ -250,7 +251,7 @@ impl Core {
         }
         let ready = self.source.ready();
         if ready < longest && !self.source.ended {
-            self.ask = Ask::Read;
+            self.pending = PendingRequest::Read;
             return false;
         }
         if self.source.fell_short() {

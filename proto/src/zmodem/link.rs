@@ -11,8 +11,8 @@ use super::timing::RoundTrip;
 use crate::engine::{Cx, Outcome};
 use crate::line::line_time;
 use crate::session::{
-    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
-    Words,
+    Ending, EventQueue, EventTexts, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers,
+    WaitTrace,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -360,8 +360,8 @@ impl Link {
     }
 
     /// The last packets have left, or never will.
-    pub(crate) fn words_are_out(&self, now: Instant) -> bool {
-        self.port.words_are_out(now, self.output.pending())
+    pub(crate) fn last_packets_are_out(&self, now: Instant) -> bool {
+        self.port.last_packets_are_out(now, self.output.pending())
     }
 
     /// All is sent; lingers this long for what may still come.
@@ -370,7 +370,7 @@ impl Link {
     }
 
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
-        self.ending.deadline(&self.timers, self.port.words_until())
+        self.ending.deadline(&self.timers, self.port.last_packets_until())
     }
 
     /// Counts a good frame from the peer, with `len` bytes of decoded data, of which `data` are
@@ -405,9 +405,9 @@ impl Link {
     }
 
     /// The texts that queued events refer to.
-    pub(crate) fn words(&self) -> Words<'_> {
+    pub(crate) fn event_texts(&self) -> EventTexts<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
-        Words { agreement, message, ..Words::default() }
+        EventTexts { agreement, message, ..EventTexts::default() }
     }
 }
 

@@ -10,7 +10,7 @@ use super::states::{ReceiverInput, Receiving};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending};
+use crate::session::{self, Ending, PendingRequest};
 use crate::time::{Duration, Instant};
 
 mod command;
@@ -89,7 +89,7 @@ struct Held {
 struct Core {
     link: Link,
     state: Receiving,
-    ask: Ask,
+    pending: PendingRequest,
     sink: Sink,
     file: Current,
     expecting: Expecting,
@@ -143,7 +143,7 @@ impl Core {
         let first = Duration::from_secs(10);
         Self {
             state: Receiving::Init,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             sink: Sink::default(),
             file: Current::default(),
             expecting: Expecting::Nothing,
@@ -188,14 +188,14 @@ impl Core {
     fn takes_input(&self) -> bool {
         match self.link.ending {
             Ending::No => !self.blocked(),
-            Ending::Words(_) | Ending::Linger { .. } => true,
+            Ending::LastPackets(_) | Ending::Linger { .. } => true,
             Ending::Over(_) => false,
         }
     }
 
     fn blocked(&self) -> bool {
         matches!(self.state, Receiving::Offer | Receiving::Close)
-            || matches!(self.ask, Ask::Digest { .. } | Ask::Run { .. })
+            || matches!(self.pending, PendingRequest::Digest { .. } | PendingRequest::Run { .. })
             || self.held.is_some()
     }
 
@@ -227,10 +227,10 @@ impl Core {
         self.held = None;
         // Decoded data goes to the store first: a partial file may be resumed.
         let store_failed = matches!(kind, FailureKind::Store(_));
-        self.ask = match (self.file.open, self.sink.pending()) {
-            (false, _) => Ask::Nothing,
-            (true, 1..) if !store_failed => Ask::Write,
-            (true, _) => Ask::close(false),
+        self.pending = match (self.file.open, self.sink.pending()) {
+            (false, _) => PendingRequest::Nothing,
+            (true, 1..) if !store_failed => PendingRequest::Write,
+            (true, _) => PendingRequest::close(false),
         };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }

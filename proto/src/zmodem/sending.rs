@@ -16,7 +16,7 @@ use super::timing::SLOWEST_BPS;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
+use crate::session::{self, Ending, PendingRequest, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Wait};
 use core::fmt::Write;
@@ -67,7 +67,7 @@ struct Peer {
 struct Core {
     link: Link,
     state: Sending,
-    ask: Ask,
+    pending: PendingRequest,
     source: Source,
     lengths: LengthPolicy,
     peer: Peer,
@@ -109,7 +109,7 @@ impl Core {
         let adapt = config.adapt_length && config.line.reliable != Some(true);
         Self {
             state: Sending::Start,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             source: Source::default(),
             lengths: LengthPolicy::new(adapt),
             peer: Peer {
@@ -164,8 +164,9 @@ impl Core {
 
     /// Closes the open file. The result of a closed file stays valid.
     fn close_last(&mut self) {
-        if !matches!(self.ask, Ask::Close { .. }) {
-            self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
+        if !matches!(self.pending, PendingRequest::Close { .. }) {
+            self.pending =
+                if self.file.open { PendingRequest::close(false) } else { PendingRequest::Nothing };
         }
     }
 
@@ -174,7 +175,7 @@ impl Core {
         match self.state {
             _ if !self.link.ending.is_running() => Wait::Nothing,
             _ if self.link.timers.is_running(Timer::Pause) => Wait::Pause,
-            _ if !self.ask.is_idle() => Wait::Store,
+            _ if !self.pending.is_idle() => Wait::Store,
             Sending::Data if self.link.question.is_some() => Wait::Window,
             Sending::Init => Wait::Peer,
             _ if self.link.question.is_some() => Wait::Answer,
@@ -215,8 +216,8 @@ impl Core {
 
     /// Sends the last packets and closes the file; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
-        let Ending::Words(outcome) = self.link.ending else { return };
-        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
+        let Ending::LastPackets(outcome) = self.link.ending else { return };
+        if !self.pending.is_idle() || !self.link.last_packets_are_out(cx.now) {
             return;
         }
         match outcome {

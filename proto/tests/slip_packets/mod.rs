@@ -147,14 +147,14 @@ impl Ends {
 }
 
 /// Some connections that talk; each packet is a plausible next one of one of them.
-pub struct Talk {
+pub struct Conversation {
     pub dice: Dice,
     ends: Vec<Tcp>,
     /// The next IP id of the host.
     id: u16,
 }
 
-impl Talk {
+impl Conversation {
     pub fn new(seed: u64, connections: usize) -> Self {
         let mut dice = Dice(seed);
         let ends = (0..connections).map(|index| end(&mut dice, index)).collect();

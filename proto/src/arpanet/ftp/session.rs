@@ -14,7 +14,7 @@ use crate::arpanet::icp::{self, Icp, Pair};
 use crate::arpanet::leader::Address;
 use crate::arpanet::ncp::{Host, Id, State};
 use crate::engine::{Cx, Event};
-use crate::session::{self, Ask, EventQueue, Text, Words};
+use crate::session::{self, EventQueue, EventTexts, PendingRequest, Text};
 use crate::stats::Stats;
 use crate::time::Instant;
 use core::fmt;
@@ -64,7 +64,7 @@ pub(crate) struct Session {
     /// What the program is asked.
     question: Option<Question>,
     /// What the store is asked.
-    ask: Ask,
+    pending: PendingRequest,
     events: EventQueue,
     until: Option<Instant>,
     /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
@@ -110,7 +110,7 @@ impl Session {
             size: None,
             open: false,
             question: None,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             events: EventQueue::new(),
             until,
             progress: (0, 0),
@@ -120,7 +120,7 @@ impl Session {
 
     /// Whether the user has disconnected, and nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
-        self.stage == Stage::Over && self.ask.is_idle()
+        self.stage == Stage::Over && self.pending.is_idle()
     }
 
     /// The user's host.
@@ -212,7 +212,8 @@ impl Session {
         self.enter(cx, Input::HungUp);
         self.until = None;
         self.question = None;
-        self.ask = if self.open { Ask::close(false) } else { Ask::Nothing };
+        self.pending =
+            if self.open { PendingRequest::close(false) } else { PendingRequest::Nothing };
     }
 
     fn converse(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>, pair: Pair) {
@@ -229,7 +230,7 @@ impl Session {
     /// The next event for the program's user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
         let event = self.events.pop()?;
-        Some(event.event(self.info(name), Words::default()))
+        Some(event.event(self.info(name), EventTexts::default()))
     }
 
     /// Lets time pass.

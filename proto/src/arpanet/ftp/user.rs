@@ -13,7 +13,7 @@ use crate::arpanet::leader::Address;
 use crate::arpanet::ncp::{Host, Id, State, Trouble, Wanted};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, Request, StoreError};
-use crate::session::{self, Ask, Ending, EventQueue, QueuedEvent, Words};
+use crate::session::{self, Ending, EventQueue, EventTexts, PendingRequest, QueuedEvent};
 use crate::stats::Stats;
 use crate::time::Instant;
 
@@ -54,7 +54,7 @@ pub(crate) struct User {
     /// What ended the data connection before the file.
     broken: Option<Trouble>,
     file: Current,
-    ask: Ask,
+    pending: PendingRequest,
     exhausted: bool,
     events: EventQueue,
     /// Octets of the last message for the user.
@@ -92,7 +92,7 @@ impl User {
             result: None,
             broken: None,
             file: Current::NONE,
-            ask: Ask::Nothing,
+            pending: PendingRequest::Nothing,
             exhausted: false,
             events: EventQueue::new(),
             message_len: 0,
@@ -132,7 +132,8 @@ impl User {
         self.pair = None;
         let socket = self.options.socket;
         host.deafen(socket + 2, socket + icp::SOCKETS - 1);
-        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
+        self.pending =
+            if self.file.open { PendingRequest::close(false) } else { PendingRequest::Nothing };
         let done = outcome == Outcome::Done;
         self.enter(cx, if done { Input::Done } else { Input::Failed });
         self.until = None;
@@ -232,8 +233,10 @@ impl User {
 
     /// After the outcome is fixed: the store closes the file, then the host says its last control commands.
     fn settle(&mut self, host: &Host<'_>) {
-        let (Ending::Words(outcome) | Ending::Linger { outcome }) = self.ending else { return };
-        if self.ask.is_idle() {
+        let (Ending::LastPackets(outcome) | Ending::Linger { outcome }) = self.ending else {
+            return;
+        };
+        if self.pending.is_idle() {
             self.ending =
                 if host.is_quiet() { Ending::Over(outcome) } else { Ending::Linger { outcome } };
         }
@@ -279,13 +282,13 @@ impl User {
                 Some(self.stats.current_file_bytes.saturating_sub(waiting));
             if self.outgoing.done {
                 host.close(id);
-            } else if self.outgoing.wants() && self.ask.is_idle() {
-                self.ask = Ask::Read;
+            } else if self.outgoing.wants() && self.pending.is_idle() {
+                self.pending = PendingRequest::Read;
             }
         } else {
             self.incoming.pump(host, id, mem.file);
-            if self.ask.is_idle() && self.incoming.ready(mem.file) {
-                self.ask = Ask::Write;
+            if self.pending.is_idle() && self.incoming.ready(mem.file) {
+                self.pending = PendingRequest::Write;
             }
         }
         self.progress = (self.stats.file_bytes, host.queued(id));
@@ -295,21 +298,21 @@ impl User {
         let over = if self.puts {
             self.outgoing.done && host.state(id) == State::Ended
         } else {
-            self.incoming.is_over() && self.ask.is_idle()
+            self.incoming.is_over() && self.pending.is_idle()
         };
         let failed = match host.state(id) {
             State::Failed(what) => Some(what),
             _ => None,
         };
         // The server says what was wrong, so its reply is awaited.
-        let settled = self.ask.is_idle() || self.puts;
+        let settled = self.pending.is_idle() || self.puts;
         if over || failed.is_some() && settled {
             let whole = over && (self.puts || self.incoming.is_whole());
             self.broken = failed.filter(|_| !over);
             self.data = None;
             host.release(id);
-            if self.ask == Ask::Read {
-                self.ask = Ask::Nothing;
+            if self.pending == PendingRequest::Read {
+                self.pending = PendingRequest::Nothing;
             }
             self.enter(cx, Input::DataOver);
             if !whole {
@@ -325,17 +328,17 @@ impl User {
         file: &'a mut [u8],
         name: &'a [u8],
     ) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Read => {
+        match self.pending {
+            PendingRequest::Read => {
                 let offset = self.outgoing.offset;
                 Some(Request::Read { offset, into: self.outgoing.lend(file) })
             }
-            Ask::Offer => Some(Request::Offer { info: self.info(name) }),
-            Ask::Write => {
+            PendingRequest::Offer => Some(Request::Offer { info: self.info(name) }),
+            PendingRequest::Write => {
                 let offset = self.incoming.offset;
                 Some(Request::Write { offset, bytes: self.incoming.lend(file) })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -358,24 +361,24 @@ impl User {
         mem: &mut Mem<'_>,
         reply: Reply<'_>,
     ) {
-        match (self.ask.take(), reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Next, Reply::File(info)) => self.file_given(cx, host, mem, &info),
-            (Ask::Next, Reply::NoMoreFiles) => {
+        match (self.pending.take(), reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Next, Reply::File(info)) => self.file_given(cx, host, mem, &info),
+            (PendingRequest::Next, Reply::NoMoreFiles) => {
                 self.exhausted = true;
                 self.next(cx, host, mem);
             }
-            (Ask::Read, Reply::Read(len)) => {
+            (PendingRequest::Read, Reply::Read(len)) => {
                 self.outgoing.filled(mem.file, len);
                 self.stats.file_bytes += len as u64;
                 self.stats.current_file_bytes += len as u64;
             }
-            (Ask::Offer, Reply::Accept { .. }) => {
+            (PendingRequest::Offer, Reply::Accept { .. }) => {
                 self.file.open = true;
                 self.events.push(QueuedEvent::Started { offset: 0 });
                 self.enter(cx, Input::Begun);
             }
-            (Ask::Offer, Reply::Refuse(why)) => {
+            (PendingRequest::Offer, Reply::Refuse(why)) => {
                 self.events.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
                 self.stats.files_skipped += 1;
                 if let Some(id) = self.data.take() {
@@ -386,12 +389,12 @@ impl User {
                 self.enter(cx, Input::DataOver);
                 self.file_over(cx, host, mem);
             }
-            (Ask::Write, Reply::Done) => {
+            (PendingRequest::Write, Reply::Done) => {
                 let len = self.incoming.stored();
                 self.stats.file_bytes += len as u64;
                 self.stats.current_file_bytes += len as u64;
             }
-            (Ask::Close { complete, .. }, Reply::Done) => {
+            (PendingRequest::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
                 if !self.ending.is_running() {
                     return;
@@ -403,20 +406,26 @@ impl User {
                 }
                 self.next(cx, host, mem);
             }
-            (ask, Reply::Failed(error)) => self.store_failed(cx, host, ask, error),
-            (ask, _) => self.store_failed(cx, host, ask, StoreError::Unsupported),
+            (pending, Reply::Failed(error)) => self.store_failed(cx, host, pending, error),
+            (pending, _) => self.store_failed(cx, host, pending, StoreError::Unsupported),
         }
     }
 
-    fn store_failed(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, ask: Ask, error: StoreError) {
-        self.file.open &= !matches!(ask, Ask::Close { .. });
+    fn store_failed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host<'_>,
+        pending: PendingRequest,
+        error: StoreError,
+    ) {
+        self.file.open &= !matches!(pending, PendingRequest::Close { .. });
         self.fail(cx, host, Blame::Store, FailureKind::Store(error));
     }
 
     /// The next event for the user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8], message: &'a [u8]) -> Option<Event<'a>> {
         let event = self.events.pop()?;
-        let words = Words { message: &message[..self.message_len], ..Words::default() };
+        let words = EventTexts { message: &message[..self.message_len], ..EventTexts::default() };
         Some(event.event(self.info(name), words))
     }
 
@@ -427,18 +436,18 @@ impl User {
 
     /// Lets time pass.
     pub(crate) fn tick(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
-        if self.until.is_some_and(|until| until <= cx.now) && self.ask.is_idle() {
+        if self.until.is_some_and(|until| until <= cx.now) && self.pending.is_idle() {
             self.stats.timeouts += 1;
             self.fail(cx, host, Blame::Peer, FailureKind::Silence);
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.until.filter(|_| self.ask.is_idle())
+        self.until.filter(|_| self.pending.is_idle())
     }
 
     pub(crate) fn asks(&self) -> bool {
-        !self.ask.is_idle()
+        !self.pending.is_idle()
     }
 
     pub(crate) fn has_events(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What the IMP and other hosts say.
 
 use super::connection::{Connection, Flight, Stage, Trouble};
-use super::peer::{Echo, Life, Talk};
+use super::peer::{ControlState, Echo, Life};
 use super::{Core, Mem, PENDING_OF_ONE, Pending, drop_if};
 use crate::arpanet::control::{self, BadControl, Control, HEADER, Header, LINKS, PACKET_BITS};
 use crate::arpanet::leader::{BadLeader, Dead, Form, Incomplete, Kind, Leader};
@@ -170,7 +170,7 @@ impl Core {
             }
             Control::Err { code, data } => self.complained(peer, code, data),
             Control::Rst => {
-                let unsaid = self.peers[peer].talk == Talk::Made;
+                let unsaid = self.peers[peer].control == ControlState::Made;
                 self.purge(peer, Trouble::Reset);
                 let peer = &mut self.peers[peer];
                 peer.owes_rrp = true;
@@ -398,8 +398,8 @@ impl Core {
         if leader.link == control::LINK {
             let Some(peer) = self.find_peer(leader.address) else { return };
             let peer = &mut self.peers[peer];
-            if matches!(peer.talk, Talk::Flying(_)) {
-                peer.talk = Talk::Free;
+            if matches!(peer.control, ControlState::Flying(_)) {
+                peer.control = ControlState::Free;
                 peer.tries = 0;
                 peer.flying = peer.flying.saturating_sub(1);
                 self.counts.rfnms += 1;
@@ -422,12 +422,12 @@ impl Core {
         if leader.link == control::LINK {
             let Some(index) = self.find_peer(leader.address) else { return };
             let peer = &mut self.peers[index];
-            if !matches!(peer.talk, Talk::Flying(_)) {
+            if !matches!(peer.control, ControlState::Flying(_)) {
                 return;
             }
             self.counts.incomplete += 1;
             peer.flying = peer.flying.saturating_sub(1);
-            peer.talk = Talk::Again(again(peer.tries));
+            peer.control = ControlState::Again(again(peer.tries));
             peer.tries = peer.tries.saturating_add(1);
             if peer.tries > most {
                 self.purge(index, Trouble::Lost);
@@ -498,8 +498,8 @@ impl Core {
         }
         for peer in &mut self.peers {
             peer.flying = 0;
-            if matches!(peer.talk, Talk::Flying(_)) {
-                peer.talk = Talk::Free;
+            if matches!(peer.control, ControlState::Flying(_)) {
+                peer.control = ControlState::Free;
             }
         }
     }

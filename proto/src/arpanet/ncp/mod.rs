@@ -252,7 +252,7 @@ impl Core {
         }
         let peer = &mut self.peers[peer];
         peer.flying = 0;
-        peer.talk = peer::Talk::Free;
+        peer.control = peer::ControlState::Free;
         peer.tries = 0;
         peer.owes_err = None;
         peer.owes_erp = None;

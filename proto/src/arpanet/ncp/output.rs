@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::connection::{Allowance, Class, Connection, Flight, Stage};
 use super::input::letter;
-use super::peer::{Echo, Life, Talk};
+use super::peer::{ControlState, Echo, Life};
 use super::{Core, Mem, Out};
 use crate::arpanet::control::{self, CONTROL, Control, Header};
 use crate::arpanet::leader::{Form, Kind, Leader};
@@ -47,7 +47,7 @@ impl Core {
         let count = self.peers.len();
         for step in 0..count {
             let index = (self.next_peer + step) % count;
-            if self.peers[index].used && self.talk(cx, mem, index) {
+            if self.peers[index].used && self.send_control(cx, mem, index) {
                 self.next_peer = index + 1;
                 return;
             }
@@ -77,8 +77,8 @@ impl Core {
     }
 
     /// Makes a control message for a host, if there is anything to say and the link is free.
-    fn talk(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: usize) -> bool {
-        if self.peers[index].talk == Talk::Free {
+    fn send_control(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: usize) -> bool {
+        if self.peers[index].control == ControlState::Free {
             let mut octets = [0; CONTROL];
             let mut text = Text { octets: &mut octets, len: 0 };
             self.compose(cx, mem, index, &mut text);
@@ -89,11 +89,11 @@ impl Core {
             let peer = &mut self.peers[index];
             peer.text = octets;
             peer.text_len = len;
-            peer.talk = Talk::Made;
+            peer.control = ControlState::Made;
             peer.tries = 0;
         }
         let peer = &self.peers[index];
-        if peer.talk != Talk::Made {
+        if peer.control != ControlState::Made {
             return false;
         }
         let (text, len, address) = (peer.text, peer.text_len, peer.address);
@@ -264,7 +264,7 @@ impl Core {
             Out::Control(index) => {
                 let erp = self.config.erp.get();
                 let peer = &mut self.peers[index];
-                peer.talk = Talk::Flying(until);
+                peer.control = ControlState::Flying(until);
                 peer.last = cx.now;
                 peer.flying += 1;
                 if peer.echo == Some(Echo::Waiting)

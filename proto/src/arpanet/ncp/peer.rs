@@ -18,7 +18,7 @@ pub(super) enum Life {
 
 /// The control message that waits for its RFNM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Talk {
+pub(super) enum ControlState {
     /// There is none.
     #[default]
     Free,
@@ -58,7 +58,7 @@ pub(super) struct Peer {
     pub(super) last: Instant,
     /// Messages that wait for their RFNMs.
     pub(super) flying: u8,
-    pub(super) talk: Talk,
+    pub(super) control: ControlState,
     pub(super) tries: u8,
     pub(super) text: [u8; CONTROL],
     pub(super) text_len: usize,
@@ -84,7 +84,7 @@ impl Peer {
         life: Life::Unknown,
         last: Instant::ZERO,
         flying: 0,
-        talk: Talk::Free,
+        control: ControlState::Free,
         tries: 0,
         text: [0; CONTROL],
         text_len: 0,
@@ -102,7 +102,7 @@ impl Peer {
 
     /// Whether something of its own waits to be said or heard.
     pub(super) fn is_busy(&self) -> bool {
-        self.talk != Talk::Free
+        self.control != ControlState::Free
             || self.flying > 0
             || self.owes_rst
             || self.owes_rrp

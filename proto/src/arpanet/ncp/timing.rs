@@ -1,7 +1,7 @@
 //! Timers.
 
 use super::connection::{Connection, Flight, Stage, Trouble};
-use super::peer::{Echo, Life, Talk};
+use super::peer::{ControlState, Echo, Life};
 use super::{Core, Out};
 use crate::engine::Cx;
 use crate::time::Instant;
@@ -25,9 +25,9 @@ fn timers(c: &Connection) -> impl Iterator<Item = Instant> {
 impl Core {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let peers = self.peers.iter().filter(|peer| peer.used).flat_map(|peer| {
-            let talk = match peer.talk {
-                Talk::Flying(until) | Talk::Again(until) => Some(until),
-                Talk::Free | Talk::Made => None,
+            let talk = match peer.control {
+                ControlState::Flying(until) | ControlState::Again(until) => Some(until),
+                ControlState::Free | ControlState::Made => None,
             };
             [talk, peer.reset_until, peer.echo_until].into_iter().flatten()
         });
@@ -74,9 +74,9 @@ impl Core {
             self.purge(index, Trouble::NoReset);
             return;
         }
-        match peer.talk {
+        match peer.control {
             // Whether it was delivered is not known, so it must not go again.
-            Talk::Flying(until) if until <= cx.now => {
+            ControlState::Flying(until) if until <= cx.now => {
                 self.counts.no_rfnm += 1;
                 timeout(cx, "RFNM", index as u64);
                 peer.life = Life::Unknown;
@@ -85,7 +85,7 @@ impl Core {
                 peer.reset_until = None;
                 self.purge(index, Trouble::NoRfnm);
             }
-            Talk::Again(until) if until <= cx.now => peer.talk = Talk::Made,
+            ControlState::Again(until) if until <= cx.now => peer.control = ControlState::Made,
             _ => {}
         }
     }

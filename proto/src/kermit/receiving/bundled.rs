@@ -249,7 +249,9 @@ impl Core {
         self.waiting = Waiting::Nothing;
         let number = self.arrivals.next;
         match self.cancel {
-            Cancel::Ask(letter) | Cancel::Said(letter) if self.state == Receiving::Data => {
+            Cancel::PendingRequest(letter) | Cancel::Said(letter)
+                if self.state == Receiving::Data =>
+            {
                 self.unpacking.say(cancelled(letter));
                 self.cancel = Cancel::Said(letter);
             }
@@ -302,7 +304,7 @@ impl Core {
 
     /// The next record of the stream, or a part of it.
     fn next_record(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, raw: &[u8]) -> Piece {
-        let busy = !self.ask.is_idle();
+        let busy = !self.pending.is_idle();
         // The store closes one file before it is offered another.
         if self.unpacking.records.is_before_head(raw[0]) && busy {
             return Piece::Wait;
@@ -375,7 +377,7 @@ impl Core {
             cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
         }
         self.enter(cx, ReceiverInput::Named);
-        if matches!(self.cancel, Cancel::Ask(b'Z') | Cancel::Said(b'Z')) {
+        if matches!(self.cancel, Cancel::PendingRequest(b'Z') | Cancel::Said(b'Z')) {
             // The sender did not know yet that nothing more is wanted.
             self.enter(cx, ReceiverInput::Described);
             self.enter(cx, ReceiverInput::Decided);
@@ -495,8 +497,8 @@ impl Core {
         });
         self.link.stats.file_bytes += made as u64;
         self.link.stats.current_file_bytes += made as u64;
-        if self.ask.is_idle() && (used < raw.len() || self.sink.pending() >= self.write_at) {
-            self.ask = crate::session::Ask::Write;
+        if self.pending.is_idle() && (used < raw.len() || self.sink.pending() >= self.write_at) {
+            self.pending = crate::session::PendingRequest::Write;
         }
         used
     }

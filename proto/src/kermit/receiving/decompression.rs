@@ -4,7 +4,7 @@ use super::{Core, Mem, Piece};
 use crate::engine::Cx;
 use crate::file::{FileKind, Request};
 use crate::kermit::bundle::IS_BUILT;
-use crate::session::Ask;
+use crate::session::PendingRequest;
 
 /// Bytes that may come out of the frames of a session besides those of files that are kept: some, and this many for each
 /// that goes in. Nothing that a sender collects in chunks shrinks so far.
@@ -51,13 +51,13 @@ impl Core {
 
     /// All that came out of the frame so far is read.
     pub(super) fn read_frame(&mut self, hold: &[u8]) -> Piece {
-        if !self.ask.is_idle() {
+        if !self.pending.is_idle() {
             return Piece::Wait;
         }
         if !self.unpacking.frame.has_more && !self.unpacking.has_block(hold) {
             return Piece::Over;
         }
-        self.ask = Ask::Unpack { begin: self.unpacking.frame.begins };
+        self.pending = PendingRequest::Unpack { begin: self.unpacking.frame.begins };
         Piece::Wait
     }
 

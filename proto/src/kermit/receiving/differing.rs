@@ -7,7 +7,7 @@ use crate::engine::Cx;
 use crate::file::{FileKind, Request, StoreError};
 use crate::kermit::bundle::mark::Mark;
 use crate::kermit::bundle::{ASKED_ROOM, MOST_ASKED, MOST_SIGNATURES};
-use crate::session::Ask;
+use crate::session::PendingRequest;
 
 /// Bytes that are taken from the older version at a time: a whole number of blocks.
 const STEP: u64 = 1 << 20;
@@ -106,9 +106,9 @@ impl Core {
             self.learnt(len);
             return Piece::Taken;
         }
-        if self.ask.is_idle() {
+        if self.pending.is_idle() {
             self.unpacking.differing.lent = len;
-            self.ask = Ask::Learn;
+            self.pending = PendingRequest::Learn;
         }
         Piece::Wait
     }
@@ -163,16 +163,16 @@ impl Core {
         let end = self.sink.end();
         match due {
             // Of a file that the store has accepted nothing is taken before that is known.
-            Due::Nothing if self.ask == Ask::Older => {}
+            Due::Nothing if self.pending == PendingRequest::Older => {}
             Due::Nothing => return None,
-            _ if !self.ask.is_idle() => {}
+            _ if !self.pending.is_idle() => {}
             Due::CopyTo(to) if !self.is_wanted() || end >= to => {
                 self.unpacking.differing.due = Due::Nothing;
                 return None;
             }
-            Due::CopyTo(_) if self.sink.pending() > 0 => self.ask = Ask::Write,
-            Due::CopyTo(to) => self.ask = Ask::Copy { to: to.min(end + STEP) },
-            Due::Find { .. } => self.ask = Ask::Find,
+            Due::CopyTo(_) if self.sink.pending() > 0 => self.pending = PendingRequest::Write,
+            Due::CopyTo(to) => self.pending = PendingRequest::Copy { to: to.min(end + STEP) },
+            Due::Find { .. } => self.pending = PendingRequest::Find,
         }
         Some(Piece::Wait)
     }
@@ -180,14 +180,14 @@ impl Core {
     /// The request about the older version.
     pub(super) fn older_request(&mut self) -> Option<Request<'_>> {
         let differing = &self.unpacking.differing;
-        match (self.ask, differing.due) {
-            (Ask::Learn, _) => {
+        match (self.pending, differing.due) {
+            (PendingRequest::Learn, _) => {
                 let list = differing.list?;
                 let bytes = &self.unpacking.rest_of_block()[..differing.lent];
                 Some(Request::Learn { from: list.from, block: list.block, bytes })
             }
-            (Ask::Copy { to }, _) => Some(Request::Copy { from: self.sink.end(), to }),
-            (Ask::Find, Due::Find { first, count }) => {
+            (PendingRequest::Copy { to }, _) => Some(Request::Copy { from: self.sink.end(), to }),
+            (PendingRequest::Find, Due::Find { first, count }) => {
                 let differing = &mut self.unpacking.differing;
                 differing.bits = [0; ASKED_ROOM];
                 let len = (count as usize).div_ceil(8);

@@ -13,7 +13,7 @@ use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
 use crate::kermit::states::{ReceiverInput, Receiving};
-use crate::session::{Ask, QueuedEvent, Text};
+use crate::session::{PendingRequest, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 use core::cmp::Ordering;
 
@@ -41,7 +41,7 @@ impl Core {
             let say = Some("File name too long");
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
         }
-        if matches!(self.cancel, Cancel::Ask(b'Z') | Cancel::Said(b'Z')) {
+        if matches!(self.cancel, Cancel::PendingRequest(b'Z') | Cancel::Said(b'Z')) {
             // The sender missed, or does not know, the cancel of the whole batch.
             return self.abort(cx, mem);
         }
@@ -83,7 +83,7 @@ impl Core {
     /// Offers the file to the store; some things are decided without it.
     pub(super) fn offer(&mut self, cx: &mut Cx<'_>) {
         self.enter(cx, ReceiverInput::Described);
-        self.ask = Ask::Offer;
+        self.pending = PendingRequest::Offer;
     }
 
     /// The store, or the protocol, has decided.
@@ -112,7 +112,7 @@ impl Core {
         self.file.refusal = refusal;
         if refusal.is_some() {
             // For senders that ignore the reply, or get none.
-            self.cancel = Cancel::Ask(b'X');
+            self.cancel = Cancel::PendingRequest(b'X');
         }
         self.link.notes.push(match refusal {
             None => QueuedEvent::Started { offset },
@@ -206,7 +206,7 @@ impl Core {
     fn ack_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let number = self.arrivals.next;
         match self.cancel {
-            Cancel::Ask(letter) => {
+            Cancel::PendingRequest(letter) => {
                 self.ack(cx, mem, number, &[letter]);
                 self.cancel = Cancel::Said(letter);
             }
@@ -243,8 +243,8 @@ impl Core {
         let (used, made) = self.sink.decode(mem.file, data);
         self.link.stats.file_bytes += made as u64;
         self.link.stats.current_file_bytes += made as u64;
-        if self.ask.is_idle() && (used < data.len() || self.sink.pending() >= self.write_at) {
-            self.ask = Ask::Write;
+        if self.pending.is_idle() && (used < data.len() || self.sink.pending() >= self.write_at) {
+            self.pending = PendingRequest::Write;
         }
         used
     }
@@ -264,7 +264,7 @@ impl Core {
             self.link.stats.file_bytes += made;
             self.link.stats.current_file_bytes += made;
         }
-        if self.ask.is_idle() {
+        if self.pending.is_idle() {
             self.close_on(cx, mem);
         }
     }
@@ -300,17 +300,17 @@ impl Core {
             return self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, Some(say));
         }
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
-        self.ask = if !self.file.open {
+        self.pending = if !self.file.open {
             self.closed(cx, mem, false, false);
-            Ask::Nothing
+            PendingRequest::Nothing
         } else if self.sink.pending() > 0 {
-            Ask::Write
+            PendingRequest::Write
         } else if whole && own && (self.file.digest.is_some() || self.bundled_digest().is_some()) {
-            Ask::Digest { kind: DigestKind::Xxh3, len: self.sink.end() }
+            PendingRequest::Digest { kind: DigestKind::Xxh3, len: self.sink.end() }
         } else if whole && own && self.file.resumed {
             return self.unproved(cx, mem);
         } else {
-            Ask::close(whole)
+            PendingRequest::close(whole)
         };
     }
 
@@ -319,7 +319,9 @@ impl Core {
         self.file.open = false;
         self.waiting = Waiting::Nothing;
         let given_up = match self.cancel {
-            Cancel::Ask(letter) | Cancel::Said(letter) if !self.file.discard => Some(letter),
+            Cancel::PendingRequest(letter) | Cancel::Said(letter) if !self.file.discard => {
+                Some(letter)
+            }
             _ => None,
         };
         if given_up.is_some() && self.file.refusal.is_none() && self.link.agreed.own.is_none() {
@@ -351,62 +353,79 @@ impl Core {
 
     /// The store has replied.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Offer, Reply::Accept { .. }) if self.file.attributes.unsupported.is_some() => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Offer, Reply::Accept { .. })
+                if self.file.attributes.unsupported.is_some() =>
+            {
                 // The store would accept it, but the protocol has no way.
                 self.file.open = true;
                 self.decided(cx, mem, 0, Some(Refusal::Kind));
-                self.ask = Ask::close(false);
+                self.pending = PendingRequest::close(false);
             }
-            (Ask::Offer, Reply::Accept { offset: 0 }) if IS_BUILT && self.may_differ(mem) => {
+            (PendingRequest::Offer, Reply::Accept { offset: 0 })
+                if IS_BUILT && self.may_differ(mem) =>
+            {
                 self.file.open = true;
-                self.ask = Ask::Older;
+                self.pending = PendingRequest::Older;
             }
-            (Ask::Offer, Reply::Accept { offset }) => self.decided(cx, mem, offset, None),
-            (Ask::Older, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
+            (PendingRequest::Offer, Reply::Accept { offset }) => {
+                self.decided(cx, mem, offset, None)
+            }
+            (PendingRequest::Older, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
                 self.older(reply == Reply::Done);
                 self.decided(cx, mem, 0, None);
             }
-            (Ask::Learn, Reply::Done | Reply::Failed(_)) if IS_BUILT => self.has_learnt(),
-            (Ask::Find, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
+            (PendingRequest::Learn, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
+                self.has_learnt()
+            }
+            (PendingRequest::Find, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
                 self.has_looked(reply == Reply::Done);
             }
-            (Ask::Copy { to }, Reply::Done) if IS_BUILT => self.has_copied(to),
-            (Ask::Copy { .. }, Reply::Failed(error))
+            (PendingRequest::Copy { to }, Reply::Done) if IS_BUILT => self.has_copied(to),
+            (PendingRequest::Copy { .. }, Reply::Failed(error))
                 if IS_BUILT && self.link.ending.is_running() =>
             {
                 self.not_copied(cx, mem, error);
             }
-            (Ask::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
-            (Ask::Write, Reply::Done) => self.written(cx, mem),
-            (Ask::Unpack { .. }, Reply::Unpacked { used, made, over }) if IS_BUILT => {
+            (PendingRequest::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
+            (PendingRequest::Write, Reply::Done) => self.written(cx, mem),
+            (PendingRequest::Unpack { .. }, Reply::Unpacked { used, made, over }) if IS_BUILT => {
                 self.unpacked_some(cx, mem, used, made, over);
             }
-            (Ask::Unpack { .. }, Reply::Failed(_)) if IS_BUILT => self.makes_no_sense(cx, mem),
-            (Ask::Digest { .. }, Reply::Digest(digest)) => self.compare(cx, mem, &digest),
-            (Ask::Digest { .. }, Reply::Failed(_)) if self.file.resumed => self.unproved(cx, mem),
-            (Ask::Digest { .. }, Reply::Failed(_)) => {
-                self.ask = Ask::close(true);
+            (PendingRequest::Unpack { .. }, Reply::Failed(_)) if IS_BUILT => {
+                self.makes_no_sense(cx, mem)
             }
-            (Ask::Close { complete, verified }, Reply::Done) => {
+            (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
+                self.compare(cx, mem, &digest)
+            }
+            (PendingRequest::Digest { .. }, Reply::Failed(_)) if self.file.resumed => {
+                self.unproved(cx, mem)
+            }
+            (PendingRequest::Digest { .. }, Reply::Failed(_)) => {
+                self.pending = PendingRequest::close(true);
+            }
+            (PendingRequest::Close { complete, verified }, Reply::Done) => {
                 if self.waiting == Waiting::Close {
                     self.closed(cx, mem, complete, verified);
                 }
                 self.file.open = false;
             }
-            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
+            (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
+                self.file.open = false
+            }
             (_, Reply::Failed(error)) => {
-                self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
+                self.file.open &=
+                    !matches!(pending, PendingRequest::Close { .. } | PendingRequest::Offer);
                 if self.link.ending.is_running() {
                     self.store_failed(cx, mem, error);
                 } else if self.file.open {
-                    self.ask = Ask::close(false);
+                    self.pending = PendingRequest::close(false);
                 }
             }
             // A reply to another request: the request stays open.
-            (ask, _) => self.ask = ask,
+            (pending, _) => self.pending = pending,
         }
         if self.link.ending.is_running() {
             self.unpack_on(cx, mem);
@@ -429,7 +448,11 @@ impl Core {
         self.sink.taken();
         self.heard = cx.now;
         if !self.link.ending.is_running() {
-            self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::close(false) };
+            self.pending = if self.sink.pending() > 0 {
+                PendingRequest::Write
+            } else {
+                PendingRequest::close(false)
+            };
             return;
         }
         if self.cancel == Cancel::No && self.ran_over(cx, mem) {
@@ -465,11 +488,11 @@ impl Core {
             None => self.file.digest == Some(ours),
         };
         if same {
-            self.ask = Ask::Close { complete: true, verified: true };
+            self.pending = PendingRequest::Close { complete: true, verified: true };
         } else {
             let say = Some(params::DIGESTS_DIFFER);
             self.fail(cx, mem, Blame::Line, FailureKind::DigestDiffers, say);
-            if let Ask::Close { verified, .. } = &mut self.ask {
+            if let PendingRequest::Close { verified, .. } = &mut self.pending {
                 *verified = true;
             }
         }

@@ -9,7 +9,7 @@ use crate::kermit::frame::Found;
 use crate::kermit::states::Receiving;
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{Ending, PendingRequest, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{TraceEvent, Wait};
@@ -64,14 +64,14 @@ impl Machine for Core {
             self.link.spoke = cx.now;
             self.link.port.moved = cx.now;
         }
-        let store = self.waiting != Waiting::Nothing && !self.ask.is_idle();
+        let store = self.waiting != Waiting::Nothing && !self.pending.is_idle();
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
             Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
-        let Ending::Words(outcome) = self.link.ending else { return };
-        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
+        let Ending::LastPackets(outcome) = self.link.ending else { return };
+        if !self.pending.is_idle() || !self.link.last_packets_are_out(cx.now) {
             return;
         }
         match outcome {
@@ -185,21 +185,27 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
+        match self.pending {
             // Another name would take the place of the one that is told of.
-            Ask::Offer if self.is_to_be_told() => None,
-            Ask::Offer => {
+            PendingRequest::Offer if self.is_to_be_told() => None,
+            PendingRequest::Offer => {
                 let mut mem = mem;
                 self.take_next(&mut mem);
                 Some(Request::Offer { info: self.info(mem.name) })
             }
-            Ask::Write => {
+            PendingRequest::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Unpack { begin } if IS_BUILT => Some(self.unpack_request(mem.unpacked, begin)),
-            Ask::Learn | Ask::Find | Ask::Copy { .. } if IS_BUILT => self.older_request(),
-            ask => ask.plain(),
+            PendingRequest::Unpack { begin } if IS_BUILT => {
+                Some(self.unpack_request(mem.unpacked, begin))
+            }
+            PendingRequest::Learn | PendingRequest::Find | PendingRequest::Copy { .. }
+                if IS_BUILT =>
+            {
+                self.older_request()
+            }
+            pending => pending.plain(),
         }
     }
 
@@ -209,7 +215,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(note.event(self.info(mem.name), self.link.words()))
+        Some(note.event(self.info(mem.name), self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -223,7 +229,7 @@ impl Machine for Core {
             // Between files only an error packet can signal it.
             (Receiving::File, _) if letter == b'Z' => self.abort(cx, mem),
             (Receiving::Attributes | Receiving::Offer | Receiving::Data, Cancel::No) => {
-                self.cancel = Cancel::Ask(letter);
+                self.cancel = Cancel::PendingRequest(letter);
                 if self.streaming() && self.state == Receiving::Data {
                     // Data packets get no acknowledgements: this is the only one, once.
                     let last = self.arrivals.next.saturating_sub(1);
@@ -240,7 +246,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, link.output.pending() > 0 && !link.timers.is_running(Timer::Turn))
-            .with(Wants::STORE, !self.ask.is_idle() && !self.is_to_be_told())
+            .with(Wants::STORE, !self.pending.is_idle() && !self.is_to_be_told())
             .with(Wants::USER, !link.notes.is_empty())
     }
 
@@ -259,7 +265,7 @@ impl Machine for Core {
     fn if_closed(&self) -> Option<Outcome> {
         match self.link.ending {
             // The sender has said that this is all, and it is stored, whether our last answer leaves or not.
-            Ending::Words(Outcome::Done) if self.ask.is_idle() => Some(Outcome::Done),
+            Ending::LastPackets(Outcome::Done) if self.pending.is_idle() => Some(Outcome::Done),
             _ => self.status().outcome(),
         }
     }

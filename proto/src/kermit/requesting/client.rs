@@ -9,7 +9,7 @@ use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
 use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::Memory;
-use crate::session::Words;
+use crate::session::EventTexts;
 use crate::session::{Ending, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
@@ -35,8 +35,8 @@ impl<M: Memory> Client<M> {
 
 impl Core {
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
-        let Ending::Words(outcome) = self.link.ending else { return };
-        if !self.link.words_are_out(cx.now) {
+        let Ending::LastPackets(outcome) = self.link.ending else { return };
+        if !self.link.last_packets_are_out(cx.now) {
             return;
         }
         match outcome {
@@ -183,7 +183,7 @@ impl Machine for Core {
             return receiver.event(mem.receiving(&config));
         }
         let note = self.link.notes.pop()?;
-        let words = Words { reply: &mem.answer[..self.answer_len], ..self.link.words() };
+        let words = EventTexts { reply: &mem.answer[..self.answer_len], ..self.link.event_texts() };
         Some(note.event(FileInfo::default(), words))
     }
 

@@ -9,7 +9,7 @@ use crate::kermit::packet::{self, BadPacket, Packet, kind};
 use crate::kermit::params::DIGESTS_DIFFER;
 use crate::kermit::probe::ProbeState;
 use crate::kermit::states::{SenderInput, SenderStep, Sending, on_ack};
-use crate::session::Ask;
+use crate::session::PendingRequest;
 use crate::trace::{Again, TraceEvent};
 
 impl Core {
@@ -156,7 +156,7 @@ impl Core {
                 let verified =
                     complete && self.file.digest.is_some() && data.first() == Some(&b'W');
                 self.enter(cx, SenderInput::Closed);
-                self.ask = Ask::Close { complete, verified };
+                self.pending = PendingRequest::Close { complete, verified };
             }
             Some(SenderStep::Finish) => {
                 self.enter(cx, SenderInput::Done);

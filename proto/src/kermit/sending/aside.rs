@@ -8,7 +8,7 @@ use crate::kermit::attributes;
 use crate::kermit::bundle::mark::{Mark, name_of};
 use crate::kermit::bundle::{IS_BUILT, MOST_FILES};
 use crate::kermit::states::{SenderInput, Sending};
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 
 /// No packet yet.
 pub(super) const NOWHERE: u64 = u64::MAX;
@@ -17,7 +17,7 @@ pub(super) const IN_CHUNK: u64 = u64::MAX - 1;
 
 /// What the user has been told of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Told {
+enum Reported {
     #[default]
     Nothing,
     Begun,
@@ -47,7 +47,7 @@ pub(super) struct Entry {
     /// The store has put it aside, and has settled it.
     aside: bool,
     over: bool,
-    told: Told,
+    reported: Reported,
 }
 
 const NO_FILE: Entry = Entry {
@@ -75,7 +75,7 @@ const NO_FILE: Entry = Entry {
     compared: false,
     aside: false,
     over: false,
-    told: Told::Nothing,
+    reported: Reported::Nothing,
 };
 
 impl Entry {
@@ -196,10 +196,10 @@ impl Core {
 
     /// Whether there is something to tell of the oldest file.
     pub(super) fn has_news(&self) -> bool {
-        self.under_way.first().is_some_and(|file| match file.told {
-            Told::Nothing => file.head_in < self.flight.low || file.over,
-            Told::Begun => file.over,
-            Told::Over => true,
+        self.under_way.first().is_some_and(|file| match file.reported {
+            Reported::Nothing => file.head_in < self.flight.low || file.over,
+            Reported::Begun => file.over,
+            Reported::Over => true,
         })
     }
 
@@ -208,9 +208,9 @@ impl Core {
         while self.link.notes.is_empty() && self.has_news() {
             let at = self.under_way.first;
             let file = &mut self.under_way.files[at];
-            match file.told {
-                Told::Nothing => {
-                    file.told = Told::Begun;
+            match file.reported {
+                Reported::Nothing => {
+                    file.reported = Reported::Begun;
                     if file.over {
                         self.link.stats.known_bytes += file.known;
                     }
@@ -218,8 +218,8 @@ impl Core {
                         self.link.notes.push(QueuedEvent::Started { offset: file.offset });
                     }
                 }
-                Told::Begun => {
-                    file.told = Told::Over;
+                Reported::Begun => {
+                    file.reported = Reported::Over;
                     let (size, verified) = (file.size, file.compared);
                     self.link.notes.push(match (file.refused, file.cancelled) {
                         (Some((why, by_peer)), _) => QueuedEvent::Refused { why, by_peer },
@@ -227,7 +227,7 @@ impl Core {
                         (None, None) => QueuedEvent::Done { size, verified },
                     });
                 }
-                Told::Over => self.under_way.drop_first(names),
+                Reported::Over => self.under_way.drop_first(names),
             }
         }
     }
@@ -294,16 +294,18 @@ impl Core {
     /// What the store should be asked first: to settle the oldest file, if the receiver has it.
     pub(super) fn ask_to_settle(&mut self) {
         let low = self.flight.low;
-        let Some(file) = self.under_way.unsettled().filter(|_| self.ask.is_idle()) else { return };
+        let Some(file) = self.under_way.unsettled().filter(|_| self.pending.is_idle()) else {
+            return;
+        };
         if file.end_in >= low {
             return;
         }
         let complete = file.is_complete();
         let verified = complete && file.compared;
         if file.aside {
-            self.ask = Ask::Settle { complete, verified };
+            self.pending = PendingRequest::Settle { complete, verified };
         } else if self.packing.alone {
-            self.ask = Ask::Close { complete, verified };
+            self.pending = PendingRequest::Close { complete, verified };
         }
     }
 
@@ -333,7 +335,7 @@ impl Core {
         let file = &mut self.under_way.files[at];
         file.over = true;
         // Between what the user is told of its beginning and of its end.
-        if file.told == Told::Begun {
+        if file.reported == Reported::Begun {
             self.link.stats.known_bytes += file.known;
         }
         self.under_way.settled += 1;

@@ -8,7 +8,7 @@ use crate::engine::Cx;
 use crate::file::Request;
 use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::packet::LONG_HEADER;
-use crate::session::Ask;
+use crate::session::PendingRequest;
 use crate::trace::TraceEvent;
 
 /// A chunk has to shrink to less than this many hundredths.
@@ -22,7 +22,7 @@ const AGAIN: u64 = 256 * 1024;
 
 /// Where records go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Way {
+enum Framing {
     /// Into packets, as they are.
     #[default]
     Plain,
@@ -37,7 +37,7 @@ enum Way {
 /// What is on its way through the host.
 #[derive(Debug, Default)]
 pub(super) struct Compression {
-    way: Way,
+    framing: Framing,
     /// The host cannot.
     is_off: bool,
     /// Bytes in the chunk, the headers in it, and how many of those are of files that could be continued.
@@ -58,12 +58,12 @@ pub(super) struct Compression {
 impl Compression {
     /// Whether records go into a chunk.
     pub(super) fn collects(&self) -> bool {
-        IS_BUILT && self.way != Way::Plain
+        IS_BUILT && self.framing != Framing::Plain
     }
 
     /// Whether there is something of the last chunk to put into packets.
     pub(super) fn has_out(&self) -> bool {
-        IS_BUILT && self.out < self.out_end && self.way != Way::Ends
+        IS_BUILT && self.out < self.out_end && self.framing != Framing::Ends
     }
 
     /// Whether something waits for the chunk to be complete.
@@ -73,22 +73,23 @@ impl Compression {
 
     /// Whether nothing more fits into the chunk, or the frame is to end.
     pub(super) fn is_full(&self, chunk: &[u8]) -> bool {
-        IS_BUILT && (self.collects() && self.len >= self.most(chunk) || self.way == Way::Ends)
+        IS_BUILT
+            && (self.collects() && self.len >= self.most(chunk) || self.framing == Framing::Ends)
     }
 
     /// Everything is to go as it is from now on: whether it does. What is in the chunk goes first.
     pub(super) fn leave(&mut self) -> bool {
-        self.way = match self.way {
-            Way::Tried if self.len == 0 => Way::Plain,
-            Way::Framed if self.len == 0 => Way::Ends,
-            way => way,
+        self.framing = match self.framing {
+            Framing::Tried if self.len == 0 => Framing::Plain,
+            Framing::Framed if self.len == 0 => Framing::Ends,
+            framing => framing,
         };
         !self.collects()
     }
 
     /// Length of a full chunk. One that is tried may go as it is, and a cancel waits for all of it.
     fn most(&self, chunk: &[u8]) -> usize {
-        if self.way == Way::Tried { chunk.len().min(TRIED) } else { chunk.len() }
+        if self.framing == Framing::Tried { chunk.len().min(TRIED) } else { chunk.len() }
     }
 
     /// Whether a chunk is to be tried again.
@@ -127,7 +128,7 @@ impl Compression {
 
     /// The chunk goes into packets as it is.
     fn goes_plain(&mut self) {
-        self.way = Way::Plain;
+        self.framing = Framing::Plain;
         self.plain = 0;
         self.out = 0;
         self.out_end = self.len;
@@ -140,22 +141,24 @@ impl Core {
     pub(super) fn try_compression(&mut self) {
         let compression = &mut self.packing.compression;
         compression.plain = 0;
-        if self.link.agreed.compress && !compression.is_off && compression.way == Way::Plain {
-            compression.way = Way::Tried;
+        if self.link.agreed.compress && !compression.is_off && compression.framing == Framing::Plain
+        {
+            compression.framing = Framing::Tried;
         }
     }
 
     /// The chunk is complete: the host is asked. False if a reply is to be awaited.
     pub(super) fn press(&mut self) -> bool {
         let compression = &mut self.packing.compression;
-        let is_first = compression.way == Way::Tried;
+        let is_first = compression.framing == Framing::Tried;
         if is_first && compression.len < SHORTEST {
             compression.goes_plain();
             self.chunk_goes_out();
             return true;
         }
-        if self.ask.is_idle() {
-            self.ask = Ask::Pack { begin: is_first, end: compression.way == Way::Ends };
+        if self.pending.is_idle() {
+            self.pending =
+                PendingRequest::Pack { begin: is_first, end: compression.framing == Framing::Ends };
         }
         false
     }
@@ -185,14 +188,14 @@ impl Core {
         let made = made.min(room);
         if end {
             compression.out_end += made;
-            compression.way = Way::Plain;
+            compression.framing = Framing::Plain;
             compression.plain = 0;
             self.link.stats.packed_bytes += made as u64;
             return self.chunk_goes_out();
         }
         let value = (made * 100 / compression.len.max(1)) as u64;
         cx.trace.record(cx.now, &TraceEvent::Value { name: "compressed-percent", value });
-        let is_first = compression.way == Way::Tried;
+        let is_first = compression.framing == Framing::Tried;
         let shrinks = (made + 1) * 100 < compression.len * WORTH_IT;
         if is_first && !shrinks {
             compression.goes_plain();
@@ -203,7 +206,7 @@ impl Core {
         compression.out_end = 1 + made;
         compression.is_plain = false;
         let leaves = !shrinks && compression.len >= SHORTEST;
-        compression.way = if leaves { Way::Ends } else { Way::Framed };
+        compression.framing = if leaves { Framing::Ends } else { Framing::Framed };
         self.link.stats.packed_bytes += made as u64;
         self.link.stats.unpacked_bytes += compression.len as u64;
         if !leaves {

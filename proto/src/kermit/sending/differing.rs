@@ -13,7 +13,7 @@ use crate::kermit::bundle::mark::bit_of;
 use crate::kermit::bundle::{ASKED_ROOM, IS_BUILT, MOST_ASKED, MOST_SIGNATURES, put_number};
 use crate::kermit::packet::LONG_HEADER;
 use crate::kermit::states::Sending;
-use crate::session::Ask;
+use crate::session::PendingRequest;
 use crate::trace::TraceEvent;
 
 /// Questions ahead of what is sent.
@@ -188,9 +188,9 @@ impl Core {
             differing.phase = Phase::Asking;
             return Piece::Put;
         }
-        if self.ask.is_idle() {
+        if self.pending.is_idle() {
             let from = differing.from + differing.signed * u64::from(differing.block);
-            self.ask = Ask::Signatures { from, block: differing.block };
+            self.pending = PendingRequest::Signatures { from, block: differing.block };
         }
         Piece::Wait
     }

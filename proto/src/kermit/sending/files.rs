@@ -13,7 +13,7 @@ use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
 use crate::kermit::probe::{self, ProbeState};
 use crate::kermit::states::SenderInput;
-use crate::session::{Ask, QueuedEvent, Text};
+use crate::session::{PendingRequest, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 
 /// The error text at the end, if all files are sent and one has changed since it was opened.
@@ -44,7 +44,7 @@ impl Core {
     fn ask_next(&mut self, cx: &mut Cx<'_>) {
         self.enter(cx, SenderInput::Ready);
         self.file = Current::default();
-        self.ask = Ask::Next;
+        self.pending = PendingRequest::Next;
     }
 
     /// F is acknowledged.
@@ -116,43 +116,51 @@ impl Core {
 
     /// The store has replied.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
-            (Ask::Next, Reply::NoMoreFiles) if self.bundles() => self.packing.no_more = true,
-            (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
-            (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
-            (Ask::Pack { end, .. }, Reply::Packed(made)) if IS_BUILT => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
+            (PendingRequest::Next, Reply::NoMoreFiles) if self.bundles() => {
+                self.packing.no_more = true
+            }
+            (PendingRequest::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
+            (PendingRequest::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
+            (PendingRequest::Pack { end, .. }, Reply::Packed(made)) if IS_BUILT => {
                 self.pressed(cx, mem, end, made);
             }
-            (Ask::Pack { begin: true, .. }, Reply::Failed(_)) if IS_BUILT => self.cannot_press(),
-            (Ask::Signatures { .. }, Reply::Read(len)) if IS_BUILT => self.signed(len),
+            (PendingRequest::Pack { begin: true, .. }, Reply::Failed(_)) if IS_BUILT => {
+                self.cannot_press()
+            }
+            (PendingRequest::Signatures { .. }, Reply::Read(len)) if IS_BUILT => self.signed(len),
             // Then the whole file is sent.
-            (Ask::Signatures { .. }, Reply::Failed(_)) if IS_BUILT => self.signed(0),
-            (Ask::Digest { .. }, Reply::Digest(digest)) => {
+            (PendingRequest::Signatures { .. }, Reply::Failed(_)) if IS_BUILT => self.signed(0),
+            (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
                 let mut first = [0; 16];
                 first.copy_from_slice(&digest[..16]);
                 self.file.digest = Some(first);
                 self.compared(cx, mem);
             }
             // A store without digests sends files all the same.
-            (Ask::Digest { .. }, Reply::Failed(_)) => self.compared(cx, mem),
-            (Ask::Aside, Reply::Done) if self.bundles() => self.put_aside(cx, true),
-            (Ask::Aside, Reply::Failed(StoreError::Unsupported)) if self.bundles() => {
+            (PendingRequest::Digest { .. }, Reply::Failed(_)) => self.compared(cx, mem),
+            (PendingRequest::Aside, Reply::Done) if self.bundles() => self.put_aside(cx, true),
+            (PendingRequest::Aside, Reply::Failed(StoreError::Unsupported)) if self.bundles() => {
                 self.put_aside(cx, false);
             }
-            (Ask::Settle { .. }, Reply::Done) if self.bundles() => self.settled(cx),
-            (Ask::Close { .. }, Reply::Done) if self.bundles() && self.link.ending.is_running() => {
+            (PendingRequest::Settle { .. }, Reply::Done) if self.bundles() => self.settled(cx),
+            (PendingRequest::Close { .. }, Reply::Done)
+                if self.bundles() && self.link.ending.is_running() =>
+            {
                 self.settled(cx);
             }
-            (Ask::Close { complete, verified }, Reply::Done) => {
+            (PendingRequest::Close { complete, verified }, Reply::Done) => {
                 self.file.open = false;
                 if self.link.ending.is_running() {
                     self.file_over(cx, mem, complete, verified);
                 }
             }
-            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
+            (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
+                self.file.open = false
+            }
             (_, Reply::Failed(error)) => {
                 let mut text = Text::<96>::new();
                 let say = Some(match error {
@@ -162,11 +170,11 @@ impl Core {
                     StoreError::Missing => FILE_MISSING,
                     _ => "The sender cannot read the file",
                 });
-                self.file.open &= !matches!(ask, Ask::Close { .. });
+                self.file.open &= !matches!(pending, PendingRequest::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
             }
             // A reply to another request: the request stays open.
-            (ask, _) => self.ask = ask,
+            (pending, _) => self.pending = pending,
         }
     }
 

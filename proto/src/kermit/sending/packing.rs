@@ -21,7 +21,7 @@ use crate::kermit::packet::{LONG_HEADER, kind};
 use crate::kermit::params::OWN_DIGEST;
 use crate::kermit::probe::{self, ProbeState};
 use crate::kermit::states::{SenderInput, Sending};
-use crate::session::Ask;
+use crate::session::PendingRequest;
 
 mod fill;
 
@@ -385,8 +385,8 @@ impl Core {
             }
             Sending::Close if self.packing.alone => Piece::Nothing,
             Sending::Close => {
-                if self.ask.is_idle() {
-                    self.ask = Ask::Aside;
+                if self.pending.is_idle() {
+                    self.pending = PendingRequest::Aside;
                 }
                 Piece::Wait
             }
@@ -396,7 +396,7 @@ impl Core {
     }
 
     fn next_file(&mut self, mem: &mut Mem<'_>) -> Piece {
-        if self.ask == Ask::Next {
+        if self.pending == PendingRequest::Next {
             return Piece::Wait;
         }
         self.packing.no_more |= matches!(self.cancel, Cancel::Batch { .. });
@@ -411,8 +411,8 @@ impl Core {
         if self.packing.no_more || full || !self.under_way.has_room(mem.names) {
             return Piece::Nothing;
         }
-        if self.ask.is_idle() {
-            self.ask = Ask::Next;
+        if self.pending.is_idle() {
+            self.pending = PendingRequest::Next;
         }
         Piece::Wait
     }
@@ -429,7 +429,7 @@ impl Core {
             // Positions in text are not those on the line: nothing of it goes out before the answer.
             return Piece::Nothing;
         }
-        if self.ask == Ask::Read {
+        if self.pending == PendingRequest::Read {
             // Its bytes must not be taken for those of another position.
             return Piece::Wait;
         }
@@ -494,11 +494,11 @@ impl Core {
             self.stage_end(cx, b"z");
             return Piece::Put;
         }
-        if !self.ask.is_idle() {
+        if !self.pending.is_idle() {
             return Piece::Wait;
         }
         self.enter(cx, SenderInput::Digest);
-        self.ask = Ask::Digest { kind: DigestKind::Xxh3, len: self.source.offset };
+        self.pending = PendingRequest::Digest { kind: DigestKind::Xxh3, len: self.source.offset };
         Piece::Wait
     }
 

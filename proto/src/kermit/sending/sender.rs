@@ -10,7 +10,7 @@ use crate::kermit::packet::kind;
 use crate::kermit::states::Sending;
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{Ending, PendingRequest, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, TraceEvent};
@@ -152,18 +152,18 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Read => {
+        match self.pending {
+            PendingRequest::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            Ask::Pack { begin, end } if IS_BUILT => {
+            PendingRequest::Pack { begin, end } if IS_BUILT => {
                 Some(self.pack_request(mem.chunk, mem.packed, begin, end))
             }
-            Ask::Signatures { from, block } if IS_BUILT => {
+            PendingRequest::Signatures { from, block } if IS_BUILT => {
                 Some(self.signatures_request(from, block, mem.source))
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -174,7 +174,7 @@ impl Machine for Core {
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         self.tell(mem.names);
         let note = self.link.notes.pop()?;
-        Some(note.event(self.told_info(mem.name, mem.names), self.link.words()))
+        Some(note.event(self.told_info(mem.name, mem.names), self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -197,7 +197,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !self.link.notes.is_empty() || self.has_news())
     }
 

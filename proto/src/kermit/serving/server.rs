@@ -10,7 +10,7 @@ use crate::kermit::frame::Found;
 use crate::kermit::packet::{self, kind};
 use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{Ending, PendingRequest, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Wait;
@@ -32,7 +32,7 @@ impl<M: Memory> Server<M> {
     /// Whether it waits for a command: no transfer is active, and nothing is pending.
     pub fn is_idle(&self) -> bool {
         let core = &self.0.core;
-        matches!(core.active, Active::Wait) && core.ask.is_idle()
+        matches!(core.active, Active::Wait) && core.pending.is_idle()
     }
 }
 
@@ -71,14 +71,14 @@ impl Core {
 
     fn abort(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.refuse(cx, mem, self.seq, "The server was stopped");
-        self.ask = Ask::Nothing;
+        self.pending = PendingRequest::Nothing;
         let failure = Failure { blame: Blame::Local, kind: FailureKind::Aborted };
         self.link.end(cx, Outcome::Failed(failure));
     }
 
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
-        let Ending::Words(outcome) = self.link.ending else { return };
-        if !self.link.words_are_out(cx.now) {
+        let Ending::LastPackets(outcome) = self.link.ending else { return };
+        if !self.link.last_packets_are_out(cx.now) {
             return;
         }
         let linger = self.link.config.linger.get();
@@ -131,9 +131,9 @@ impl Machine for Core {
         if core::mem::take(&mut self.stop) && self.link.ending.is_running() {
             self.abort(cx, mem);
         }
-        let wait = match (self.link.ending, self.ask) {
-            (Ending::No, Ask::Serve { .. }) => Wait::Store,
-            (Ending::No, Ask::Nothing) => Wait::Peer,
+        let wait = match (self.link.ending, self.pending) {
+            (Ending::No, PendingRequest::Serve { .. }) => Wait::Store,
+            (Ending::No, PendingRequest::Nothing) => Wait::Peer,
             _ => Wait::Nothing,
         };
         self.link.waits = self.link.waits.note(cx, || wait);
@@ -153,7 +153,7 @@ impl Machine for Core {
                     let config = core.link.config.clone();
                     core.receive(cx, &mut mem.lend().receiving(&config), rest)
                 }
-                Active::Wait if !self.ask.is_idle() => 0,
+                Active::Wait if !self.pending.is_idle() => 0,
                 Active::Wait => match self.link.ending {
                     Ending::No | Ending::Linger { .. } => self.hear(cx, mem, rest),
                     _ => self.link.pass_over(cx, rest.len()),
@@ -235,7 +235,7 @@ impl Machine for Core {
             && self.idle_at + idle <= cx.now
         {
             self.idle_at = cx.now;
-            if self.ask.is_idle() && self.link.output.pending() == 0 {
+            if self.pending.is_idle() && self.link.output.pending() == 0 {
                 let check = self.link.check_for(kind::INFO);
                 self.link.say(cx, mem.out, kind::NAK, 0, &[], check);
             }
@@ -253,8 +253,8 @@ impl Machine for Core {
                 let config = core.link.config.clone();
                 core.request(mem.receiving(&config))
             }
-            Active::Wait => match self.ask {
-                Ask::Serve { kind } => {
+            Active::Wait => match self.pending {
+                PendingRequest::Serve { kind } => {
                     let len = if kind == kind::SEND_INIT { 0 } else { self.words_len };
                     let files = self.link.theirs.manual_kind();
                     let words = &mem.words[..len];
@@ -292,7 +292,7 @@ impl Machine for Core {
             }
             Active::Wait => {
                 let note = self.link.notes.pop()?;
-                Some(note.event(FileInfo::default(), self.link.words()))
+                Some(note.event(FileInfo::default(), self.link.event_texts()))
             }
         }
     }
@@ -327,7 +327,7 @@ impl Machine for Core {
             Active::Receiving(core) => core.wants(),
             Active::Wait => {
                 let input = match self.link.ending {
-                    Ending::No => self.ask.is_idle(),
+                    Ending::No => self.pending.is_idle(),
                     Ending::Over(_) => false,
                     _ => true,
                 };
@@ -336,7 +336,7 @@ impl Machine for Core {
                 Wants::NONE
                     .with(Wants::INPUT, input)
                     .with(Wants::OUTPUT, output)
-                    .with(Wants::STORE, !self.ask.is_idle())
+                    .with(Wants::STORE, !self.pending.is_idle())
                     .with(Wants::USER, !self.link.notes.is_empty())
             }
         }

@@ -14,7 +14,7 @@ use crate::netblt::rate::rate_of;
 use crate::netblt::source::{TRAILER, XXH3};
 use crate::netblt::states::ReceiverInput;
 use crate::netblt::window::Shape;
-use crate::session::{Ask, QueuedEvent, Text, Timer};
+use crate::session::{PendingRequest, QueuedEvent, Text, Timer};
 
 /// Connections tried for one file: with what is stored, without it, from the start.
 const ATTEMPTS: u8 = 4;
@@ -71,49 +71,49 @@ impl Core {
         }
         self.have = HeldRanges::default();
         self.told = false;
-        self.ask = Ask::Offer;
+        self.pending = PendingRequest::Offer;
         self.enter(cx, ReceiverInput::File);
     }
 
     /// The store's answer.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Offer, Reply::Accept { offset }) => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Offer, Reply::Accept { offset }) => {
                 self.open = true;
                 self.have.put(0, offset);
                 self.sink.in_order = true;
-                self.ask = Ask::Held { from: offset };
+                self.pending = PendingRequest::Held { from: offset };
             }
-            (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, why),
-            (Ask::Held { from }, Reply::Held { from: start, to }) => {
+            (PendingRequest::Offer, Reply::Refuse(why)) => self.refuse(cx, why),
+            (PendingRequest::Held { from }, Reply::Held { from: start, to }) => {
                 self.sink.in_order = false;
                 if start >= from && to > start {
                     if self.offered(mem.name).resume {
                         self.have.put(start, to);
                     }
-                    self.ask = Ask::Held { from: to };
+                    self.pending = PendingRequest::Held { from: to };
                 } else {
                     self.accepted(cx, mem);
                 }
             }
             // A store that takes bytes in order only.
-            (Ask::Held { .. }, Reply::Failed(_)) => self.accepted(cx, mem),
-            (Ask::Write, Reply::Done) => self.sink.taken(),
-            (Ask::Digest { .. }, Reply::Digest(digest)) => {
+            (PendingRequest::Held { .. }, Reply::Failed(_)) => self.accepted(cx, mem),
+            (PendingRequest::Write, Reply::Done) => self.sink.taken(),
+            (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
                 let (_, theirs) = self.sink.trailer(mem.data);
                 self.compared(cx, theirs == digest[..16]);
             }
             // The sender takes our last OK for a comparison: no file is whole that was not compared.
-            (Ask::Digest { .. }, Reply::Failed(error)) => {
+            (PendingRequest::Digest { .. }, Reply::Failed(error)) => {
                 let say = match error {
                     StoreError::NoSpace => store_words(error),
                     _ => b"the receiver could not compare the digests",
                 };
                 self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
             }
-            (Ask::Close { complete, verified }, reply) => {
+            (PendingRequest::Close { complete, verified }, reply) => {
                 self.open = false;
                 match reply {
                     Reply::Failed(error) => {
@@ -123,17 +123,17 @@ impl Core {
                     _ => self.closed(cx, mem, complete, verified),
                 }
             }
-            (ask, Reply::Failed(error)) => {
-                if ask == Ask::Write {
+            (pending, Reply::Failed(error)) => {
+                if pending == PendingRequest::Write {
                     // It may have failed for another reason before; what is left is not asked for again.
                     self.sink.give_up();
                 }
                 let say = store_words(error);
                 self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
             }
-            (Ask::Offer, Reply::TellCheck) => self.refuse(cx, Refusal::Exists),
+            (PendingRequest::Offer, Reply::TellCheck) => self.refuse(cx, Refusal::Exists),
             // An answer to another request; ours stands.
-            (ask, _) => self.ask = ask,
+            (pending, _) => self.pending = pending,
         }
     }
 
@@ -270,20 +270,20 @@ impl Core {
 
     /// Everything is here: when the store has it, the digests are compared.
     pub(super) fn check(&mut self, memory: &[u8]) {
-        if !self.ask.is_idle() || self.sink.is_pending() || !self.open {
+        if !self.pending.is_idle() || self.sink.is_pending() || !self.open {
             return;
         }
         let kind = if self.file.digest { self.sink.trailer(memory).0 } else { 0 };
-        self.ask = if kind == XXH3 {
-            Ask::Digest { kind: DigestKind::Xxh3, len: self.sink.file_len() }
+        self.pending = if kind == XXH3 {
+            PendingRequest::Digest { kind: DigestKind::Xxh3, len: self.sink.file_len() }
         } else {
-            Ask::close(true)
+            PendingRequest::close(true)
         };
     }
 
     fn compared(&mut self, cx: &mut Cx<'_>, same: bool) {
         if same {
-            self.ask = Ask::Close { complete: true, verified: true };
+            self.pending = PendingRequest::Close { complete: true, verified: true };
         } else if !self.have.is_empty() && self.attempts < ATTEMPTS {
             // What was here is of another file: all of it is wanted.
             self.attempts += 1;
@@ -398,9 +398,9 @@ impl Core {
         self.link.timers.stop(Timer::Control);
         self.enter(cx, ReceiverInput::Dropped);
         if self.open {
-            self.ask = Ask::close(false);
+            self.pending = PendingRequest::close(false);
         } else {
-            self.ask = Ask::Nothing;
+            self.pending = PendingRequest::Nothing;
             self.next_file(cx);
         }
     }

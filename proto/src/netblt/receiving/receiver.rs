@@ -7,7 +7,7 @@ use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::netblt::config::Config;
 use crate::netblt::link::ShortPacket;
-use crate::session::{Ask, Ending, QueuedEvent, Timer};
+use crate::session::{Ending, PendingRequest, QueuedEvent, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
@@ -69,15 +69,15 @@ impl Machine for Core {
 
     /// What is left to do after anything has happened.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if let Ending::Words(outcome) = self.link.ending {
+        if let Ending::LastPackets(outcome) = self.link.ending {
             self.finish_words(cx, outcome);
         } else if self.link.is_running() {
             let fresh = self.stage == Stage::Opening && !self.link.timers.is_running(Timer::Repeat);
-            if fresh && self.ask.is_idle() && self.link.opened == 0 {
+            if fresh && self.pending.is_idle() && self.link.opened == 0 {
                 self.open_next(cx);
             }
-            if self.ask.is_idle() && self.sink.is_pending() && self.open {
-                self.ask = Ask::Write;
+            if self.pending.is_idle() && self.sink.is_pending() && self.open {
+                self.pending = PendingRequest::Write;
             }
             if self.stage == Stage::Moving {
                 self.grant(mem);
@@ -86,7 +86,7 @@ impl Machine for Core {
             }
         }
         let wait = match self.stage {
-            _ if !self.ask.is_idle() => Wait::Store,
+            _ if !self.pending.is_idle() => Wait::Store,
             Stage::Opening | Stage::Leaving | Stage::Quitting => Wait::Answer,
             _ => Wait::Peer,
         };
@@ -113,7 +113,7 @@ impl Machine for Core {
         match link.ending {
             Ending::Over(_) => return None,
             Ending::Linger { .. } => return link.timers.get(Timer::Linger),
-            Ending::Words(_) | Ending::No => {}
+            Ending::LastPackets(_) | Ending::No => {}
         }
         let moving = matches!(self.stage, Stage::Moving).then_some(());
         let overdue = moving.and(link.timers.get(Timer::Overdue));
@@ -165,13 +165,13 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Offer => Some(Request::Offer { info: self.offered(mem.name) }),
-            Ask::Write => {
+        match self.pending {
+            PendingRequest::Offer => Some(Request::Offer { info: self.offered(mem.name) }),
+            PendingRequest::Write => {
                 let (offset, bytes) = self.sink.lend(mem.data);
                 Some(Request::Write { offset, bytes })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -181,7 +181,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(note.event(self.offered(mem.name), self.link.words()))
+        Some(note.event(self.offered(mem.name), self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, command: Command) {
@@ -209,7 +209,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !self.link.notes.is_empty())
     }
 

@@ -306,10 +306,10 @@ impl Core {
 
     /// Asks the store for what is wanted.
     pub(super) fn ask_source(&mut self) {
-        if self.ask.is_idle()
+        if self.pending.is_idle()
             && let Some(want) = self.source.want(self.ring_len(), self.keep())
         {
-            self.ask = want;
+            self.pending = want;
         }
     }
 

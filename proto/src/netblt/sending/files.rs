@@ -10,15 +10,15 @@ use crate::netblt::packet::Ports;
 use crate::netblt::ranges::Ranges;
 use crate::netblt::source::TRAILER;
 use crate::netblt::states::SenderInput;
-use crate::session::{Ask, Ending, QueuedEvent, Timer};
+use crate::session::{Ending, PendingRequest, QueuedEvent, Timer};
 
 impl Core {
     /// The store's answer.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Next, Reply::File(info)) => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Next, Reply::File(info)) => {
                 let name_len = info.name.len().min(MAX_NAME);
                 mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
                 self.file = File {
@@ -35,30 +35,30 @@ impl Core {
                     self.offer(cx);
                 }
             }
-            (Ask::Next, Reply::NoMoreFiles) => self.no_more(cx),
-            (Ask::Read, Reply::Read(len)) => {
+            (PendingRequest::Next, Reply::NoMoreFiles) => self.no_more(cx),
+            (PendingRequest::Read, Reply::Read(len)) => {
                 if !self.source.filled(len) {
                     // Announced was more.
                     let say = b"the file became shorter";
                     self.link.fail(cx, Blame::Store, FailureKind::Store(StoreError::Changed), say);
                 }
             }
-            (Ask::ReadAgain, Reply::Read(len)) => {
+            (PendingRequest::ReadAgain, Reply::Read(len)) => {
                 if !self.source.patched(mem.patch, len) {
                     let say = b"the file became shorter";
                     self.link.fail(cx, Blame::Store, FailureKind::Store(StoreError::Changed), say);
                 }
             }
-            (Ask::Digest { .. }, Reply::Digest(digest)) => {
+            (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
                 let ring = &mut mem.data[..self.ring_len()];
                 self.source.set_digest(ring, Some(&digest[..16]));
             }
             // A store without digests sends files all the same.
-            (Ask::Digest { .. }, Reply::Failed(_)) => {
+            (PendingRequest::Digest { .. }, Reply::Failed(_)) => {
                 let ring = &mut mem.data[..self.ring_len()];
                 self.source.set_digest(ring, None);
             }
-            (Ask::Close { complete, verified }, reply) => {
+            (PendingRequest::Close { complete, verified }, reply) => {
                 self.closed(cx, complete, verified, reply);
             }
             (_, Reply::Failed(error)) => {
@@ -66,7 +66,7 @@ impl Core {
                 self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
             }
             // An answer to another request; ours stands.
-            (ask, _) => self.ask = ask,
+            (pending, _) => self.pending = pending,
         }
     }
 
@@ -180,7 +180,7 @@ impl Core {
         self.link.unsay(ShortPacket::KeepAlive);
         self.enter(cx, SenderInput::Over);
         // Whatever else was asked of the file is void.
-        self.ask = Ask::Close { complete, verified };
+        self.pending = PendingRequest::Close { complete, verified };
     }
 
     fn closed(&mut self, cx: &mut Cx<'_>, complete: bool, verified: bool, reply: Reply<'_>) {
@@ -206,7 +206,7 @@ impl Core {
         if self.stop {
             return self.no_more(cx);
         }
-        self.ask = Ask::Next;
+        self.pending = PendingRequest::Next;
         self.enter(cx, SenderInput::Closed);
     }
 
@@ -261,7 +261,7 @@ impl Core {
     /// The receiver wants another connection for the same file: what it had was of no use, or is
     /// to be told first.
     fn once_more(&mut self, cx: &mut Cx<'_>) {
-        self.ask = Ask::Nothing;
+        self.pending = PendingRequest::Nothing;
         if self.link.config.role == Role::Active {
             // What it has is not what we have.
             self.file.resume = false;

@@ -7,7 +7,7 @@ use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::netblt::config::Config;
 use crate::netblt::link::ShortPacket;
-use crate::session::{Ask, Ending, QueuedEvent, Timer};
+use crate::session::{Ending, PendingRequest, QueuedEvent, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Wait;
@@ -59,14 +59,14 @@ impl Machine for Core {
 
     /// What is left to do after anything has happened.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if let Ending::Words(outcome) = self.link.ending {
+        if let Ending::LastPackets(outcome) = self.link.ending {
             self.finish_words(cx, outcome);
         } else if self.stage == Stage::Moving && self.link.is_running() {
             self.look(mem);
             self.ask_source();
         }
         let wait = match self.stage {
-            _ if !self.ask.is_idle() => Wait::Store,
+            _ if !self.pending.is_idle() => Wait::Store,
             Stage::Moving if self.ready => Wait::Nothing,
             Stage::Moving => Wait::Window,
             Stage::Waiting => Wait::Peer,
@@ -99,7 +99,7 @@ impl Machine for Core {
         match link.ending {
             Ending::Over(_) => return None,
             Ending::Linger { .. } => return link.timers.next_timeout(),
-            Ending::Words(_) | Ending::No => {}
+            Ending::LastPackets(_) | Ending::No => {}
         }
         let moving = self.stage == Stage::Moving && self.ready;
         let burst = (moving && !self.is_in_burst()).then(|| self.next_burst());
@@ -133,18 +133,18 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Read => {
+        match self.pending {
+            PendingRequest::Read => {
                 let keep = self.keep();
                 let ring = &mut mem.data[..self.ring_len()];
                 let (offset, into) = self.source.lend(ring, keep);
                 Some(Request::Read { offset, into })
             }
-            Ask::ReadAgain => {
+            PendingRequest::ReadAgain => {
                 let (offset, into) = self.source.lend_patch(mem.patch);
                 Some(Request::Read { offset, into })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -154,7 +154,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(note.event(self.file.info(mem.name), self.link.words()))
+        Some(note.event(self.file.info(mem.name), self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, command: Command) {
@@ -180,7 +180,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !self.link.notes.is_empty())
     }
 

@@ -19,8 +19,8 @@ impl Driver {
         if self.current != Current::Nothing {
             return;
         }
-        if self.words_len > 0 {
-            self.current = Current::Words;
+        if self.text_len > 0 {
+            self.current = Current::Text;
             self.at = 0;
             return;
         }
@@ -70,7 +70,7 @@ impl Driver {
     pub(in crate::uucp) fn lend<'a>(&'a self, out: &'a [u8]) -> &'a [u8] {
         let bytes = match self.current {
             Current::Nothing => return &[],
-            Current::Words => &self.words[..self.words_len],
+            Current::Text => &self.text[..self.text_len],
             Current::Control(_) => &self.control[..],
             Current::Slot(place) => {
                 let begin = place * (HEADER + self.longest);
@@ -90,7 +90,7 @@ impl Driver {
     ) {
         let total = match self.current {
             Current::Nothing => return,
-            Current::Words => self.words_len,
+            Current::Text => self.text_len,
             Current::Control(_) => HEADER,
             Current::Slot(place) => HEADER + self.ring[place].len,
         };
@@ -111,7 +111,7 @@ impl Driver {
             return;
         }
         match self.current {
-            Current::Words => self.words_len = 0,
+            Current::Text => self.text_len = 0,
             Current::Slot(place) => {
                 self.ring[place].left = Some(self.busy_until.max(cx.now));
                 if place == self.base && self.reject_until.is_none() && self.rejected.is_some() {
@@ -129,7 +129,7 @@ impl Driver {
     pub(in crate::uucp) fn began(&mut self, cx: &mut Cx<'_>, stats: &mut Stats) {
         let at = stats.wire_out_bytes;
         let (kind, number, len, again, load) = match self.current {
-            Current::Nothing | Current::Words => return,
+            Current::Nothing | Current::Text => return,
             Current::Control(kind) => {
                 match kind {
                     Kind::Reject(_) => stats.naks_out += 1,

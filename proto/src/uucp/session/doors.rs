@@ -4,7 +4,7 @@ use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::Machine;
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{Ending, PendingRequest, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::uucp::link::Mem;
@@ -61,17 +61,17 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Read => {
+        match self.pending {
+            PendingRequest::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.file) })
             }
-            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
-            Ask::Write => {
+            PendingRequest::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            PendingRequest::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -81,7 +81,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(note.event(self.info(mem.name), self.link.words(mem.text)))
+        Some(note.event(self.info(mem.name), self.link.event_texts(mem.text)))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
@@ -96,7 +96,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, self.takes_input(memory_len))
             .with(Wants::OUTPUT, output && !self.link.ending.is_over())
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !self.link.notes.is_empty())
     }
 
@@ -111,7 +111,7 @@ impl Machine for Core {
     fn if_closed(&self) -> Option<Outcome> {
         match self.link.ending {
             // The outcome does not depend on whether the last packets still leave.
-            Ending::Words(outcome) if self.ask.is_idle() => Some(outcome),
+            Ending::LastPackets(outcome) if self.pending.is_idle() => Some(outcome),
             _ => self.status().outcome().or_else(|| self.is_content().then_some(Outcome::Done)),
         }
     }

@@ -5,7 +5,7 @@ use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wan
 use crate::file::{Reply, Request, StoreError};
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, QueuedEvent, Timer};
+use crate::session::{Ending, PendingRequest, QueuedEvent, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
@@ -61,7 +61,7 @@ impl Machine for Core {
             }
         }
         let _ = self.link.may_send(cx.now);
-        let store = !self.ask.is_idle() && !self.takes_input(mem.file.len());
+        let store = !self.pending.is_idle() && !self.takes_input(mem.file.len());
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
             Ending::No => Wait::Peer,
@@ -73,13 +73,13 @@ impl Machine for Core {
             } else {
                 self.link.config.linger.get().max(self.gap * 3)
             };
-            return self.link.pump_ending(cx, self.ask.is_idle(), stay);
+            return self.link.pump_ending(cx, self.pending.is_idle(), stay);
         }
-        if self.ask.is_idle() && self.state == Receiving::Data {
+        if self.pending.is_idle() && self.state == Receiving::Data {
             let full = !self.sink.has_room(mem.file.len(), self.reader.longest());
             let pending = self.sink.pending();
             if pending >= self.write_at || (full && pending > 0) {
-                self.ask = Ask::Write;
+                self.pending = PendingRequest::Write;
             }
         }
     }
@@ -96,7 +96,7 @@ impl Machine for Core {
                     self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
-                Ending::Words(Outcome::Done) => break,
+                Ending::LastPackets(Outcome::Done) => break,
                 _ => {
                     let count = self.link.pass_over(cx, bytes.len() - used);
                     used += count;
@@ -147,54 +147,58 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
-            Ask::Write => {
+        match self.pending {
+            PendingRequest::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            PendingRequest::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
     fn reply(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
-            (Ask::Offer, Reply::Accept { .. }) => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
+            (PendingRequest::Offer, Reply::Accept { .. }) => {
                 // Neither protocol can resume a file.
                 self.file.open = true;
                 self.fail(cx, Blame::Local, FailureKind::Unsupported, true);
             }
-            (Ask::Offer, Reply::Refuse(why)) => {
+            (PendingRequest::Offer, Reply::Refuse(why)) => {
                 self.link.stats.files_skipped += 1;
                 self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
                 self.fail(cx, Blame::Local, FailureKind::Refused, true);
             }
-            (Ask::Write, Reply::Done) => {
+            (PendingRequest::Write, Reply::Done) => {
                 self.sink.taken(!self.reader.mid_block());
                 match self.state {
                     Receiving::Close => self.close_on(),
-                    Receiving::End if self.sink.pending() > 0 => self.ask = Ask::Write,
-                    Receiving::End => self.ask = Ask::close(false),
+                    Receiving::End if self.sink.pending() > 0 => {
+                        self.pending = PendingRequest::Write
+                    }
+                    Receiving::End => self.pending = PendingRequest::close(false),
                     _ => {}
                 }
             }
-            (Ask::Close { complete: true, .. }, Reply::Done) => self.closed(cx),
-            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
-            (Ask::Write, _) if !self.link.ending.is_running() => {
-                self.ask = Ask::close(false);
+            (PendingRequest::Close { complete: true, .. }, Reply::Done) => self.closed(cx),
+            (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
+                self.file.open = false
             }
-            (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
+            (PendingRequest::Write, _) if !self.link.ending.is_running() => {
+                self.pending = PendingRequest::close(false);
+            }
+            (_, Reply::Failed(error)) => self.store_failed(cx, pending, error),
             // A reply to another request: a bug of the host.
-            _ => self.store_failed(cx, ask, StoreError::Unsupported),
+            _ => self.store_failed(cx, pending, StoreError::Unsupported),
         }
     }
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(note.event(self.info(mem.name), self.link.words()))
+        Some(note.event(self.info(mem.name), self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
@@ -207,14 +211,14 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, self.takes_input(link.config.sink_len()))
             .with(Wants::OUTPUT, !self.started() || words)
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         match self.link.ending {
             // The last file is durable and the sender knows it, or will when the last packet has left.
-            Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
+            Ending::LastPackets(Outcome::Done) => Status::Lingering(Outcome::Done),
             _ => self.link.ending.status(),
         }
     }

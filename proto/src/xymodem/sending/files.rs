@@ -3,7 +3,7 @@
 use super::{Core, Current, Flight, Mem, Source};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::xymodem::frame::{HEADER, LONG, SHORT, finish};
 use crate::xymodem::packet;
@@ -51,7 +51,7 @@ impl Core {
     fn refuse(&mut self, why: Refusal) {
         self.link.stats.files_skipped += 1;
         self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
-        self.ask = Ask::close(false);
+        self.pending = PendingRequest::close(false);
     }
 
     /// The peer waits for the next item: block 0, the data, or the end.
@@ -95,7 +95,7 @@ impl Core {
         self.flight = None;
         self.queue.restart();
         self.enter(cx, SenderInput::Whole);
-        self.ask = Ask::close(true);
+        self.pending = PendingRequest::close(true);
     }
 
     fn closed(&mut self, cx: &mut Cx<'_>, complete: bool) {
@@ -105,7 +105,7 @@ impl Core {
             self.link.notes.push(QueuedEvent::Done { size: self.file.sent, verified: false });
         }
         self.enter(cx, SenderInput::Closed);
-        self.ask = Ask::Next;
+        self.pending = PendingRequest::Next;
     }
 
     fn no_more_files(&mut self, cx: &mut Cx<'_>) {
@@ -120,25 +120,27 @@ impl Core {
 
     /// The store has answered.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Next, Reply::File(info)) => self.offered(cx, mem, &info),
-            (Ask::Next, Reply::NoMoreFiles) => self.no_more_files(cx),
-            (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
-            (Ask::Close { .. }, Reply::Done) if !self.link.ending.is_running() => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Next, Reply::File(info)) => self.offered(cx, mem, &info),
+            (PendingRequest::Next, Reply::NoMoreFiles) => self.no_more_files(cx),
+            (PendingRequest::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
+            (PendingRequest::Close { .. }, Reply::Done) if !self.link.ending.is_running() => {
                 self.file.open = false;
             }
-            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
-            (Ask::Close { complete, .. }, Reply::Done) => self.closed(cx, complete),
-            (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
+            (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
+                self.file.open = false
+            }
+            (PendingRequest::Close { complete, .. }, Reply::Done) => self.closed(cx, complete),
+            (_, Reply::Failed(error)) => self.store_failed(cx, pending, error),
             // A reply to another request: a bug of the host.
-            _ => self.store_failed(cx, ask, StoreError::Unsupported),
+            _ => self.store_failed(cx, pending, StoreError::Unsupported),
         }
     }
 
-    fn store_failed(&mut self, cx: &mut Cx<'_>, ask: Ask, error: StoreError) {
-        self.file.open &= !matches!(ask, Ask::Close { .. });
+    fn store_failed(&mut self, cx: &mut Cx<'_>, pending: PendingRequest, error: StoreError) {
+        self.file.open &= !matches!(pending, PendingRequest::Close { .. });
         self.fail(cx, Blame::Store, FailureKind::Store(error), true);
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{Ending, PendingRequest, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::xymodem::config::Config;
@@ -143,12 +143,12 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Read => {
+        match self.pending {
+            PendingRequest::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -158,7 +158,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(note.event(self.info(mem.name), self.link.words()))
+        Some(note.event(self.info(mem.name), self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
@@ -171,7 +171,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, !self.started() || link.answers.pending() > 0 || block)
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !link.notes.is_empty())
     }
 

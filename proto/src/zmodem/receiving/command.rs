@@ -3,7 +3,7 @@
 
 use super::{Core, Current, Expecting, Mem};
 use crate::engine::{Cx, Outcome};
-use crate::session::Ask;
+use crate::session::PendingRequest;
 use crate::zmodem::config::Commands;
 use crate::zmodem::packet::{Header, kind};
 
@@ -56,7 +56,7 @@ impl Core {
                     self.order = Order::Later(len);
                     return self.say_completed(cx, mem, 0);
                 }
-                self.ask = Ask::Run { len };
+                self.pending = PendingRequest::Run { len };
             }
             Commands::Announce => self.command_ended(cx, mem, 0),
             Commands::Refuse | Commands::Run => self.command_ended(cx, mem, REFUSED),
@@ -82,8 +82,8 @@ impl Core {
     /// After the last packet: runs the command that had to wait for it. True while that is asked.
     pub(super) fn run_at_the_end(&mut self, outcome: Outcome) -> bool {
         if let (Order::Later(len), Outcome::Done) = (self.order, outcome) {
-            self.ask = Ask::Run { len };
+            self.pending = PendingRequest::Run { len };
         }
-        !self.ask.is_idle()
+        !self.pending.is_idle()
     }
 }

@@ -58,7 +58,8 @@ impl Core {
             let len = rest.len().min(pattern.len());
             rest[..len] == pattern[..len]
         };
-        let (Ending::Linger { outcome, .. } | Ending::Words(outcome)) = self.link.ending else {
+        let (Ending::Linger { outcome, .. } | Ending::LastPackets(outcome)) = self.link.ending
+        else {
             return tail;
         };
         if rest.is_empty() {
@@ -81,7 +82,7 @@ impl Core {
             self.link.stats.duplicates += 1;
             let (count, _) = self.link.reader.next(&mut [], &rest[..FINISH.len()]);
             self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
-            self.link.ending = Ending::Words(outcome);
+            self.link.ending = Ending::LastPackets(outcome);
             self.link.port.moved = cx.now;
             return tail + count;
         }

@@ -6,7 +6,7 @@ use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{
     DigestKind, Extras, FileInfo, FileKind, Refusal, RemoteReply, Reply, Wish, ZmodemExtras,
 };
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, FileOptions, Transport};
@@ -90,7 +90,7 @@ impl Core {
 
     fn offer(&mut self, cx: &mut Cx<'_>) {
         self.enter(cx, ReceiverInput::File);
-        self.ask = Ask::Offer;
+        self.pending = PendingRequest::Offer;
     }
 
     fn refuse(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: Refusal) {
@@ -130,7 +130,7 @@ impl Core {
         }
         // The stored part may belong to another file.
         self.enter(cx, ReceiverInput::Unsure);
-        self.ask = Ask::Digest { kind: DigestKind::Crc32, len: offset };
+        self.pending = PendingRequest::Digest { kind: DigestKind::Crc32, len: offset };
     }
 
     fn start_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -207,8 +207,8 @@ impl Core {
         stats.file_bytes += made as u64;
         stats.current_file_bytes += made as u64;
         stats.encoded_bytes += len as u64;
-        if self.ask.is_idle() && self.sink.pending() >= self.write_at {
-            self.ask = Ask::Write;
+        if self.pending.is_idle() && self.sink.pending() >= self.write_at {
+            self.pending = PendingRequest::Write;
         }
     }
 
@@ -227,8 +227,8 @@ impl Core {
         self.stored(cx, made, stored);
         if at + used < len {
             self.held = Some(Held { at: at + used, len, end });
-            if self.ask.is_idle() {
-                self.ask = Ask::Write;
+            if self.pending.is_idle() {
+                self.pending = PendingRequest::Write;
             }
             return;
         }
@@ -249,18 +249,18 @@ impl Core {
         self.link.question = None;
         self.after = after;
         self.enter(cx, ReceiverInput::FileOver);
-        if self.ask != Ask::Write {
-            self.ask = Ask::Nothing;
+        if self.pending != PendingRequest::Write {
+            self.pending = PendingRequest::Nothing;
             self.close_on();
         }
     }
 
     /// The next step of closing: write what is left, close.
     fn close_on(&mut self) {
-        self.ask = if self.sink.pending() > 0 {
-            Ask::Write
+        self.pending = if self.sink.pending() > 0 {
+            PendingRequest::Write
         } else {
-            Ask::close(self.after == (AfterClose::Ready { complete: true }))
+            PendingRequest::close(self.after == (AfterClose::Ready { complete: true }))
         };
     }
 
@@ -301,40 +301,43 @@ impl Core {
 
     /// The store has answered.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Offer, Reply::Accept { offset }) => self.accepted(cx, mem, offset),
-            (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem, why),
-            (Ask::Offer, Reply::TellCheck) => self.fetch_check(cx, mem),
-            (Ask::Run { .. }, Reply::Remote(RemoteReply::Ran(status))) => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Offer, Reply::Accept { offset }) => self.accepted(cx, mem, offset),
+            (PendingRequest::Offer, Reply::Refuse(why)) => self.refuse(cx, mem, why),
+            (PendingRequest::Offer, Reply::TellCheck) => self.fetch_check(cx, mem),
+            (PendingRequest::Run { .. }, Reply::Remote(RemoteReply::Ran(status))) => {
                 self.command_ended(cx, mem, status);
             }
-            (Ask::Run { .. }, Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
-            (Ask::Write, Reply::Done) => self.written(cx, mem),
-            (Ask::Digest { .. }, Reply::Digest(digest)) => {
+            (PendingRequest::Run { .. }, Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
+            (PendingRequest::Write, Reply::Done) => self.written(cx, mem),
+            (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
                 let [a, b, c, d, ..] = digest;
                 self.check = Some(u32::from_be_bytes([a, b, c, d]));
                 self.say_check(cx, mem, false);
             }
-            (Ask::Digest { .. }, Reply::Failed(_)) => self.offer_again(cx),
-            (Ask::Close { complete, .. }, Reply::Done) => {
+            (PendingRequest::Digest { .. }, Reply::Failed(_)) => self.offer_again(cx),
+            (PendingRequest::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
                 if self.link.ending.is_running() {
                     self.closed(cx, mem, ReceiverInput::Closed, complete);
                 }
             }
-            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
+            (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
+                self.file.open = false
+            }
             (_, Reply::Failed(error)) => {
-                self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
+                self.file.open &=
+                    !matches!(pending, PendingRequest::Close { .. } | PendingRequest::Offer);
                 if self.link.ending.is_running() {
                     self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
                 } else if self.file.open {
-                    self.ask = Ask::close(false);
+                    self.pending = PendingRequest::close(false);
                 }
             }
             // A reply to another request: the request stays open.
-            (ask, _) => self.ask = ask,
+            (pending, _) => self.pending = pending,
         }
     }
 
@@ -347,7 +350,11 @@ impl Core {
         self.sink.taken(mem.file, growing);
         self.heard = cx.now;
         if !self.link.ending.is_running() {
-            self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::close(false) };
+            self.pending = if self.sink.pending() > 0 {
+                PendingRequest::Write
+            } else {
+                PendingRequest::close(false)
+            };
         } else if self.state == Receiving::Close {
             self.close_on();
         } else {

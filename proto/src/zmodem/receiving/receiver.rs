@@ -6,7 +6,7 @@ use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wan
 use crate::file::{Remote, Reply, Request};
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{Ending, PendingRequest, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
@@ -49,12 +49,12 @@ impl Machine for Core {
             self.say_ready(cx, mem, false);
         }
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
-            Ending::No if self.blocked() && !self.ask.is_idle() => Wait::Store,
+            Ending::No if self.blocked() && !self.pending.is_idle() => Wait::Store,
             Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
-        let Ending::Words(outcome) = self.link.ending else { return };
-        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
+        let Ending::LastPackets(outcome) = self.link.ending else { return };
+        if !self.pending.is_idle() || !self.link.last_packets_are_out(cx.now) {
             return;
         }
         if self.run_at_the_end(outcome) {
@@ -75,7 +75,8 @@ impl Machine for Core {
                 Ending::No if self.blocked() => break,
                 Ending::No => {}
                 Ending::Over(_) => break,
-                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
+                Ending::LastPackets(Outcome::Done)
+                | Ending::Linger { outcome: Outcome::Done, .. } => {
                     let count = self.linger_input(cx, mem, &bytes[used..]);
                     used += count;
                     self.link.stats.wire_in_bytes += count as u64;
@@ -90,7 +91,7 @@ impl Machine for Core {
             let fresh = self.link.reader.in_data() && self.link.reader.partial() == 0;
             if fresh && !self.sink.room(mem.file, longest) {
                 // The store has to accept some first.
-                self.ask = Ask::Write;
+                self.pending = PendingRequest::Write;
                 break;
             }
             if let Some((count, header)) = self.ends_at_once(&bytes[used..]) {
@@ -175,14 +176,16 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
-            Ask::Write => {
+        match self.pending {
+            PendingRequest::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            PendingRequest::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Run { len } => Some(Request::Remote(Remote::Run { command: &mem.name[..len] })),
-            ask => ask.plain(),
+            PendingRequest::Run { len } => {
+                Some(Request::Remote(Remote::Run { command: &mem.name[..len] }))
+            }
+            pending => pending.plain(),
         }
     }
 
@@ -192,7 +195,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(note.event(self.info(mem.name), self.link.words()))
+        Some(note.event(self.info(mem.name), self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -221,7 +224,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || self.is_fresh())
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !self.link.notes.is_empty())
     }
 
@@ -236,7 +239,7 @@ impl Machine for Core {
     fn if_closed(&self) -> Option<Outcome> {
         match self.link.ending {
             // The sender has said that this is all, and it is stored, whether our ZFIN leaves or not.
-            Ending::Words(Outcome::Done) if self.ask.is_idle() => Some(Outcome::Done),
+            Ending::LastPackets(Outcome::Done) if self.pending.is_idle() => Some(Outcome::Done),
             _ => self.status().outcome(),
         }
     }

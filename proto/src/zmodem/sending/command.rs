@@ -2,7 +2,7 @@
 
 use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::states::{SenderInput, Sending};
@@ -115,6 +115,6 @@ impl Core {
         self.link.answered(cx.now);
         self.link.output.drop_unsent();
         self.enter(cx, SenderInput::Left);
-        self.ask = Ask::close(false);
+        self.pending = PendingRequest::close(false);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply};
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
@@ -26,7 +26,7 @@ impl Core {
             return self.say_finish(cx, mem, false);
         }
         self.enter(cx, SenderInput::Ready);
-        self.ask = Ask::Next;
+        self.pending = PendingRequest::Next;
     }
 
     /// The file ends; its events are reported under its own name.
@@ -50,25 +50,25 @@ impl Core {
 
     /// The store has answered.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = self.ask.take();
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
-            (Ask::Next, Reply::NoMoreFiles) => {
+        let pending = self.pending.take();
+        match (pending, reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
+            (PendingRequest::Next, Reply::NoMoreFiles) => {
                 self.enter(cx, SenderInput::NoMoreFiles);
                 self.say_finish(cx, mem, false);
             }
-            (Ask::Read, Reply::Read(len)) => {
+            (PendingRequest::Read, Reply::Read(len)) => {
                 self.source.filled(len, mem.source.len());
                 self.seek_now();
             }
-            (Ask::Digest { .. }, Reply::Digest(digest)) => {
+            (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
                 let [a, b, c, d, ..] = digest;
                 self.say_check(cx, mem, u32::from_be_bytes([a, b, c, d]));
             }
             // A store without digests: the receiver will find a mismatch.
-            (Ask::Digest { .. }, Reply::Failed(_)) => self.say_check(cx, mem, 0),
-            (Ask::Close { complete, .. }, Reply::Done) => {
+            (PendingRequest::Digest { .. }, Reply::Failed(_)) => self.say_check(cx, mem, 0),
+            (PendingRequest::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
                 if self.link.ending.is_running() || complete {
                     self.count_file(complete);
@@ -77,13 +77,15 @@ impl Core {
                     self.ask_next(cx, mem);
                 }
             }
-            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
+            (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
+                self.file.open = false
+            }
             (_, Reply::Failed(error)) => {
-                self.file.open &= !matches!(ask, Ask::Close { .. });
+                self.file.open &= !matches!(pending, PendingRequest::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
             }
             // A reply to another request: the request stays open.
-            (ask, _) => self.ask = ask,
+            (pending, _) => self.pending = pending,
         }
     }
 
@@ -108,7 +110,7 @@ impl Core {
         if let Some(why) = why {
             self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
             self.enter(cx, SenderInput::Unusable);
-            self.ask = Ask::close(false);
+            self.pending = PendingRequest::close(false);
             return;
         }
         self.say_file(cx, mem, false);
@@ -157,13 +159,13 @@ impl Core {
     pub(super) fn tell_check(&mut self, cx: &mut Cx<'_>, len: u64) {
         // A full read of the file each time, so the number is limited.
         self.digests += 1;
-        if !self.ask.is_idle() || self.digests > u32::from(self.link.config.retries) {
+        if !self.pending.is_idle() || self.digests > u32::from(self.link.config.retries) {
             return;
         }
         self.link.answered(cx.now);
         let size = self.file.info.size.unwrap_or(0);
         let len = if len == 0 { size } else { len.min(size) };
-        self.ask = Ask::Digest { kind: DigestKind::Crc32, len };
+        self.pending = PendingRequest::Digest { kind: DigestKind::Crc32, len };
     }
 
     fn say_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, crc: u32) {
@@ -196,7 +198,7 @@ impl Core {
             self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
         }
         self.enter(cx, SenderInput::Skipped);
-        self.ask = Ask::close(false);
+        self.pending = PendingRequest::close(false);
     }
 
     /// ZRINIT in the middle of the data: another receiver, which has nothing of this file. Unless its
@@ -209,14 +211,14 @@ impl Core {
         self.link.question = None;
         self.link.notes.push(QueuedEvent::Refused { why: None, by_peer: true });
         self.enter(cx, SenderInput::Lost);
-        self.ask = Ask::close(false);
+        self.pending = PendingRequest::close(false);
     }
 
     /// ZRINIT after ZEOF: the receiver has closed the file.
     pub(super) fn closed(&mut self, cx: &mut Cx<'_>) {
         self.link.answered(cx.now);
         self.enter(cx, SenderInput::Whole);
-        self.ask = Ask::close(true);
+        self.pending = PendingRequest::close(true);
     }
 
     fn count_file(&mut self, complete: bool) {

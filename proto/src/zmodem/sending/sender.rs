@@ -5,7 +5,7 @@ use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wan
 use crate::file::{FileInfo, Reply, Request};
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{Ending, PendingRequest, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
@@ -103,7 +103,8 @@ impl Machine for Core {
             match self.link.ending {
                 Ending::No => {}
                 Ending::Over(_) => break,
-                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
+                Ending::LastPackets(Outcome::Done)
+                | Ending::Linger { outcome: Outcome::Done, .. } => {
                     // Only the line end after ZFIN is ours.
                     let tail = self.link.reader.take_tail(&bytes[used..]);
                     used += tail;
@@ -186,12 +187,12 @@ impl Machine for Core {
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Read => {
+        match self.pending {
+            PendingRequest::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -205,7 +206,7 @@ impl Machine for Core {
         self.old_notes -= usize::from(of_last);
         let (at, file) = if of_last { (self.told_at, &self.told) } else { (0, &self.file) };
         let info = FileInfo { name: &mem.name[at..][..file.name_len], ..file.info };
-        Some(note.event(info, self.link.words()))
+        Some(note.event(info, self.link.event_texts()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -233,7 +234,7 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
-            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::STORE, !self.pending.is_idle())
             .with(Wants::USER, !self.link.notes.is_empty())
     }
 

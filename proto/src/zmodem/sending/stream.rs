@@ -4,7 +4,7 @@ use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::StoreError;
 use crate::line::line_time;
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent};
 use crate::zmodem::escape::ZDLE;
@@ -278,7 +278,7 @@ impl Core {
         self.answers.queries = 0;
         self.flow.restart = Some((u64::MAX, None));
         self.flow.seek = Some(position);
-        if self.ask != Ask::Read {
+        if self.pending != PendingRequest::Read {
             self.seek_now();
         }
     }
@@ -430,8 +430,8 @@ impl Core {
         let Some(allowed) = self.allowed(cx) else { return false };
         // One additional byte tells whether it is the last.
         if self.source.ready() <= allowed && !self.source.ended {
-            if self.ask.is_idle() {
-                self.ask = Ask::Read;
+            if self.pending.is_idle() {
+                self.pending = PendingRequest::Read;
             }
             return false;
         }

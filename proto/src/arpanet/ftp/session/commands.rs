@@ -1,7 +1,7 @@
 //! What the server's process makes of each command.
 
 use super::super::command::{Command, WORDS};
-use super::{Ask, Cx, Form, Host, Input, Mem, Question, Session, Stage, Verdict};
+use super::{Cx, Form, Host, Input, Mem, PendingRequest, Question, Session, Stage, Verdict};
 use core::fmt;
 
 impl Session {
@@ -96,7 +96,7 @@ impl Session {
         let from = if argument.is_empty() { 0 } else { from };
         self.argument = (from, from + argument.len());
         self.question = Some(question);
-        self.enter(cx, Input::Ask);
+        self.enter(cx, Input::PendingRequest);
     }
 
     fn login(
@@ -163,8 +163,8 @@ impl Session {
         if self.is_possible(mem, false) && self.keep(mem, name) {
             self.append = append;
             self.sends = false;
-            self.ask = Ask::Offer;
-            self.enter(cx, Input::Ask);
+            self.pending = PendingRequest::Offer;
+            self.enter(cx, Input::PendingRequest);
         }
     }
 

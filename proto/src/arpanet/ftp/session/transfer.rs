@@ -6,7 +6,7 @@ use super::{Input, Session, Stage, Verdict};
 use crate::arpanet::ncp::{Host, State, Wanted};
 use crate::engine::Cx;
 use crate::file::{FileInfo, FileKind, Refusal, Reply, Request, StoreError, Wish};
-use crate::session::{Ask, QueuedEvent};
+use crate::session::{PendingRequest, QueuedEvent};
 use core::fmt;
 
 impl Session {
@@ -59,22 +59,22 @@ impl Session {
                 Some(self.stats.current_file_bytes.saturating_sub(waiting));
             if self.outgoing.done {
                 host.close(id);
-            } else if self.outgoing.wants() && self.ask.is_idle() && !failed {
-                self.ask = Ask::Read;
+            } else if self.outgoing.wants() && self.pending.is_idle() && !failed {
+                self.pending = PendingRequest::Read;
             }
             self.outgoing.done && host.state(id) == State::Ended
         } else {
             self.incoming.pump(host, id, mem.file);
-            if self.ask.is_idle() && self.incoming.ready(mem.file) {
-                self.ask = Ask::Write;
+            if self.pending.is_idle() && self.incoming.ready(mem.file) {
+                self.pending = PendingRequest::Write;
             }
-            self.incoming.is_over() && self.ask.is_idle()
+            self.incoming.is_over() && self.pending.is_idle()
         };
         self.progress = (self.stats.file_bytes, host.queued(id));
         if moved {
             self.stir(cx);
         }
-        if over || failed && self.ask != Ask::Write {
+        if over || failed && self.pending != PendingRequest::Write {
             let whole =
                 over && (self.sends || self.incoming.is_whole() && !self.incoming.differs());
             let verdict = if whole { Verdict::Whole } else { Verdict::Incomplete };
@@ -138,7 +138,7 @@ impl Session {
 
     /// The store closes the file.
     fn over(&mut self, cx: &mut Cx<'_>, complete: bool) {
-        self.ask = Ask::close(complete);
+        self.pending = PendingRequest::close(complete);
         self.enter(cx, Input::DataOver);
     }
 
@@ -148,17 +148,17 @@ impl Session {
         file: &'a mut [u8],
         name: &'a [u8],
     ) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Offer => Some(Request::Offer { info: self.info(name) }),
-            Ask::Read => {
+        match self.pending {
+            PendingRequest::Offer => Some(Request::Offer { info: self.info(name) }),
+            PendingRequest::Read => {
                 let offset = self.outgoing.offset;
                 Some(Request::Read { offset, into: self.outgoing.lend(file) })
             }
-            Ask::Write => {
+            PendingRequest::Write => {
                 let offset = self.incoming.offset;
                 Some(Request::Write { offset, bytes: self.incoming.lend(file) })
             }
-            ask => ask.plain(),
+            pending => pending.plain(),
         }
     }
 
@@ -177,14 +177,14 @@ impl Session {
         mem: &mut Mem<'_>,
         reply: Reply<'_>,
     ) {
-        match (self.ask.take(), reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Offer, Reply::Accept { offset: 0 }) => {
+        match (self.pending.take(), reply) {
+            (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Offer, Reply::Accept { offset: 0 }) => {
                 self.open = true;
                 self.sends = false;
                 self.connect(cx, host, mem);
             }
-            (Ask::Offer, Reply::Refuse(why)) => {
+            (PendingRequest::Offer, Reply::Refuse(why)) => {
                 self.enter(cx, Input::Answered);
                 self.events.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
                 self.stats.files_skipped += 1;
@@ -200,21 +200,21 @@ impl Session {
                 };
                 self.reply_line(mem, number, &text);
             }
-            (Ask::Offer, _) => {
+            (PendingRequest::Offer, _) => {
                 self.enter(cx, Input::Answered);
                 self.reply_line(mem, 455, &"file system error");
             }
-            (Ask::Read, Reply::Read(len)) => {
+            (PendingRequest::Read, Reply::Read(len)) => {
                 self.outgoing.filled(mem.file, len);
                 self.stats.file_bytes += len as u64;
                 self.stats.current_file_bytes += len as u64;
             }
-            (Ask::Write, Reply::Done) => {
+            (PendingRequest::Write, Reply::Done) => {
                 let len = self.incoming.stored();
                 self.stats.file_bytes += len as u64;
                 self.stats.current_file_bytes += len as u64;
             }
-            (Ask::Close { complete, .. }, answer) => {
+            (PendingRequest::Close { complete, .. }, answer) => {
                 self.open = false;
                 self.closed(cx, mem, complete && answer == Reply::Done, answer);
             }

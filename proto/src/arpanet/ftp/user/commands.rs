@@ -2,8 +2,8 @@
 
 use super::super::reply::{Line, octets};
 use super::{
-    Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Outcome, Outgoing,
-    QueuedEvent, Refusal, Stage, Structure, Type, User, Wanted,
+    Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Outcome, Outgoing,
+    PendingRequest, QueuedEvent, Refusal, Stage, Structure, Type, User, Wanted,
 };
 use crate::arpanet::ncp::Id;
 use crate::engine::Blame;
@@ -140,7 +140,7 @@ impl User {
         self.events.push(QueuedEvent::Refused { why, by_peer: true });
         self.stats.files_skipped += 1;
         if self.puts {
-            self.ask = Ask::close(false);
+            self.pending = PendingRequest::close(false);
             self.enter(cx, Input::Refused);
         } else {
             self.next(cx, host, mem);
@@ -159,7 +159,7 @@ impl User {
     /// The next file, or the end.
     pub(super) fn next(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if self.puts && !self.exhausted {
-            self.ask = Ask::Next;
+            self.pending = PendingRequest::Next;
             self.enter(cx, Input::Ready);
             return;
         }
@@ -193,7 +193,7 @@ impl User {
         let Some(room) = mem.name.get_mut(..name.len()).filter(|_| good) else {
             self.events.push(QueuedEvent::Refused { why: Some(Refusal::Name), by_peer: false });
             self.stats.files_skipped += 1;
-            self.ask = Ask::close(false);
+            self.pending = PendingRequest::close(false);
             self.enter(cx, Input::Refused);
             return;
         };
@@ -259,7 +259,7 @@ impl User {
         } else {
             self.file.size = size;
             self.incoming = Incoming::new(self.form(), size);
-            self.ask = Ask::Offer;
+            self.pending = PendingRequest::Offer;
             self.enter(cx, Input::Offered);
         }
     }
@@ -285,8 +285,8 @@ impl User {
                     host.abort(id);
                     host.release(id);
                 }
-                if matches!(self.ask, Ask::Read | Ask::Write) {
-                    self.ask = Ask::Nothing;
+                if matches!(self.pending, PendingRequest::Read | PendingRequest::Write) {
+                    self.pending = PendingRequest::Nothing;
                 }
                 self.enter(cx, Input::DataOver);
             } else {
@@ -303,7 +303,7 @@ impl User {
         if let (true, Some(what)) = (whole, self.broken) {
             self.trouble(cx, host, mem, what);
         } else if whole && !differs {
-            self.ask = Ask::close(true);
+            self.pending = PendingRequest::close(true);
             self.enter(cx, Input::Whole);
         } else {
             let kind = if differs { FailureKind::LengthDiffers } else { FailureKind::PeerError };

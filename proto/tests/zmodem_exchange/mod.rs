@@ -38,13 +38,13 @@ pub fn file(info: &[u8]) -> Vec<u8> {
 
 /// What an engine did with scripted input.
 #[derive(Debug)]
-pub struct Talk {
+pub struct Exchange {
     pub sent: Vec<u8>,
     pub events: Vec<String>,
     pub took: Duration,
 }
 
-impl Talk {
+impl Exchange {
     pub fn headers(&self) -> Vec<(u8, u32)> {
         let mut reader = FrameReader::new(Dropping::FlowControl);
         let (mut rest, mut all) = (&self.sent[..], Vec::new());
@@ -68,10 +68,10 @@ pub fn turn_against(
     engine: &mut dyn Engine,
     store: &mut dyn Store,
     mut make: impl FnMut(Duration) -> Vec<u8>,
-) -> Talk {
+) -> Exchange {
     let mut now = Instant::ZERO;
     let mut input = Vec::new();
-    let mut talk = Talk { sent: Vec::new(), events: Vec::new(), took: Duration::ZERO };
+    let mut exchange = Exchange { sent: Vec::new(), events: Vec::new(), took: Duration::ZERO };
     for _ in 0..200_000 {
         let cx = &mut Cx { now, trace: &mut Edges::new() };
         input.extend(make(now - Instant::ZERO));
@@ -84,20 +84,20 @@ pub fn turn_against(
             }
             let bytes = engine.transmit(cx).to_vec();
             engine.transmitted(cx, bytes.len());
-            if talk.sent.len() < 1_000_000 {
-                talk.sent.extend_from_slice(&bytes);
+            if exchange.sent.len() < 1_000_000 {
+                exchange.sent.extend_from_slice(&bytes);
             }
             while let Some(event) = engine.event() {
-                talk.events.push(format!("{event:?}"));
+                exchange.events.push(format!("{event:?}"));
             }
             if input.is_empty() && bytes.is_empty() {
                 break;
             }
         }
         engine.tick(cx);
-        talk.took = now - Instant::ZERO;
+        exchange.took = now - Instant::ZERO;
         if matches!(engine.status(), Status::Over(_)) {
-            return talk;
+            return exchange;
         }
         assert!(input.len() < 100_000, "an engine that is not over takes its input");
         now = now + Duration::from_millis(20);
@@ -106,8 +106,8 @@ pub fn turn_against(
 }
 
 /// The messages for the user, as text.
-pub fn said(talk: &Talk) -> String {
-    let texts = talk.events.iter().filter_map(|event| event.strip_prefix("Message("));
+pub fn said(exchange: &Exchange) -> String {
+    let texts = exchange.events.iter().filter_map(|event| event.strip_prefix("Message("));
     let bytes = texts.flat_map(|text| {
         let numbers = text.trim_end_matches(')').trim_matches(['[', ']']).split(", ");
         numbers.filter_map(|number| number.parse::<u8>().ok()).chain([b' ']).collect::<Vec<_>>()

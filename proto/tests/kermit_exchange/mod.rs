@@ -127,7 +127,7 @@ impl Session<'_> {
     pub fn ask_into(&mut self, command: &ServerCommand<'_>, mut sink: Sink) -> Asked {
         let memory = vec![0; self.config.client_memory()];
         let mut client = Client::new(self.config.clone(), command, memory).expect("a client");
-        let (outcome, Talk { replies, messages, wire, .. }) = self.turn(&mut client, &mut sink);
+        let (outcome, Exchange { replies, messages, wire, .. }) = self.turn(&mut client, &mut sink);
         Asked { outcome, replies, messages, sink, wire }
     }
 
@@ -138,23 +138,24 @@ impl Session<'_> {
         self.turn(&mut sender, &mut Source::new(files)).0
     }
 
-    fn turn(&mut self, client: &mut dyn Engine, store: &mut dyn Store) -> (Outcome, Talk) {
-        let mut talk = Talk::default();
+    fn turn(&mut self, client: &mut dyn Engine, store: &mut dyn Store) -> (Outcome, Exchange) {
+        let mut exchange = Exchange::default();
         for _ in 0..2_000_000u32 {
-            let mut moved = self.turn_one(true, client, store, &mut talk);
-            moved |= self.turn_one(false, client, store, &mut talk);
+            let mut moved = self.turn_one(true, client, store, &mut exchange);
+            moved |= self.turn_one(false, client, store, &mut exchange);
             if self.dice.is_some() {
                 let wants = [client.wants(), self.server.wants()];
                 let busy = |w: &Wants| w.contains(Wants::OUTPUT) || w.contains(Wants::STORE);
-                moved |= talk.pipes.iter().any(|pipe| !pipe.is_empty()) || wants.iter().any(busy);
+                moved |=
+                    exchange.pipes.iter().any(|pipe| !pipe.is_empty()) || wants.iter().any(busy);
             }
             if let Status::Over(outcome) = client.status() {
                 let gone = matches!(self.server.status(), Status::Over(_));
-                if talk.pipes[0].is_empty() || gone {
-                    talk.hear(client);
-                    return (outcome, talk);
+                if exchange.pipes[0].is_empty() || gone {
+                    exchange.hear(client);
+                    return (outcome, exchange);
                 }
-                talk.pipes[1].clear();
+                exchange.pipes[1].clear();
             }
             if !moved {
                 let next = [client.deadline(), self.server.deadline()];
@@ -176,7 +177,7 @@ impl Session<'_> {
         is_client: bool,
         client: &mut dyn Engine,
         store: &mut dyn Store,
-        talk: &mut Talk,
+        exchange: &mut Exchange,
     ) -> bool {
         let mut moved = false;
         let (engine, store): (&mut dyn Engine, &mut dyn Store) =
@@ -201,19 +202,19 @@ impl Session<'_> {
                     let len = some(&mut self.dice, most);
                     let mut bytes = engine.transmit(cx)[..len].to_vec();
                     engine.transmitted(cx, len);
-                    talk.wire[out].extend_from_slice(&bytes);
+                    exchange.wire[out].extend_from_slice(&bytes);
                     (self.meddle)(is_client, &mut bytes);
-                    talk.pipes[out].extend_from_slice(&bytes);
+                    exchange.pipes[out].extend_from_slice(&bytes);
                     moved |= len > 0;
                 }
                 2 => {
-                    let most = talk.pipes[input].len().min(self.chunk);
+                    let most = exchange.pipes[input].len().min(self.chunk);
                     let len = some(&mut self.dice, most);
-                    let used = engine.receive(cx, &talk.pipes[input][..len]);
-                    talk.pipes[input].drain(..used);
+                    let used = engine.receive(cx, &exchange.pipes[input][..len]);
+                    exchange.pipes[input].drain(..used);
                     moved |= used > 0;
                 }
-                _ if is_client => moved |= talk.hear(engine),
+                _ if is_client => moved |= exchange.hear(engine),
                 _ => while engine.event().is_some() {},
             }
         }
@@ -223,7 +224,7 @@ impl Session<'_> {
 
 /// What passes between the two, and what the client is told.
 #[derive(Default)]
-struct Talk {
+struct Exchange {
     replies: Vec<Vec<u8>>,
     messages: Vec<String>,
     /// What is in flight to the server, and to the client.
@@ -231,7 +232,7 @@ struct Talk {
     wire: [Vec<u8>; 2],
 }
 
-impl Talk {
+impl Exchange {
     /// Takes the client's events.
     fn hear(&mut self, client: &mut dyn Engine) -> bool {
         let mut moved = false;

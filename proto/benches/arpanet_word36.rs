@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use wetstring_proto::arpanet::words::{octets, pack, unpack};
+use wetstring_proto::arpanet::word36::{octets, pack, unpack};
 
 /// The words of a Multics system tape (RFC 662).
 const WORDS: usize = 334_231;

@@ -4,7 +4,7 @@ use crate::file::{DigestKind, Request};
 
 /// The open request. There is at most one at a time, and it is repeated until answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Ask {
+pub(crate) enum PendingRequest {
     #[default]
     Nothing,
     /// A sender: the next file, and its bytes.
@@ -63,7 +63,7 @@ pub(crate) enum Ask {
     },
 }
 
-impl Ask {
+impl PendingRequest {
     /// Close the file, without a comparison of digests.
     pub(crate) const fn close(complete: bool) -> Self {
         Self::Close { complete, verified: false }

@@ -1,7 +1,7 @@
 //! Words of 36 bits: known ones, and that nothing is lost.
 
 use proptest::prelude::*;
-use wetstring_proto::arpanet::words::{MASK, Packing, octets, pack, unpack, words};
+use wetstring_proto::arpanet::word36::{MASK, Packing, octets, pack, unpack, words};
 
 #[test]
 fn known_words() {
