@@ -5,16 +5,16 @@ use crate::peers;
 use std::time::Duration;
 
 use peers::all;
-use peers::netblt_python::{How, SMALL, THREADS, TIMES, WAYS, We, case, python, run};
+use peers::netblt_python::{Opening, SMALL, THREADS, TIMES, WAYS, We, case, python, run};
 
 /// RFC 998 5.3.1: DONE ends the sender's dally, which takes several seconds where none comes.
 #[test]
 fn done_ends_a_sender_that_listens_or_dials_at_once() {
     let Some(_) = python() else { return };
     let _turn = crate::turn();
-    all(&[How::Listen, How::Dial], THREADS, |how| {
+    all(&[Opening::Listen, Opening::Dial], THREADS, |opening| {
         let took = |words: String| {
-            let done = run(&case((We::Send, *how), 20_000, &words))?;
+            let done = run(&case((We::Send, *opening), 20_000, &words))?;
             done.whole()?;
             Ok::<_, String>(done.took)
         };
@@ -59,13 +59,13 @@ fn the_agreed_bursts_are_kept() {
     let Some(_) = python() else { return };
     let _turn = crate::turn();
     let mut cases = Vec::new();
-    for how in [How::Listen, How::Dial] {
+    for opening in [Opening::Listen, Opening::Dial] {
         // 60 packets of 500 bytes: 30 bursts.
         let words = "--packet-size 500 --buffer-size 2500 --burst 2 --interval 40 --buffers 3";
-        cases.push((case((We::Send, how), 30_000, words), 29.0 * 0.04));
+        cases.push((case((We::Send, opening), 30_000, words), 29.0 * 0.04));
         let words = "--packet-size 500 --buffer-size 2500 --burst 20 --interval 5 --buffers 1 \
                      --offer-burst 1 --offer-interval 30";
-        cases.push((case((We::Send, how), 30_000, words), 54.0 * 0.03));
+        cases.push((case((We::Send, opening), 30_000, words), 54.0 * 0.03));
     }
     all(&cases, THREADS, |(case, least)| {
         let done = run(case)?;

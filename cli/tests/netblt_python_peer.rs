@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use peers::all;
 use peers::netblt_python::{
-    How, NAME, ROLES, Run, SMALL, THREADS, WAYS, We, all_whole, case, peer_of, python, run,
+    NAME, Opening, ROLES, Run, SMALL, THREADS, WAYS, We, all_whole, case, peer_of, python, run,
 };
 
 #[test]
@@ -55,9 +55,13 @@ fn sizes_at_the_borders_of_packets_and_buffers() {
 #[test]
 fn any_first_buffer_number_and_data_without_checksums() {
     let mut cases = Vec::new();
-    for how in [How::Listen, How::Dial] {
+    for opening in [Opening::Listen, Opening::Dial] {
         for first in ["0", "1", "77777777"] {
-            cases.push(case((We::Send, how), 30_000, &format!("{SMALL} --first-buffer {first}")));
+            cases.push(case(
+                (We::Send, opening),
+                30_000,
+                &format!("{SMALL} --first-buffer {first}"),
+            ));
         }
     }
     cases.extend(WAYS.map(|way| case(way, 30_000, &format!("{SMALL} --no-checksum --lose 0.05"))));
@@ -72,12 +76,12 @@ fn a_listener_serves_bare_names_of_any_length_also_when_gos_are_lost() {
     let mut cases = Vec::new();
     for len in [1, 3, 20, 26, 43, 200] {
         for lost in ["", "--lose-list go:1", "--lose-list go:1,2,3", "--lose-list response:1"] {
-            for way in [(We::Receive, How::Listen), (We::Receive, How::Dial)] {
+            for way in [(We::Receive, Opening::Listen), (We::Receive, Opening::Dial)] {
                 let mut one = case(way, 20_000, &format!("{SMALL} {lost}"));
                 one.name = "n".repeat(len);
                 // The peer sends a KEEPALIVE at a quarter of it: this makes most of the cases quick.
                 one.ours = "--death 8".to_owned();
-                let dial = way.1 == How::Dial;
+                let dial = way.1 == Opening::Dial;
                 if len == 1 || len == 43 || !dial {
                     cases.push(one);
                 }
@@ -93,7 +97,7 @@ fn a_listener_remembers_a_peer_longer_than_its_keepalives_are_apart() {
     let mut cases = Vec::new();
     for (len, lost) in [(1, ""), (20, ""), (26, "--lose-list go:1"), (43, "--lose-list go:1,2")] {
         let words = format!("{SMALL} --death 60 {lost} --timeout 40");
-        let mut one = case((We::Receive, How::Listen), 20_000, &words);
+        let mut one = case((We::Receive, Opening::Listen), 20_000, &words);
         one.name = "n".repeat(len);
         one.ours = String::new();
         cases.push(one);
@@ -174,7 +178,7 @@ fn late_opens_are_answered_and_do_no_harm() {
         let done = run(case)?;
         done.whole()?;
         let answers = done.peer["received"]["response"].as_u64().unwrap_or_default();
-        done.check(case.how == How::Dial || answers >= 2, "a second RESPONSE")
+        done.check(case.opening == Opening::Dial || answers >= 2, "a second RESPONSE")
     });
 }
 
@@ -186,7 +190,7 @@ fn an_address_that_is_not_proved_gets_no_more_than_came_from_it() {
     for we in ROLES {
         for len in [1, 3, 20, 26, 43, 200] {
             let words = "--tries 1 --open-timer 5 --die-after 0 --timeout 5";
-            let mut one = case((we, How::Listen), 20_000, words);
+            let mut one = case((we, Opening::Listen), 20_000, words);
             one.name = "n".repeat(len);
             cases.push(one);
         }
@@ -204,9 +208,10 @@ fn an_address_that_is_not_proved_gets_no_more_than_came_from_it() {
 fn a_listener_serves_the_next_after_one_who_opened_and_vanished() {
     let mut cases = Vec::new();
     for we in ROLES {
-        for (name, how) in [("n", "close"), (NAME, "close"), (NAME, "silence")] {
-            let mut one = case((we, How::Listen), 20_000, SMALL);
-            let words = format!("--die-with {how} --timeout 1 --name {}", name.replace(' ', "_"));
+        for (name, ending) in [("n", "close"), (NAME, "close"), (NAME, "silence")] {
+            let mut one = case((we, Opening::Listen), 20_000, SMALL);
+            let words =
+                format!("--die-with {ending} --timeout 1 --name {}", name.replace(' ', "_"));
             one.first = Some(format!("--tries 1 --open-timer 1 --die-after 0 {words}"));
             cases.push(one);
         }
@@ -228,7 +233,7 @@ fn a_quit_is_answered_by_a_quitack_and_every_repeated_one_too() {
         }
     }
     all(&cases, THREADS, |case| {
-        if case.how == How::Listen && case.theirs.contains("--die-after 0") {
+        if case.opening == Opening::Listen && case.theirs.contains("--die-after 0") {
             // Whether this was a session is for the listener to say; a QUITACK is due all the same.
             let peer = peer_of(case)?;
             let good = peer["quitack"] == true;
@@ -256,7 +261,7 @@ fn ctrl_c_tells_the_peer_and_a_lost_quit_is_sent_again() {
     }
     all(&cases, THREADS, |case| {
         let mut run = Run::start(case)?;
-        if case.how == How::Listen {
+        if case.opening == Opening::Listen {
             run.wst.line_after("connected from ")?;
         }
         std::thread::sleep(Duration::from_millis(1500));
@@ -274,22 +279,22 @@ fn a_peer_that_dies_is_named_so_and_leaves_no_whole_file() {
     let Some(_) = python() else { return };
     let mut cases = Vec::new();
     for way in WAYS {
-        for (how, code) in [("silence", 7), ("close", 7), ("abort", 4)] {
+        for (ending, code) in [("silence", 7), ("close", 7), ("abort", 4)] {
             for when in ["0", "7", "31"] {
-                let words = format!("{SMALL} --die-with {how} --die-after {when} --timeout 9");
+                let words = format!("{SMALL} --die-with {ending} --die-after {when} --timeout 9");
                 let mut one = case(way, 60_000, &words);
                 one.ours = "--death 3".to_owned();
                 // Somebody who says one thing and dies is no session: the listener waits for the next.
-                if when != "0" || way.1 == How::Dial {
-                    cases.push((one, code, how));
+                if when != "0" || way.1 == Opening::Dial {
+                    cases.push((one, code, ending));
                 }
             }
         }
     }
-    all(&cases, 12, |(case, code, how)| {
+    all(&cases, 12, |(case, code, ending)| {
         let done = run(case)?;
         // A port that is closed may be told of by the peer's host: then the line broke.
-        done.code(*code).or_else(|why| if *how == "close" { done.code(3) } else { Err(why) })?;
+        done.code(*code).or_else(|why| if *ending == "close" { done.code(3) } else { Err(why) })?;
         let serial = ["speed", "parity", "baud"].iter().any(|word| done.ours.said.contains(word));
         done.check(!serial, "no advice on serial lines")?;
         done.check(done.took < Duration::from_secs(25), "an end by the death timer of 3 s")?;
@@ -307,7 +312,7 @@ fn a_peer_that_dies_is_named_so_and_leaves_no_whole_file() {
 #[test]
 fn an_active_receiver_ends_with_zero() {
     let words = [SMALL.to_owned(), format!("{SMALL} --death 3"), format!("{SMALL} --no-done")];
-    let way = (We::Receive, How::Dial);
+    let way = (We::Receive, Opening::Dial);
     all_whole(&words.map(|words| case(way, 20_000, &words)));
 }
 
@@ -315,7 +320,7 @@ fn an_active_receiver_ends_with_zero() {
 #[test]
 fn refusals_go_both_ways_with_their_reason() {
     let Some(_) = python() else { return };
-    let dialled = ROLES.map(|we| case((we, How::Dial), 1000, "--refuse no-room-here"));
+    let dialled = ROLES.map(|we| case((we, Opening::Dial), 1000, "--refuse no-room-here"));
     all(&dialled, THREADS, |case| {
         let done = run(case)?;
         done.code(4)?;

@@ -112,13 +112,13 @@ impl Scene {
 
 /// What a command answers: short text, long text, or names of files and what is in them.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum Answer {
     Text(String),
     Sent(Vec<(String, String)>),
     No(String),
 }
 
-fn ask(session: &mut Session, command: &C<'_>) -> Said {
+fn ask(session: &mut Session, command: &C<'_>) -> Answer {
     let (mut words, mut answer) = ([0; 2000], [0; 2048]);
     let len = command.emit(&mut words).unwrap();
     let request = Request::Remote(Remote::Serve {
@@ -130,11 +130,11 @@ fn ask(session: &mut Session, command: &C<'_>) -> Said {
     let (good, len) = match session.answer(request) {
         Reply::Remote(RemoteReply::Said(len)) => (true, len),
         Reply::Remote(RemoteReply::Denied(len)) => (false, len),
-        Reply::Remote(RemoteReply::Follow { .. }) => return Said::Sent(sent(session)),
+        Reply::Remote(RemoteReply::Follow { .. }) => return Answer::Sent(sent(session)),
         other => panic!("{other:?}"),
     };
     let text = String::from_utf8_lossy(&answer[..len]).into_owned();
-    if good { Said::Text(text) } else { Said::No(text) }
+    if good { Answer::Text(text) } else { Answer::No(text) }
 }
 
 fn sent(session: &mut Session) -> Vec<(String, String)> {
@@ -180,13 +180,13 @@ fn delete_deletes_the_file_that_is_named_and_no_other() {
         let scene = Scene::new(on_disk).with_files();
         let mut wanted = scene.names();
         let said = ask(&mut scene.session(), &C::Delete(words.as_bytes()));
-        assert_eq!(said, Said::Text("1 file deleted".into()), "{words} on disk {on_disk}");
+        assert_eq!(said, Answer::Text("1 file deleted".into()), "{words} on disk {on_disk}");
         wanted.remove(name);
         assert_eq!(scene.names(), wanted, "{words} on disk {on_disk}");
         // Nothing of that name is there now: none of the others is it.
         if !words.contains(['*', '[']) {
             let said = ask(&mut scene.session(), &C::Delete(words.as_bytes()));
-            assert!(matches!(said, Said::No(_)), "{words}: {said:?}");
+            assert!(matches!(said, Answer::No(_)), "{words}: {said:?}");
             assert_eq!(scene.names(), wanted, "{words} on disk {on_disk}");
         }
     });
@@ -197,11 +197,11 @@ fn patterns_match_where_nothing_has_their_name() {
     for &on_disk in TREES {
         let scene = Scene::new(on_disk).with_files();
         let mut session = scene.session();
-        assert_eq!(ask(&mut session, &C::Delete(b"o* *")), Said::Text("1 file deleted".into()));
+        assert_eq!(ask(&mut session, &C::Delete(b"o* *")), Answer::Text("1 file deleted".into()));
         assert!(!scene.names().contains("one two") && scene.names().contains("one"));
-        assert_eq!(ask(&mut session, &C::Delete(b"\\*?")), Said::No("No files match".into()));
+        assert_eq!(ask(&mut session, &C::Delete(b"\\*?")), Answer::No("No files match".into()));
         let said = ask(&mut session, &C::Delete(b"*\\{*"));
-        assert_eq!(said, Said::Text("5 files deleted".into()));
+        assert_eq!(said, Answer::Text("5 files deleted".into()));
         assert!(scene.names().iter().all(|name| !name.contains('{')), "{:?}", scene.names());
     }
 }
@@ -211,11 +211,11 @@ fn type_and_directory_show_the_file_that_is_named() {
     everywhere(|on_disk, name, words| {
         let scene = Scene::new(on_disk).with_files();
         let mut session = scene.session();
-        let Said::Sent(shown) = ask(&mut session, &C::Type(words.as_bytes())) else {
+        let Answer::Sent(shown) = ask(&mut session, &C::Type(words.as_bytes())) else {
             panic!("{words} on disk {on_disk}")
         };
         assert_eq!(shown.iter().map(|(_, text)| &text[..]).collect::<Vec<_>>(), [name]);
-        let Said::Sent(listed) = ask(&mut session, &C::Directory(words.as_bytes())) else {
+        let Answer::Sent(listed) = ask(&mut session, &C::Directory(words.as_bytes())) else {
             panic!("{words} on disk {on_disk}")
         };
         let last = format!("1 files, {} bytes\n", name.len());
@@ -232,7 +232,7 @@ fn get_sends_the_file_that_is_named() {
         let list = format!("one {quoted}");
         for (names, wanted) in [(words, &[name][..]), (&quoted, &[name]), (&list, &["one", name])] {
             let command = C::Get(Get { names: names.as_bytes(), ..Get::default() });
-            let Said::Sent(files) = ask(&mut scene.session(), &command) else {
+            let Answer::Sent(files) = ask(&mut scene.session(), &command) else {
                 panic!("{names} on disk {on_disk}")
             };
             let wanted: Vec<_> = wanted.iter().map(|n| ((*n).into(), (*n).into())).collect();
@@ -258,7 +258,7 @@ fn a_list_is_split_where_nothing_has_its_name() {
             let command = C::Get(Get { names: list.as_bytes(), ..Get::default() });
             let said = ask(&mut scene.session(), &command);
             let wanted = wanted.iter().map(|n| ((*n).into(), (*n).into())).collect();
-            assert_eq!(said, Said::Sent(wanted), "{list} on disk {on_disk}");
+            assert_eq!(said, Answer::Sent(wanted), "{list} on disk {on_disk}");
         }
     }
 }
@@ -277,11 +277,11 @@ fn copy_and_rename_take_names_as_every_client_writes_them() {
             let before = scene.names();
             let command = C::Copy([from.as_bytes(), b"{new name}"]);
             let said = ask(&mut scene.session(), &command);
-            assert!(matches!(said, Said::Text(_)), "{from} on disk {on_disk}: {said:?}");
+            assert!(matches!(said, Answer::Text(_)), "{from} on disk {on_disk}: {said:?}");
             assert_eq!(scene.text("new name"), name, "{from} on disk {on_disk}");
             let command = C::Rename([from.as_bytes(), b"new\\{er\\}"]);
             let said = ask(&mut scene.session(), &command);
-            assert!(matches!(said, Said::Text(_)), "{from} on disk {on_disk}: {said:?}");
+            assert!(matches!(said, Answer::Text(_)), "{from} on disk {on_disk}: {said:?}");
             assert_eq!(scene.text("new{er}"), name, "{from} on disk {on_disk}");
             let mut wanted = before;
             wanted.remove(name);
@@ -296,7 +296,7 @@ fn directories_are_made_entered_and_removed_by_their_names() {
     everywhere(|on_disk, name, words| {
         let scene = Scene::new(on_disk).with_directories();
         let mut wanted = scene.names();
-        let shown = |end: &str| Said::Text(format!("/{name}{end}"));
+        let shown = |end: &str| Answer::Text(format!("/{name}{end}"));
         let words = words.as_bytes();
         assert_eq!(ask(&mut scene.session(), &C::ChangeDirectory(words)), shown(""));
         assert_eq!(ask(&mut scene.session(), &C::RemoveDirectory(words)), shown(": removed"));

@@ -65,13 +65,13 @@ fn all() -> Rules {
 }
 
 #[derive(Debug, PartialEq)]
-enum Said {
+enum Answer {
     Text(String),
     Follows,
     No(String),
 }
 
-fn ask(session: &mut Session, command: &C<'_>) -> Said {
+fn ask(session: &mut Session, command: &C<'_>) -> Answer {
     let mut words = [0; 2000];
     let len = command.emit(&mut words).unwrap();
     let mut answer = [0; 2048];
@@ -84,11 +84,11 @@ fn ask(session: &mut Session, command: &C<'_>) -> Said {
     let (good, len) = match session.answer(request) {
         Reply::Remote(RemoteReply::Said(len)) => (true, len),
         Reply::Remote(RemoteReply::Denied(len)) => (false, len),
-        Reply::Remote(RemoteReply::Follow { .. }) => return Said::Follows,
+        Reply::Remote(RemoteReply::Follow { .. }) => return Answer::Follows,
         other => panic!("{other:?}"),
     };
     let text = String::from_utf8_lossy(&answer[..len]).into_owned();
-    if good { Said::Text(text) } else { Said::No(text) }
+    if good { Answer::Text(text) } else { Answer::No(text) }
 }
 
 /// Takes what follows: names and contents.
@@ -131,15 +131,15 @@ fn files_are_found_by_names_and_wildcards() {
         let said = ask(&mut s, &command);
         // A group in the middle of a word is no name that exists.
         if spec.starts_with(b"[b") {
-            assert_eq!(said, Said::Follows, "{}", spec.escape_ascii());
+            assert_eq!(said, Answer::Follows, "{}", spec.escape_ascii());
             assert_eq!(fetch(&mut s).len(), 2);
             continue;
         }
-        assert_eq!(said, Said::Follows, "{}", spec.escape_ascii());
+        assert_eq!(said, Answer::Follows, "{}", spec.escape_ascii());
         let names: Vec<_> = fetch(&mut s).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, wanted, "{}", spec.escape_ascii());
     }
-    assert_eq!(ask(&mut s, &get(b"none*")), Said::No("No files match".into()));
+    assert_eq!(ask(&mut s, &get(b"none*")), Answer::No("No files match".into()));
 }
 
 /// A tree in which one file cannot be read.
@@ -191,7 +191,7 @@ fn an_unreadable_file_of_a_pattern_is_a_failure() {
     let scene = Scene::new();
     let tree = Arc::new(Torn(LocalTree::open(&scene.root()).unwrap()));
     let mut s = Session::new(tree, all(), "10.0.0.1:9", "10.0.0.1".parse().ok());
-    assert_eq!(ask(&mut s, &get(b"*.txt")), Said::Follows);
+    assert_eq!(ask(&mut s, &get(b"*.txt")), Answer::Follows);
     assert!(matches!(s.answer(Request::Next), Reply::File(info) if info.name == b"b.txt"));
     s.answer(Request::Close { complete: true, verified: false });
     assert_eq!(s.answer(Request::Next), Reply::Failed(StoreError::Missing));
@@ -242,9 +242,9 @@ fn nothing_outside_the_root_can_be_reached() {
         for command in commands {
             let said = ask(&mut s, &command);
             let held = match &said {
-                Said::No(_) => true,
-                Said::Follows => fetch(&mut s).iter().all(|(_, text)| !text.contains("secret")),
-                Said::Text(_) => false,
+                Answer::No(_) => true,
+                Answer::Follows => fetch(&mut s).iter().all(|(_, text)| !text.contains("secret")),
+                Answer::Text(_) => false,
             };
             assert!(held, "{command:?}: {said:?}");
         }
@@ -252,7 +252,7 @@ fn nothing_outside_the_root_can_be_reached() {
     assert_eq!(fs::read(scene.dir.path().join("secret")).unwrap(), b"secret");
     assert!(!scene.dir.path().join("stolen").exists() && !scene.dir.path().join("new").exists());
     // Received files go to the session's directory, whatever the name is.
-    assert_eq!(ask(&mut s, &C::Receive), Said::Text(String::new()));
+    assert_eq!(ask(&mut s, &C::Receive), Answer::Text(String::new()));
     for (name, good) in [(&b"../x"[..], false), (b"up/x", cfg!(windows)), (b"/etc/x", true)] {
         let info = FileInfo { name, size: Some(1), ..FileInfo::default() };
         let reply = s.answer(Request::Offer { info });
@@ -280,15 +280,15 @@ fn commands_that_write_are_off_unless_allowed_and_each_can_be_disabled() {
         C::RemoveDirectory(b"sub"),
         C::Get(Get { names: b"a.txt", delete: true, ..Get::default() }),
     ] {
-        assert_eq!(ask(&mut s, &command), Said::No("The server is read-only".into()));
+        assert_eq!(ask(&mut s, &command), Answer::No("The server is read-only".into()));
     }
-    assert_eq!(ask(&mut s, &C::Host(b"id")), Said::No("Host commands are disabled".into()));
+    assert_eq!(ask(&mut s, &C::Host(b"id")), Answer::No("Host commands are disabled".into()));
     let disabled = vec![Action::Get, Action::Directory, Action::Finish];
     let mut s = scene.session(Rules { disabled, ..all() });
     for command in [get(b"a.txt"), C::Directory(b""), C::Finish] {
-        assert!(matches!(ask(&mut s, &command), Said::No(why) if why.ends_with("is disabled")));
+        assert!(matches!(ask(&mut s, &command), Answer::No(why) if why.ends_with("is disabled")));
     }
-    assert_eq!(ask(&mut s, &C::Bye), Said::Text(String::new()));
+    assert_eq!(ask(&mut s, &C::Bye), Answer::Text(String::new()));
     assert!(scene.root().join("a.txt").exists());
 }
 
@@ -297,7 +297,7 @@ fn commands_that_write_are_off_unless_allowed_and_each_can_be_disabled() {
 fn created_names_are_cleaned() {
     let scene = Scene::new();
     let mut s = scene.session(all());
-    let text = |text: &str| Said::Text(text.into());
+    let text = |text: &str| Answer::Text(text.into());
     assert_eq!(ask(&mut s, &C::MakeDirectory(b"d\x1b[2J")), text("/d_[2J"));
     assert_eq!(ask(&mut s, &C::MakeDirectory(b"sub/nul")), text("/sub/_nul"));
     let copied = ask(&mut s, &C::Copy([b"a.txt", "c\u{9b}2J".as_bytes()]));
@@ -305,7 +305,9 @@ fn created_names_are_cleaned() {
     let renamed = ask(&mut s, &C::Rename([b"b.txt", b"sub/x\ny"]));
     assert_eq!(renamed, text("/b.txt renamed to /sub/x_y"));
     let long = [b'l'; 300];
-    assert!(matches!(ask(&mut s, &C::MakeDirectory(&long)), Said::Text(name) if name.len() == 251));
+    assert!(
+        matches!(ask(&mut s, &C::MakeDirectory(&long)), Answer::Text(name) if name.len() == 251)
+    );
     // What is there already, by whatever name, is meant by it.
     if cfg!(unix) {
         fs::create_dir(scene.root().join("con")).unwrap();
@@ -322,14 +324,14 @@ fn created_names_are_cleaned() {
 fn files_are_moved_about() {
     let scene = Scene::new();
     let mut s = scene.session(all());
-    let text = |text: &str| Said::Text(text.into());
+    let text = |text: &str| Answer::Text(text.into());
     assert_eq!(ask(&mut s, &C::WorkingDirectory), text("/"));
     assert_eq!(ask(&mut s, &C::ChangeDirectory(b"sub")), text("/sub"));
     assert_eq!(ask(&mut s, &C::MakeDirectory(b"new")), text("/sub/new"));
     assert_eq!(ask(&mut s, &C::Copy([b"/a.txt", b"new"])), text("/a.txt copied to /sub/new/a.txt"));
     assert_eq!(
         ask(&mut s, &C::RemoveDirectory(b"new")),
-        Said::No("The directory is not empty".into())
+        Answer::No("The directory is not empty".into())
     );
     assert_eq!(
         ask(&mut s, &C::Rename([b"new/a.txt", b"/z"])),
@@ -337,18 +339,18 @@ fn files_are_moved_about() {
     );
     assert_eq!(
         ask(&mut s, &C::Rename([b"/z", b"/a.txt"])),
-        Said::No("A file of that name exists".into())
+        Answer::No("A file of that name exists".into())
     );
     assert_eq!(ask(&mut s, &C::RemoveDirectory(b"new")), text("/sub/new: removed"));
     assert_eq!(ask(&mut s, &C::Delete(b"/*.txt")), text("2 files deleted"));
-    assert_eq!(ask(&mut s, &C::Type(b"/z")), Said::Follows);
+    assert_eq!(ask(&mut s, &C::Type(b"/z")), Answer::Follows);
     assert_eq!(fetch(&mut s), [("TYPE /z".to_owned(), "aaa\n".to_owned())]);
-    assert_eq!(ask(&mut s, &C::Directory(b"/")), Said::Follows);
+    assert_eq!(ask(&mut s, &C::Directory(b"/")), Answer::Follows);
     let listing = fetch(&mut s).remove(0).1;
     assert!(listing.contains("           4 ") && listing.contains(" sub/\n"), "{listing}");
     assert!(!listing.contains("hidden") && !listing.contains("link"), "{listing}");
     let moved = C::Get(Get { names: b"/z", delete: true, ..Get::default() });
-    assert_eq!(ask(&mut s, &moved), Said::Follows);
+    assert_eq!(ask(&mut s, &moved), Answer::Follows);
     assert_eq!(fetch(&mut s).len(), 1);
     assert!(!scene.root().join("z").exists());
     let log = scene.log.0.lock().unwrap();
@@ -360,7 +362,7 @@ fn files_are_moved_about() {
 fn settings_and_variables() {
     let scene = Scene::new();
     let mut s = scene.session(all());
-    let nothing = Said::Text(String::new());
+    let nothing = Answer::Text(String::new());
     for (code, value) in
         [(300, "0"), (302, "1"), (310, "0"), (330, "1"), (400, "3"), (311, "512"), (145, "0")]
     {
@@ -369,21 +371,21 @@ fn settings_and_variables() {
     }
     for (code, value) in [(302, "9"), (999, "1"), (320, "klingon"), (331, "1")] {
         let command = C::Set { code, value: value.as_bytes() };
-        assert!(matches!(ask(&mut s, &command), Said::No(_)), "{code}");
+        assert!(matches!(ask(&mut s, &command), Answer::No(_)), "{code}");
     }
-    assert_eq!(ask(&mut s, &get(b"*")), Said::Follows);
+    assert_eq!(ask(&mut s, &get(b"*")), Answer::Follows);
     assert!(fetch(&mut s).iter().any(|(name, _)| name == ".hidden"), "dot files are matched now");
     assert_eq!(ask(&mut s, &C::Assign { name: b"x", value: b"42" }), nothing);
-    assert_eq!(ask(&mut s, &C::Query { kind: b'G', name: b"x" }), Said::Text("42".into()));
+    assert_eq!(ask(&mut s, &C::Query { kind: b'G', name: b"x" }), Answer::Text("42".into()));
     assert_eq!(
         ask(&mut s, &C::Query { kind: b'K', name: b"\\v(directory)" }),
-        Said::Text("/".into())
+        Answer::Text("/".into())
     );
-    assert!(matches!(ask(&mut s, &C::Query { kind: b'S', name: b"HOME" }), Said::No(_)));
+    assert!(matches!(ask(&mut s, &C::Query { kind: b'S', name: b"HOME" }), Answer::No(_)));
     for n in 0..100u8 {
         ask(&mut s, &C::Assign { name: &[b'v', n], value: b"1" });
     }
-    assert!(matches!(ask(&mut s, &C::Assign { name: b"more", value: b"1" }), Said::No(_)));
+    assert!(matches!(ask(&mut s, &C::Assign { name: b"more", value: b"1" }), Answer::No(_)));
 }
 
 #[test]
@@ -393,18 +395,18 @@ fn only_users_log_in_and_guessing_is_slow() {
     let file = format!("# people\nanna:{}\n", hash(b"right").unwrap());
     let users = Users::parse(&file).unwrap().with_delay(Duration::from_millis(50));
     let mut s = scene.session(Rules { users: Some(Arc::new(users)), ..all() });
-    let no = |text: &str| Said::No(text.into());
+    let no = |text: &str| Answer::No(text.into());
     assert_eq!(ask(&mut s, &get(b"a.txt")), no("Login required"));
-    assert!(matches!(ask(&mut s, &C::Help(b"")), Said::Follows));
+    assert!(matches!(ask(&mut s, &C::Help(b"")), Answer::Follows));
     let began = std::time::Instant::now();
     assert_eq!(ask(&mut s, &C::Login([b"anna", b"wrong", b""])), no("Access denied"));
     assert!(began.elapsed() >= Duration::from_millis(50));
     assert_eq!(
         ask(&mut s, &C::Login([b"anna", b"right", b""])),
-        Said::Text("You are logged in".into())
+        Answer::Text("You are logged in".into())
     );
-    assert_eq!(ask(&mut s, &get(b"a.txt")), Said::Follows);
-    assert_eq!(ask(&mut s, &C::Logout), Said::Text(String::new()));
+    assert_eq!(ask(&mut s, &get(b"a.txt")), Answer::Follows);
+    assert_eq!(ask(&mut s, &C::Logout), Answer::Text(String::new()));
     assert_eq!(ask(&mut s, &C::WorkingDirectory), no("Login required"));
     let mut said = Vec::new();
     for _ in 0..6 {
@@ -417,7 +419,7 @@ fn only_users_log_in_and_guessing_is_slow() {
     // A source that has logged in before does not wait for that.
     let began = std::time::Instant::now();
     let login = ask(&mut s, &C::Login([b"anna", b"right", b""]));
-    assert_eq!(login, Said::Text("You are logged in".into()));
+    assert_eq!(login, Answer::Text("You are logged in".into()));
     assert!(began.elapsed() < Duration::from_secs(1));
     let log = scene.log.0.lock().unwrap().join("\n");
     assert!(log.contains("login: refused") && !log.contains("guess") && !log.contains("right"));
@@ -448,9 +450,9 @@ fn only_users_log_in_and_guessing_is_slow() {
 fn host_commands_are_bounded() {
     let scene = Scene::new();
     let mut s = scene.session(Rules { host: Some(scene.root()), ..all() });
-    assert_eq!(ask(&mut s, &C::Host(b"cat a.txt; echo err >&2")), Said::Follows);
+    assert_eq!(ask(&mut s, &C::Host(b"cat a.txt; echo err >&2")), Answer::Follows);
     assert_eq!(fetch(&mut s)[0].1, "aaa\nerr\n");
-    assert_eq!(ask(&mut s, &C::Host(b"yes | head -c 5000000")), Said::Follows);
+    assert_eq!(ask(&mut s, &C::Host(b"yes | head -c 5000000")), Answer::Follows);
     assert_eq!(fetch(&mut s)[0].1.len(), 1 << 20);
 }
 

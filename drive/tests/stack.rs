@@ -271,8 +271,8 @@ fn impossible_forwards_are_reported() {
     }
 }
 
-/// Two stacks whose time is told and not waited for; only the sockets of this machine take a moment.
-struct Told {
+/// Two stacks in stepped time; only the sockets of this machine take real time.
+struct SteppedStacks {
     stacks: [Stack; 2],
     now: Duration,
     /// Packets that went over the line.
@@ -281,7 +281,7 @@ struct Told {
     cut: bool,
 }
 
-impl Told {
+impl SteppedStacks {
     fn start(configs: [StackConfig; 2]) -> (Self, SocketAddr) {
         let mut listening = None;
         let stacks = configs.map(|config| {
@@ -337,9 +337,9 @@ fn an_idle_connection_stays_while_its_peer_is_alive() {
         from_line: vec![forward(&format!("22:{}:{}", server.ip(), server.port()))],
         ..config(B, A)
     };
-    let (mut told, at) = Told::start([b, a]);
+    let (mut stepped, at) = SteppedStacks::start([b, a]);
     let mut client = TcpStream::connect(at).unwrap();
-    told.moment();
+    stepped.moment();
     let (mut shell, _) = listener.accept().unwrap();
     for stream in [&client, &shell] {
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -347,35 +347,35 @@ fn an_idle_connection_stays_while_its_peer_is_alive() {
     let mut byte = [0];
     for typed in [b"x", b"y", b"z"] {
         client.write_all(typed).unwrap();
-        told.moment();
+        stepped.moment();
         shell.read_exact(&mut byte).unwrap();
         assert_eq!(&byte, typed);
         shell.write_all(typed).unwrap();
-        told.moment();
+        stepped.moment();
         client.read_exact(&mut byte).unwrap();
         assert_eq!(&byte, typed);
-        let before = told.packets;
-        told.pass(Duration::from_secs(8 * 3600));
-        assert_eq!(told.stacks.each_ref().map(Stack::open_connections), [1, 1]);
+        let before = stepped.packets;
+        stepped.pass(Duration::from_secs(8 * 3600));
+        assert_eq!(stepped.stacks.each_ref().map(Stack::open_connections), [1, 1]);
         // Each end asks every ten minutes at most, and is answered.
-        assert!(told.packets - before <= 2 * 2 * 48, "{} packets", told.packets - before);
+        assert!(stepped.packets - before <= 2 * 2 * 48, "{} packets", stepped.packets - before);
     }
     // The end of a silent connection is an end like others.
     let mut other = TcpStream::connect(at).unwrap();
-    told.moment();
+    stepped.moment();
     let (mut quiet, _) = listener.accept().unwrap();
     quiet.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    told.pass(Duration::from_secs(590));
+    stepped.pass(Duration::from_secs(590));
     other.shutdown(std::net::Shutdown::Write).unwrap();
-    told.moment();
+    stepped.moment();
     assert_eq!(quiet.read(&mut byte).unwrap(), 0);
     drop(quiet);
-    told.moment();
+    stepped.moment();
     assert_eq!(other.read(&mut byte).unwrap(), 0);
     // The line is cut, and both ends release the connection.
-    told.cut = true;
-    told.pass(Duration::from_secs(3600));
-    assert_eq!(told.stacks.each_ref().map(Stack::open_connections), [0, 0]);
+    stepped.cut = true;
+    stepped.pass(Duration::from_secs(3600));
+    assert_eq!(stepped.stacks.each_ref().map(Stack::open_connections), [0, 0]);
     assert!(matches!(client.read(&mut byte), Ok(0) | Err(_)));
 }
 

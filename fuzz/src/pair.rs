@@ -53,9 +53,9 @@ impl Ends {
     }
 }
 
-/// What a script came to.
+/// The result of a script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Came {
+pub struct PairResult {
     /// Files that the receiver calls whole.
     pub whole: usize,
     /// Packets that were forged.
@@ -71,7 +71,7 @@ pub struct Came {
 /// # Panics
 ///
 /// As [`fn@kermit`].
-pub fn any(protocol: Protocol, bytes: &[u8]) -> Came {
+pub fn any(protocol: Protocol, bytes: &[u8]) -> PairResult {
     let config = protocol.config();
     let forge: Forge = |script, out| out.extend_from_slice(script.bytes());
     let ends = Ends::new(&*config, &*config, forge, !protocol.tells_names);
@@ -84,7 +84,7 @@ pub fn any(protocol: Protocol, bytes: &[u8]) -> Came {
 ///
 /// As all of these: if an engine breaks a rule of its trait, asks or talks without end, or calls a file
 /// whole that is not what was sent although the wire had no faults.
-pub fn kermit(bytes: &[u8]) -> Came {
+pub fn kermit(bytes: &[u8]) -> PairResult {
     let mut script = Script::new(bytes);
     let config = || kermit::Config { buffer_len: 8192, ..kermit::Config::default() };
     let mut configs = [config(), config()];
@@ -107,7 +107,7 @@ pub fn kermit(bytes: &[u8]) -> Came {
 /// # Panics
 ///
 /// As [`fn@kermit`].
-pub fn xymodem(bytes: &[u8]) -> Came {
+pub fn xymodem(bytes: &[u8]) -> PairResult {
     use xymodem::Variant as V;
     let mut script = Script::new(bytes);
     let all = [V::Xmodem, V::XmodemCrc, V::Xmodem1k, V::Ymodem, V::YmodemG];
@@ -129,7 +129,7 @@ pub fn xymodem(bytes: &[u8]) -> Came {
 /// # Panics
 ///
 /// As [`fn@kermit`].
-pub fn zmodem(bytes: &[u8]) -> Came {
+pub fn zmodem(bytes: &[u8]) -> PairResult {
     let mut script = Script::new(bytes);
     let configs = [(), ()].map(|()| zmodem::Config {
         send_length: script.pick(&[0, 32, 1024]),
@@ -149,7 +149,7 @@ pub fn zmodem(bytes: &[u8]) -> Came {
 /// # Panics
 ///
 /// As [`fn@kermit`].
-pub fn uucp(bytes: &[u8]) -> Came {
+pub fn uucp(bytes: &[u8]) -> PairResult {
     let mut script = Script::new(bytes);
     let calls = script.one_in(2);
     let configs = [calls, !calls].map(|calls| uucp::Config {
@@ -265,7 +265,7 @@ struct Play {
     forged: usize,
 }
 
-fn play(mut script: Script<'_>, ends: Ends) -> Came {
+fn play(mut script: Script<'_>, ends: Ends) -> PairResult {
     let count = 1 + script.byte() % 3;
     let mut sink = MemorySink::new();
     let made = |index| {
@@ -308,7 +308,7 @@ fn play(mut script: Script<'_>, ends: Ends) -> Came {
     play.judge();
     let stats = play.ends.engines[1].stats();
     let (packed, known) = (stats.unpacked_bytes > 0, stats.known_bytes > 0);
-    Came { whole: play.sink.complete().count(), forged: play.forged, packed, known }
+    PairResult { whole: play.sink.complete().count(), forged: play.forged, packed, known }
 }
 
 impl Play {

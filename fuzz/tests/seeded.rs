@@ -204,7 +204,7 @@ fn kermit_bundle() {
 }
 
 /// A pair of engines: enough of its scripts move files in spite of what they do.
-fn pairs(name: &str, run: fn(&[u8]) -> pair::Came) -> Vec<pair::Came> {
+fn pairs(name: &str, run: fn(&[u8]) -> pair::PairResult) -> Vec<pair::PairResult> {
     let came = body(name, 3000, run);
     let whole = came.iter().filter(|came| came.whole > 0).count();
     let both = came.iter().filter(|came| came.whole > 0 && came.forged > 0).count();

@@ -24,18 +24,18 @@ use wetstring_proto::{Cx, Duration, Instant, NoTrace};
 
 /// The transport of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Mover {
+pub enum FlowTransport {
     /// NETBLT over UDP with these settings at both ends.
     Netblt(Box<netblt::Config>),
     /// TCP or QUIC.
-    Transport(Comparator),
+    Comparator(Comparator),
 }
 
 /// A flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
     /// What moves its bytes.
-    pub mover: Mover,
+    pub transport: FlowTransport,
     /// When it begins.
     pub from: Duration,
     /// When it ends, if it does.
@@ -224,7 +224,7 @@ impl Sharing {
 
     /// The element between the ends of a flow.
     fn element(&self, flow: &Flow, path: Shared) -> Box<dyn Element> {
-        let Mover::Transport(comparator) = flow.mover else {
+        let FlowTransport::Comparator(comparator) = flow.transport else {
             return Box::new(Headers::new(Box::new(path), UDP_BYTES));
         };
         let product = self.path.product_bytes();
@@ -259,11 +259,11 @@ impl Sharing {
 impl Flow {
     /// A flow that starts at time 0: `netblt`, or a comparator's name. `None` if there is no such.
     pub fn of(name: &str) -> Option<Self> {
-        let mover = match name {
-            "netblt" => Mover::Netblt(Box::default()),
-            _ => Mover::Transport(Comparator::of(name)?),
+        let transport = match name {
+            "netblt" => FlowTransport::Netblt(Box::default()),
+            _ => FlowTransport::Comparator(Comparator::of(name)?),
         };
-        Some(Self { mover, from: Duration::ZERO, until: None })
+        Some(Self { transport, from: Duration::ZERO, until: None })
     }
 
     /// The same, later.
@@ -279,9 +279,9 @@ impl Flow {
     }
 
     fn engines(&self) -> Option<Engines> {
-        match &self.mover {
-            Mover::Netblt(config) => Some(Engines::new(config)),
-            Mover::Transport(_) => None,
+        match &self.transport {
+            FlowTransport::Netblt(config) => Some(Engines::new(config)),
+            FlowTransport::Comparator(_) => None,
         }
     }
 }

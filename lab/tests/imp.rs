@@ -29,10 +29,10 @@ fn cx(now: Instant, trace: &mut NoTrace) -> Cx<'_> {
 }
 
 /// What came at which end, and when, in milliseconds.
-type Came = Vec<(End, Leader, f64)>;
+type Arrivals = Vec<(End, Leader, f64)>;
 
 /// Sends messages from A as fast as the IMP takes them, `ahead` without their RFNM, and notes what comes.
-fn generate(subnet: &mut Subnet, messages: &[Vec<u8>], ahead: usize) -> Came {
+fn generate(subnet: &mut Subnet, messages: &[Vec<u8>], ahead: usize) -> Arrivals {
     let (mut now, mut came, mut sent, mut rfnms) = (Instant::ZERO, Vec::new(), 0, 0);
     let mut into = vec![0; 2048];
     for _ in 0..1_000_000 {

@@ -3,16 +3,16 @@
 
 use crate::net_run;
 
-use net_run::{Came, Offer, carry, network, row};
+use net_run::{Arrival, Offer, carry, network, row};
 use wetstring_lab::trace::twice;
 use wetstring_lab::{End, Random, Recorder};
 use wetstring_proto::{NoTrace, TraceEvent};
 
-fn run(text: &str, offers: &[Offer]) -> Vec<Came> {
+fn run(text: &str, offers: &[Offer]) -> Vec<Arrival> {
     carry(&mut *network(text), offers, None, &mut NoTrace)
 }
 
-fn times(came: &[Came]) -> Vec<u64> {
+fn times(came: &[Arrival]) -> Vec<u64> {
     came.iter().map(|(at, ..)| *at).collect()
 }
 
@@ -127,7 +127,7 @@ fn a_path_is_a_wire_and_a_delay() {
 
 #[test]
 fn a_full_queue_drops_the_tail() {
-    let indices = |came: &[Came]| came.iter().map(|(_, _, index, _)| *index).collect::<Vec<_>>();
+    let indices = |came: &[Arrival]| came.iter().map(|(_, _, index, _)| *index).collect::<Vec<_>>();
     let burst = row(End::A, 1000, [0; 100]);
     let mut path = network("path:rate=8M,queue=20p");
     let came = carry(&mut *path, &burst, None, &mut NoTrace);

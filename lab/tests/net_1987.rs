@@ -2,16 +2,16 @@
 
 use crate::net_run;
 
-use net_run::{Came, carry, network, row};
+use net_run::{Arrival, carry, network, row};
 use wetstring_lab::End;
 use wetstring_lab::net::wideband;
 use wetstring_proto::NoTrace;
 
-fn run(text: &str, offers: &[net_run::Offer]) -> Vec<Came> {
+fn run(text: &str, offers: &[net_run::Offer]) -> Vec<Arrival> {
     carry(&mut *network(text), offers, None, &mut NoTrace)
 }
 
-fn times(came: &[Came]) -> Vec<u64> {
+fn times(came: &[Arrival]) -> Vec<u64> {
     came.iter().map(|(at, ..)| *at).collect()
 }
 

@@ -12,7 +12,7 @@
 //! ESC 7 ::TRZSZ:TRANSFER:S:1.1.7:0123456789000:40123 CR LF  (silence)     trzsz: tsz sends; R or D: trz receives
 //! ```
 //!
-//! trzsz is looked for only if [`Scout::and_trzsz`] says so: it has no engine.
+//! trzsz is looked for only if [`StartDetector::and_trzsz`] says so: it has no engine.
 //!
 //! Bytes that may be a start are held back until that is decided, everything else shows at once.
 
@@ -114,7 +114,7 @@ enum Fate {
 
 /// Finds starts. `T` is the time, of any clock.
 #[derive(Debug)]
-pub struct Scout<T> {
+pub struct StartDetector<T> {
     held: Vec<u8>,
     /// Asterisks that were shown already, before a ZDLE.
     stars: usize,
@@ -132,7 +132,7 @@ const fn begins(byte: u8) -> bool {
     matches!(byte & 0x7F, SOH | ZDLE)
 }
 
-impl<T> Default for Scout<T> {
+impl<T> Default for StartDetector<T> {
     fn default() -> Self {
         Self {
             held: Vec::new(),
@@ -145,7 +145,7 @@ impl<T> Default for Scout<T> {
     }
 }
 
-impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
+impl<T: Copy + Ord + Add<Duration, Output = T>> StartDetector<T> {
     /// Starts of trzsz count, too.
     pub fn and_trzsz(self) -> Self {
         Self { trzsz: true, ..self }
@@ -179,7 +179,7 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> Scout<T> {
         !self.held.is_empty()
     }
 
-    /// When [`Scout::decide`] is due.
+    /// When [`StartDetector::decide`] is due.
     pub fn deadline(&self) -> Option<T> {
         let wait = match (self.held.is_empty(), self.prompted) {
             (false, _) if matches!(self.fate(), Fate::Start(..)) => QUIET,
@@ -427,7 +427,7 @@ fn zmodem(plain: &[u8]) -> Fate {
         return Fate::Open;
     }
     match peer::recognise(&[plain, b"\r\n\x11"].concat(), 0) {
-        Some(found) if found.at == 0 && found.tongue == PeerProtocol::Zmodem => {
+        Some(found) if found.at == 0 && found.protocol == PeerProtocol::Zmodem => {
             Fate::Start(PeerProtocol::Zmodem, found.part)
         }
         _ => Fate::Text,

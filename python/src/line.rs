@@ -1,6 +1,6 @@
 //! An emulated line between two ports.
 
-use crate::port::{Near, Way, take};
+use crate::port::{Near, PortSource, take};
 use crate::waiting::{INTERRUPT, locked};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,10 +30,10 @@ fn end(
     signals: &Signals,
     notes: &mut dyn FnMut(&str),
 ) -> PyResult<(Box<dyn Port>, Near)> {
-    let (way, near) = Way::of(spec, None)?;
-    let port = match way {
-        Way::Line(spec) => live::open(&spec, rate_bps, Some(signals), notes),
-        stream @ Way::Stream(_) => stream.open(Purpose::Transfer, signals, notes),
+    let (source, near) = PortSource::of(spec, None)?;
+    let port = match source {
+        PortSource::Line(spec) => live::open(&spec, rate_bps, Some(signals), notes),
+        stream @ PortSource::Stream(_) => stream.open(Purpose::Transfer, signals, notes),
     };
     let port = port.map_err(|bad| PyOSError::new_err(bad.to_string()))?;
     Ok((port, near))

@@ -10,8 +10,8 @@ use wetstring_drive::port::Purpose;
 use wetstring_drive::port::{OpenError, open_for};
 use wetstring_drive::{LineSpec, Port, Signals};
 
-/// Where bytes go.
-pub(crate) enum Way {
+/// What a port is opened from.
+pub(crate) enum PortSource {
     /// A line that we open.
     Line(LineSpec),
     /// The second end of a stream whose first end Python has.
@@ -21,8 +21,8 @@ pub(crate) enum Way {
 /// Python's end of a stream, until it is taken.
 pub(crate) type Near = Mutex<Option<Stream>>;
 
-impl Way {
-    /// The way that these arguments name, and Python's end of it.
+impl PortSource {
+    /// The source that these arguments name, and Python's end of it.
     pub(crate) fn of(line: Option<&str>, descriptor: Option<u32>) -> PyResult<(Self, Near)> {
         if let Some(number) = descriptor {
             return Ok((Self::Line(LineSpec::Descriptor(number)), Near::default()));

@@ -1,6 +1,6 @@
 //! A Kermit server in a thread.
 
-use crate::port::{Near, Way, take};
+use crate::port::{Near, PortSource, take};
 use crate::waiting::{INTERRUPT, locked, next, seconds};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -63,11 +63,11 @@ impl Serving {
         let service = Arc::new(service);
         let signals = Signals::detached()?;
         let stop = signals.clone();
-        let (way, near) = Way::of(line, descriptor)?;
+        let (source, near) = PortSource::of(line, descriptor)?;
         let mut address = None;
-        let listener = match &way {
-            Way::Line(spec) => Listener::of(spec).transpose(),
-            Way::Stream(_) => Ok(None),
+        let listener = match &source {
+            PortSource::Line(spec) => Listener::of(spec).transpose(),
+            PortSource::Stream(_) => Ok(None),
         };
         let listener = listener.map_err(|bad| PyOSError::new_err(bad.to_string()))?;
         if let Some(listener) = &listener {
@@ -76,7 +76,7 @@ impl Serving {
         let serve = move || {
             let ended = match listener {
                 Some(listener) => service.serve_all(&listener, &stop).map_err(|e| in_words(&e)),
-                None => match way.open(Purpose::Server, &stop, &mut |_| {}) {
+                None => match source.open(Purpose::Server, &stop, &mut |_| {}) {
                     Ok(mut port) => {
                         let ended = service.serve(&mut *port, None, &stop);
                         ended.map(drop).map_err(|error| in_words(&error))

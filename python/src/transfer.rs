@@ -2,7 +2,7 @@
 
 mod work;
 
-use crate::port::{Near, Way, take};
+use crate::port::{Near, PortSource, take};
 use crate::waiting::{INTERRUPT, locked, next, seconds};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -98,7 +98,7 @@ impl Transfer {
             "get" => Role::Get(directory.unwrap_or_else(|| ".".into()), receives),
             _ => Role::Ask,
         };
-        let (way, near) = Way::of(line, descriptor)?;
+        let (source, near) = PortSource::of(line, descriptor)?;
         let (tell, events) = channel();
         let (commands, orders) = channel();
         let (waker, wake) = pair()?;
@@ -108,7 +108,7 @@ impl Transfer {
         let work = Work {
             role,
             protocol: bytes_protocol(protocol)?,
-            way,
+            source,
             settings: settings.unwrap_or_default(),
             before: before.unwrap_or_default(),
             facts: Facts { reliable, rate_bps: rate },

@@ -1,11 +1,11 @@
 //! Conditions of IF, XIF and WHILE.
 
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, verb, word_of};
 use crate::pattern::matches;
 use crate::text::{float, integer, lossy, lower, trim};
 use crate::trouble::Trouble;
-use crate::words::Words;
 use crate::world::{Facts, Kind};
 
 /// Maximum nesting of conditions.
@@ -67,13 +67,13 @@ const KEYWORDS: &[&str] = &[
 
 impl Interp<'_> {
     /// Parses and evaluates a condition. Every part of it is evaluated.
-    pub(crate) fn condition(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
-        self.alternatives(words, 0, false)
+    pub(crate) fn condition(&mut self, fields: &mut Fields<'_>) -> Result<bool, Trouble> {
+        self.alternatives(fields, 0, false)
     }
 
     fn alternatives(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         depth: usize,
         inside: bool,
     ) -> Result<bool, Trouble> {
@@ -82,22 +82,22 @@ impl Interp<'_> {
         }
         // AND binds tighter than OR.
         let mut any = false;
-        let mut all = self.simple(words, depth)?;
+        let mut all = self.simple(fields, depth)?;
         loop {
-            let joint = words.peek().filter(|word| !word.grouped).map(|word| lower(word.text));
+            let joint = fields.peek().filter(|word| !word.grouped).map(|word| lower(word.text));
             match joint.as_deref() {
                 Some(b"and" | b"&&") => {
-                    words.word();
-                    let next = self.simple(words, depth)?;
+                    fields.field();
+                    let next = self.simple(fields, depth)?;
                     all = all && next;
                 }
                 Some(b"or" | b"||") => {
-                    words.word();
+                    fields.field();
                     any |= all;
-                    all = self.simple(words, depth)?;
+                    all = self.simple(fields, depth)?;
                 }
                 Some(b")") if inside => {
-                    words.word();
+                    fields.field();
                     return Ok(any | all);
                 }
                 _ if inside => return Err(Trouble::new("expected ) in a condition")),
@@ -106,26 +106,26 @@ impl Interp<'_> {
         }
     }
 
-    fn simple(&mut self, words: &mut Words<'_>, depth: usize) -> Result<bool, Trouble> {
-        if words.at(b'(') {
-            words.skip(1);
-            return self.alternatives(words, depth + 1, true);
+    fn simple(&mut self, fields: &mut Fields<'_>, depth: usize) -> Result<bool, Trouble> {
+        if fields.at(b'(') {
+            fields.skip(1);
+            return self.alternatives(fields, depth + 1, true);
         }
         let missing = || Trouble::new("expected a condition, got nothing");
-        let word = words.word().ok_or_else(missing)?;
+        let word = fields.field().ok_or_else(missing)?;
         if word.text.len() > 1 && word.text[0] == b'!' && word.text[1] != b'=' {
             return Err(Trouble::new("expected a blank after !"));
         }
         match word.text {
-            b"!" => return self.negated(words, depth),
+            b"!" => return self.negated(fields, depth),
             b"=" | b"==" | b"!=" | b"<" | b"<=" | b">" | b">=" => {
-                return self.compared(word.text, words);
+                return self.compared(word.text, fields);
             }
             _ => {}
         }
         match word_of(KEYWORDS, word.text) {
-            Found::One("not") => self.negated(words, depth),
-            Found::One(keyword) => self.keyword(keyword, words),
+            Found::One("not") => self.negated(fields, depth),
+            Found::One(keyword) => self.keyword(keyword, fields),
             _ => {
                 let text = self.expand(word.text)?;
                 self.constant(&text)
@@ -133,11 +133,11 @@ impl Interp<'_> {
         }
     }
 
-    fn negated(&mut self, words: &mut Words<'_>, depth: usize) -> Result<bool, Trouble> {
+    fn negated(&mut self, fields: &mut Fields<'_>, depth: usize) -> Result<bool, Trouble> {
         if depth > DEPTH {
             return Err(Trouble::new(format!("more than {DEPTH} nested conditions")));
         }
-        Ok(!self.simple(words, depth + 1)?)
+        Ok(!self.simple(fields, depth + 1)?)
     }
 
     fn constant(&mut self, text: &[u8]) -> Result<bool, Trouble> {
@@ -152,8 +152,8 @@ impl Interp<'_> {
         self.number(text).map(|value| value != 0).map_err(|_| Trouble::new(say))
     }
 
-    fn compared(&mut self, operator: &[u8], words: &mut Words<'_>) -> Result<bool, Trouble> {
-        let (a, b) = (self.operand(words)?, self.operand(words)?);
+    fn compared(&mut self, operator: &[u8], fields: &mut Fields<'_>) -> Result<bool, Trouble> {
+        let (a, b) = (self.operand(fields)?, self.operand(fields)?);
         let order = {
             if let (Ok(a), Ok(b)) = (self.arithmetic(&a), self.arithmetic(&b)) {
                 a.cmp(&b)
@@ -178,9 +178,9 @@ impl Interp<'_> {
         })
     }
 
-    fn operand(&mut self, words: &mut Words<'_>) -> Result<Vec<u8>, Trouble> {
+    fn operand(&mut self, fields: &mut Fields<'_>) -> Result<Vec<u8>, Trouble> {
         let missing = || Trouble::new("expected another operand, got nothing");
-        let word = words.word().ok_or_else(missing)?;
+        let word = fields.field().ok_or_else(missing)?;
         self.expand(word.text)
     }
 
@@ -189,10 +189,10 @@ impl Interp<'_> {
         if self.settings.case { text } else { lower(&text) }
     }
 
-    fn keyword(&mut self, keyword: &str, words: &mut Words<'_>) -> Result<bool, Trouble> {
+    fn keyword(&mut self, keyword: &str, fields: &mut Fields<'_>) -> Result<bool, Trouble> {
         Ok(match keyword {
             "eq" | "equal" | "neq" | "llt" | "lle" | "lgt" | "lge" => {
-                let (a, b) = (self.operand(words)?, self.operand(words)?);
+                let (a, b) = (self.operand(fields)?, self.operand(fields)?);
                 let order = self.folded(a).cmp(&self.folded(b));
                 match keyword {
                     "eq" | "equal" => order.is_eq(),
@@ -221,14 +221,14 @@ impl Interp<'_> {
                 level.count = (level.count - 1).max(0);
                 level.count > 0
             }
-            "open" => self.is_open(words)?,
-            _ => return self.keyword_of_one(keyword, words),
+            "open" => self.is_open(fields)?,
+            _ => return self.keyword_of_one(keyword, fields),
         })
     }
 
-    fn keyword_of_one(&mut self, keyword: &str, words: &mut Words<'_>) -> Result<bool, Trouble> {
+    fn keyword_of_one(&mut self, keyword: &str, fields: &mut Fields<'_>) -> Result<bool, Trouble> {
         let missing = || Trouble::new(format!("expected an argument of {keyword}, got nothing"));
-        let raw = words.word().ok_or_else(missing)?.text;
+        let raw = fields.field().ok_or_else(missing)?.text;
         if keyword == "defined" || keyword == "declared" {
             let key = self.key(raw)?;
             return Ok(self.value(&key).is_some());
@@ -243,11 +243,11 @@ impl Interp<'_> {
             "wild" => text.iter().any(|b| matches!(b, b'*' | b'?' | b'[' | b'{')),
             "absolute" => text.starts_with(b"/") || text.starts_with(b"~"),
             "match" => {
-                let pattern = self.operand(words)?;
+                let pattern = self.operand(fields)?;
                 matches(&pattern, &text, self.settings.case)
             }
             "newer" => {
-                let other = self.operand(words)?;
+                let other = self.operand(fields)?;
                 let time = |this: &mut Self, name: &[u8]| {
                     let facts = this.world.files().facts(name, true);
                     let say = format!("no such file: {}", lossy(name));
@@ -275,8 +275,8 @@ impl Interp<'_> {
         })
     }
 
-    fn is_open(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
-        let what = self.operand(words)?;
+    fn is_open(&mut self, fields: &mut Fields<'_>) -> Result<bool, Trouble> {
+        let what = self.operand(fields)?;
         let known = [
             "append-file",
             "connection",

@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
+use crate::fields::Fields;
 use crate::interp::{Block, Head, Interp};
 use crate::pattern::matches;
 use crate::text::{lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::variables::Key;
-use crate::words::Words;
 
 impl Interp<'_> {
     /// IF and XIF: a condition, then a command or a block, then optionally ELSE.
     pub(crate) fn if_command(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
-        let mut words = Words::new(text);
-        let held = self.condition(&mut words);
+        let mut fields = Fields::new(text);
+        let held = self.condition(&mut fields);
         let held = match held {
             Ok(held) => held,
             Err(trouble) => {
@@ -21,18 +21,18 @@ impl Interp<'_> {
                 return Err(trouble);
             }
         };
-        if words.is_over() {
+        if fields.is_over() {
             return Err(Trouble::new("expected a command after the condition, got nothing"));
         }
         let levels = self.levels.len();
-        let block = words.block();
-        let here = line + lines_before(text, words.rest(), block);
+        let block = fields.block();
+        let here = line + lines_before(text, fields.rest(), block);
         let flow = if held {
-            let body = block.unwrap_or_else(|| words.rest());
+            let body = block.unwrap_or_else(|| fields.rest());
             if block.is_some() { self.run_text(body, here)? } else { self.single(body, here)? }
-        } else if block.is_some() && !words.is_over() {
-            let after = line + lines_before(text, words.rest(), None);
-            self.after_block(&mut words, after)?
+        } else if block.is_some() && !fields.is_over() {
+            let after = line + lines_before(text, fields.rest(), None);
+            self.after_block(&mut fields, after)?
         } else {
             Flow::Next
         };
@@ -43,24 +43,24 @@ impl Interp<'_> {
     }
 
     /// `else ...` after the block of an IF that was false.
-    fn after_block(&mut self, words: &mut Words<'_>, line: usize) -> Result<Flow, Trouble> {
-        if words.at(b',') {
-            words.skip(1);
+    fn after_block(&mut self, fields: &mut Fields<'_>, line: usize) -> Result<Flow, Trouble> {
+        if fields.at(b',') {
+            fields.skip(1);
         }
-        let word = words.word().map(|word| word.text).unwrap_or_default();
+        let word = fields.field().map(|word| word.text).unwrap_or_default();
         if !word.eq_ignore_ascii_case(b"else") {
             let say = format!("expected ELSE after a block, got {}", lossy(word));
             return Err(Trouble::new(say));
         }
-        self.else_part(words.rest(), line)
+        self.else_part(fields.rest(), line)
     }
 
     /// The part after ELSE.
     fn else_part(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
-        let mut words = Words::new(text);
-        match words.block() {
+        let mut fields = Fields::new(text);
+        match fields.block() {
             Some(body) => self.run_text(body, line),
-            None => self.single(words.rest(), line),
+            None => self.single(fields.rest(), line),
         }
     }
 
@@ -95,25 +95,25 @@ impl Interp<'_> {
 
     /// `for var first last step {...}` or `for (var first last step) {...}`
     pub(crate) fn for_command(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
-        let mut words = Words::new(text);
-        let in_parentheses = words.at(b'(');
-        let mut fields = words;
+        let mut fields = Fields::new(text);
+        let in_parentheses = fields.at(b'(');
+        let mut header = fields;
         if in_parentheses {
-            let end = crate::text::closing(words.rest(), 0);
+            let end = crate::text::closing(fields.rest(), 0);
             let end = end.ok_or_else(|| Trouble::new("expected ) in FOR"))?;
-            fields = Words::new(&words.rest()[1..end]);
-            words.skip(end + 1);
+            header = Fields::new(&fields.rest()[1..end]);
+            fields.skip(end + 1);
         }
         let missing = |what: &str| Trouble::new(format!("expected {what} in FOR, got nothing"));
-        let name = fields.word().ok_or_else(|| missing("a variable"))?.text;
+        let name = header.field().ok_or_else(|| missing("a variable"))?.text;
         let key = self.loop_variable(name)?;
-        let first = fields.word().ok_or_else(|| missing("the first value"))?.text;
+        let first = header.field().ok_or_else(|| missing("the first value"))?.text;
         let first = self.evaluated_number(first)?;
-        let last = fields.word().ok_or_else(|| missing("the last value"))?.text;
+        let last = header.field().ok_or_else(|| missing("the last value"))?.text;
         let last = self.evaluated_number(last)?;
-        let step = match fields.peek() {
-            Some(word) if !in_parentheses || !fields.is_over() => {
-                fields.word();
+        let step = match header.peek() {
+            Some(word) if !in_parentheses || !header.is_over() => {
+                header.field();
                 self.evaluated_number(word.text)?
             }
             _ if in_parentheses => {
@@ -126,11 +126,11 @@ impl Interp<'_> {
             _ => return Err(missing("the step")),
         };
         if !in_parentheses {
-            words = fields;
+            fields = header;
         }
-        let body = words.block();
-        let body_line = line + lines_before(text, words.rest(), body);
-        let body = body.unwrap_or_else(|| words.rest());
+        let body = fields.block();
+        let body_line = line + lines_before(text, fields.rest(), body);
+        let body = body.unwrap_or_else(|| fields.rest());
         let block = self.block(body);
         let mut value = first;
         loop {
@@ -181,17 +181,17 @@ impl Interp<'_> {
 
     /// `foreach var { words } { commands }`
     pub(crate) fn foreach_command(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
-        let mut words = Words::new(text);
+        let mut fields = Fields::new(text);
         let missing = |what: &str| Trouble::new(format!("expected {what} in FOREACH, got nothing"));
-        let name = words.word().ok_or_else(|| missing("a variable"))?.text;
+        let name = fields.field().ok_or_else(|| missing("a variable"))?.text;
         let key = self.loop_variable(name)?;
-        let values = words.word().ok_or_else(|| missing("a list of values"))?.text;
+        let values = fields.field().ok_or_else(|| missing("a list of values"))?.text;
         let values = self.expand(values)?;
-        let body = words.block();
-        let body_line = line + lines_before(text, words.rest(), body);
-        let block = self.block(body.unwrap_or_else(|| words.rest()));
-        let mut list = Words::new(&values);
-        while let Some(value) = list.word() {
+        let body = fields.block();
+        let body_line = line + lines_before(text, fields.rest(), body);
+        let block = self.block(body.unwrap_or_else(|| fields.rest()));
+        let mut list = Fields::new(&values);
+        while let Some(value) = list.field() {
             self.assign(&key, Some(value.text))?;
             match self.run_block(&block, body_line)? {
                 Flow::Next | Flow::Continue => {}
@@ -204,15 +204,15 @@ impl Interp<'_> {
     }
 
     pub(crate) fn while_command(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
-        let begin = Words::new(text);
+        let begin = Fields::new(text);
         loop {
-            let mut words = begin;
-            if !self.condition(&mut words)? {
+            let mut fields = begin;
+            if !self.condition(&mut fields)? {
                 return Ok(Flow::Next);
             }
-            let body = words.block();
-            let body_line = line + lines_before(text, words.rest(), body);
-            let block = self.block(body.unwrap_or_else(|| words.rest()));
+            let body = fields.block();
+            let body_line = line + lines_before(text, fields.rest(), body);
+            let block = self.block(body.unwrap_or_else(|| fields.rest()));
             match self.run_block(&block, body_line)? {
                 Flow::Next | Flow::Continue => {}
                 Flow::Break => return Ok(Flow::Next),
@@ -237,12 +237,12 @@ impl Interp<'_> {
 
     /// `switch value { :label, commands, :default, commands }`
     pub(crate) fn switch_command(&mut self, text: &[u8], line: usize) -> Result<Flow, Trouble> {
-        let mut words = Words::new(text);
+        let mut fields = Fields::new(text);
         let missing = || Trouble::new("expected a value in SWITCH, got nothing");
-        let value = words.word().ok_or_else(missing)?.text;
+        let value = fields.field().ok_or_else(missing)?.text;
         let value = self.expand(value)?;
-        let body = words.block();
-        let body_line = line + lines_before(text, words.rest(), body);
+        let body = fields.block();
+        let body_line = line + lines_before(text, fields.rest(), body);
         let body = body.ok_or_else(|| Trouble::new("expected { after SWITCH and its value"))?;
         let block = self.block(body);
         let mut from = None;
@@ -267,13 +267,13 @@ impl Interp<'_> {
 
     /// END, RETURN, STOP, EXIT: a number and a text.
     pub(crate) fn ending(&mut self, text: &[u8]) -> Result<(i64, bool), Trouble> {
-        let mut words = Words::new(text);
-        let Some(word) = words.peek() else { return Ok((self.status, false)) };
+        let mut fields = Fields::new(text);
+        let Some(word) = fields.peek() else { return Ok((self.status, false)) };
         let number = self.expand(word.text)?;
         let (status, rest) = match self.number(&number) {
             Ok(number) => {
-                words.word();
-                (number, words.rest())
+                fields.field();
+                (number, fields.rest())
             }
             Err(trouble) => return Err(trouble),
         };

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::pattern::search;
 use crate::text::{integer, lossy};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::{Heard, Screen, Signal};
 
 /// Switches of INPUT.
@@ -31,11 +31,11 @@ pub(crate) const PATTERN_MARK: &[u8] = b"\x01pattern:";
 const PATTERN_REACH: usize = 1024;
 
 impl Interp<'_> {
-    pub(crate) fn input(&mut self, words: &mut Words<'_>, many: bool) -> Result<Flow, Trouble> {
-        let switches = self.input_switches(words)?;
-        let wait_s = self.input_time(words)?;
+    pub(crate) fn input(&mut self, fields: &mut Fields<'_>, many: bool) -> Result<Flow, Trouble> {
+        let switches = self.input_switches(fields)?;
+        let wait_s = self.input_time(fields)?;
         let wait_s = (wait_s as f64 * self.settings.input_scale) as i64;
-        let targets = self.targets(words, many)?;
+        let targets = self.targets(fields, many)?;
         self.received.wait_s = wait_s;
         self.received.which = 0;
         self.received.matched.clear();
@@ -54,10 +54,10 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    fn input_switches(&mut self, words: &mut Words<'_>) -> Result<Switches, Trouble> {
+    fn input_switches(&mut self, fields: &mut Fields<'_>) -> Result<Switches, Trouble> {
         let mut switches = Switches::default();
-        while let Some(word) = words.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
-            words.word();
+        while let Some(word) = fields.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
+            fields.field();
             let text = self.expand(word.text)?.to_ascii_lowercase();
             let at = text.iter().position(|b| *b == b':').unwrap_or(text.len());
             let value = text.get(at + 1..).unwrap_or_default();
@@ -76,9 +76,9 @@ impl Interp<'_> {
     }
 
     /// Seconds; negative is indefinitely.
-    fn input_time(&mut self, words: &mut Words<'_>) -> Result<i64, Trouble> {
+    fn input_time(&mut self, fields: &mut Fields<'_>) -> Result<i64, Trouble> {
         let missing = || Trouble::new("expected a number of seconds, got nothing");
-        let word = words.word().ok_or_else(missing)?;
+        let word = fields.field().ok_or_else(missing)?;
         let text = self.expand(word.text)?;
         if !text.contains(&b':') {
             return self.number(&text);
@@ -90,14 +90,14 @@ impl Interp<'_> {
         Ok((at - self.local().second).rem_euclid(86_400))
     }
 
-    fn targets(&mut self, words: &mut Words<'_>, many: bool) -> Result<Vec<Target>, Trouble> {
+    fn targets(&mut self, fields: &mut Fields<'_>, many: bool) -> Result<Vec<Target>, Trouble> {
         let mut texts = Vec::new();
         if many {
-            while let Some(word) = words.word() {
+            while let Some(word) = fields.field() {
                 texts.push(self.expand(word.text)?);
             }
         } else {
-            let text = crate::text::ungroup(words.rest());
+            let text = crate::text::ungroup(fields.rest());
             texts.push(self.expand(text)?);
         }
         let target = |text: Vec<u8>| match text.strip_prefix(PATTERN_MARK) {
@@ -205,9 +205,9 @@ impl Interp<'_> {
         false
     }
 
-    pub(crate) fn reinput(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        self.input_time(words)?;
-        let targets = self.targets(words, false)?;
+    pub(crate) fn reinput(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        self.input_time(fields)?;
+        let targets = self.targets(fields, false)?;
         let buffer = self.received.buffer.clone();
         let case = self.settings.input_case;
         let target = &targets[0];
@@ -285,16 +285,16 @@ impl Interp<'_> {
     /// PAUSE, SLEEP, WAIT in seconds, MSLEEP in milliseconds.
     pub(crate) fn pause(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         unit_ms: i64,
         keys: bool,
     ) -> Result<Flow, Trouble> {
-        let ms = if words.is_over() {
+        let ms = if fields.is_over() {
             unit_ms
         } else if unit_ms == 1000 {
-            self.input_time(words)?.saturating_mul(1000)
+            self.input_time(fields)?.saturating_mul(1000)
         } else {
-            let word = words.word().map(|word| word.text).unwrap_or_default();
+            let word = fields.field().map(|word| word.text).unwrap_or_default();
             let text = self.expand(word)?;
             integer(&text).map_or_else(|| self.number(&text), Ok)?
         };

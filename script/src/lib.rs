@@ -38,6 +38,7 @@ mod commands;
 mod condition;
 mod control;
 mod expand;
+mod fields;
 mod files;
 mod functions;
 mod input;
@@ -55,13 +56,12 @@ mod sexpr;
 mod text;
 mod trouble;
 mod variables;
-mod words;
 pub mod world;
 
 pub use interp::Interp;
 pub use lines::{Lines, Logical};
 pub use local::{Local, LocalFiles};
-pub use memory::{Call, Memory, Mover};
+pub use memory::{Call, Memory, TransferHandler};
 pub use trouble::{End, Limits};
 pub use world::World;
 

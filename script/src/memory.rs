@@ -34,7 +34,7 @@ pub enum Call {
 }
 
 /// Transfers files: gets the task, the settings and the time, and returns the result.
-pub type Mover = Box<dyn FnMut(&Task, &kermit::Config) -> Result<Done, Fault>>;
+pub type TransferHandler = Box<dyn FnMut(&Task, &kermit::Config) -> Result<Done, Fault>>;
 
 type Disk = Rc<RefCell<BTreeMap<Vec<u8>, Vec<u8>>>>;
 
@@ -58,7 +58,7 @@ pub struct Memory {
     /// Settings, changed by SET.
     config: OwnRows,
     /// Transfers files.
-    pub mover: Option<Mover>,
+    pub transfer_handler: Option<TransferHandler>,
     /// Output beyond this many bytes is dropped.
     pub most_output: usize,
     connected: bool,
@@ -91,7 +91,7 @@ impl Default for Memory {
             incoming: VecDeque::new(),
             now_ns: 1_000_000_000_000_000_000,
             config: OwnRows::default(),
-            mover: None,
+            transfer_handler: None,
             most_output: 1 << 20,
             connected: false,
             random: 0x9E37_79B9_7F4A_7C15,
@@ -398,8 +398,8 @@ impl World for Memory {
 
     fn perform(&mut self, task: &Task, _kept: &Kept) -> Result<Done, Fault> {
         self.calls.push(Call::Perform(task.clone()));
-        match &mut self.mover {
-            Some(mover) => mover(task, &self.config.kermit),
+        match &mut self.transfer_handler {
+            Some(transfer_handler) => transfer_handler(task, &self.config.kermit),
             None => Ok(Done::default()),
         }
     }

@@ -33,7 +33,7 @@ fn run(refuse: Option<&'static str>) -> (Memory, End) {
     world.put("bench.log", b"old\n");
     world.answers.push_back(b"a comment  ".to_vec());
     let mut length = 4000;
-    world.mover = Some(Box::new(move |task, config| {
+    world.transfer_handler = Some(Box::new(move |task, config| {
         if let Task::Remote(remote) = task
             && let [what, value] = remote.arguments.as_slice()
         {

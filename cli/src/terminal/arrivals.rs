@@ -19,7 +19,7 @@ use crate::ui::format::escaped;
 
 impl Session<'_> {
     /// Whether starts are looked for.
-    pub(super) fn scouts(&self) -> bool {
+    pub(super) fn detects_starts(&self) -> bool {
         match self.options.autodownload {
             Autodownload::Off => false,
             Autodownload::On => true,
@@ -37,18 +37,18 @@ impl Session<'_> {
 
     /// After silence: has the peer started a transfer?
     pub(super) fn look_for_start(&mut self) -> Result<(), Ending> {
-        if !self.scouts() || self.asking.is_some() {
+        if !self.detects_starts() || self.asking.is_some() {
             return Ok(());
         }
         if self.uploading.is_some()
-            && self.scout.has_line(NO_RECEIVER)
-            && self.scout.is_at_prompt()
+            && self.detector.has_line(NO_RECEIVER)
+            && self.detector.is_at_prompt()
             && let Some(files) = self.uploading.take()
         {
             return self.send_by_shell(&files);
         }
         let mut shown = Vec::new();
-        let start = self.scout.decide(Instant::now(), &mut shown);
+        let start = self.detector.decide(Instant::now(), &mut shown);
         self.show(&shown)?;
         match start {
             None => Ok(()),
@@ -71,7 +71,7 @@ impl Session<'_> {
 
     /// Whether the peer is a shell that waits for a command, as far as its last line tells.
     pub(super) fn is_at_prompt(&self) -> bool {
-        self.scouts() && self.scout.is_at_prompt()
+        self.detects_starts() && self.detector.is_at_prompt()
     }
 
     /// Starts a receiver at the peer's shell for these files.
@@ -81,7 +81,7 @@ impl Session<'_> {
             return self.screen.say(&format!("(no such file: {name})"));
         }
         self.uploading = Some(files);
-        self.scout.forget();
+        self.detector.forget();
         self.outgoing.extend_from_slice(START_RECEIVER);
     }
 

@@ -10,7 +10,7 @@ use crate::ui::format::escaped;
 pub(crate) use wetstring_protocols::start::Start;
 
 /// Looks for starts in what a session receives.
-pub(crate) type Scout = wetstring_protocols::start::Scout<Instant>;
+pub(crate) type StartDetector = wetstring_protocols::start::StartDetector<Instant>;
 
 /// The protocol in words.
 pub(super) fn title(protocol: PeerProtocol) -> &'static str {

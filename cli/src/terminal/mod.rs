@@ -37,7 +37,7 @@ use crate::config::Settings;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::Output;
-use autostart::Scout;
+use autostart::StartDetector;
 use keys::Keys;
 use log::Log;
 use plugged::Plugged;
@@ -161,7 +161,7 @@ pub(crate) struct Session<'a> {
     /// The question on the screen.
     asking: Option<Asking>,
     /// Looks for transfers that the peer starts.
-    scout: Scout,
+    detector: StartDetector,
     /// Files for the receiver that was started at the peer's shell.
     uploading: Option<Vec<PathBuf>>,
     /// What is left of the last transfer on the line.
@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
             counters: Counters { began: now, received: 0, sent: 0, reconnected: 0 },
             plugged,
             asking: None,
-            scout: Scout::default().and_trzsz(),
+            detector: StartDetector::default().and_trzsz(),
             uploading: None,
             trailer: None,
             protocol: None,
@@ -252,7 +252,7 @@ impl<'a> Session<'a> {
         if self.asking.take().is_some() {
             self.screen.answered();
         }
-        let held = [self.scout.release(), std::mem::take(&mut self.held)].concat();
+        let held = [self.detector.release(), std::mem::take(&mut self.held)].concat();
         self.show(&held)?;
         self.give_terminal_back();
         end
@@ -370,13 +370,13 @@ impl<'a> Session<'a> {
         }
         let bytes = self.without_trailer(bytes);
         // While a question is on the screen bytes are kept, and looked at later.
-        let scouts = self.scouts() && self.asking.is_none();
-        if !scouts || self.scout.passes(self.last_heard, bytes) {
+        let detects = self.detects_starts() && self.asking.is_none();
+        if !detects || self.detector.passes(self.last_heard, bytes) {
             return self.show(bytes);
         }
         let mut shown = std::mem::take(&mut self.shown);
         shown.clear();
-        self.scout.feed(self.last_heard, bytes, &mut shown);
+        self.detector.feed(self.last_heard, bytes, &mut shown);
         let done = self.show(&shown);
         self.shown = shown;
         done
@@ -457,12 +457,12 @@ impl<'a> Session<'a> {
 
     /// When something is due.
     fn deadline(&self, rest: Duration) -> Option<Instant> {
-        let scout = self.scout.deadline().filter(|_| self.asking.is_none());
+        let detector = self.detector.deadline().filter(|_| self.asking.is_none());
         let due = [
             self.silence_ends(),
             (!rest.is_zero()).then(|| Instant::now() + rest),
             self.port.is_none().then(|| self.plugged.next_look()),
-            scout,
+            detector,
             self.share.as_ref().and_then(Share::deadline),
         ];
         due.into_iter().flatten().min()
@@ -526,11 +526,11 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let held = std::mem::take(&mut self.held);
-        if !self.scouts() {
+        if !self.detects_starts() {
             return self.show(&held);
         }
         let mut shown = Vec::new();
-        self.scout.feed(Instant::now(), &held, &mut shown);
+        self.detector.feed(Instant::now(), &held, &mut shown);
         self.show(&shown)
     }
 

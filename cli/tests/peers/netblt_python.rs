@@ -29,23 +29,23 @@ pub enum We {
 
 /// How we come to the line; the peer does the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum How {
+pub enum Opening {
     Listen,
     Dial,
 }
 
 pub const ROLES: [We; 2] = [We::Receive, We::Send];
-pub const WAYS: [(We, How); 4] = [
-    (We::Receive, How::Listen),
-    (We::Receive, How::Dial),
-    (We::Send, How::Listen),
-    (We::Send, How::Dial),
+pub const WAYS: [(We, Opening); 4] = [
+    (We::Receive, Opening::Listen),
+    (We::Receive, Opening::Dial),
+    (We::Send, Opening::Listen),
+    (We::Send, Opening::Dial),
 ];
 
 #[derive(Debug, Clone)]
 pub struct Case {
     pub we: We,
-    pub how: How,
+    pub opening: Opening,
     pub len: usize,
     pub name: String,
     pub ours: String,
@@ -54,9 +54,9 @@ pub struct Case {
     pub first: Option<String>,
 }
 
-pub fn case((we, how): (We, How), len: usize, theirs: &str) -> Case {
+pub fn case((we, opening): (We, Opening), len: usize, theirs: &str) -> Case {
     let (ours, name) = ("--death 20".to_owned(), NAME.to_owned());
-    Case { we, how, len, name, ours, theirs: theirs.to_owned(), first: None }
+    Case { we, opening, len, name, ours, theirs: theirs.to_owned(), first: None }
 }
 
 /// How a run ended.
@@ -151,7 +151,7 @@ impl Run {
         let ours: Vec<&str> = ours.into_iter().chain(case.ours.split_whitespace()).collect();
         // A receiver of data names no file.
         let name = if case.we == We::Receive { case.name.as_str() } else { "" };
-        let (wst, peer) = if case.how == How::Listen {
+        let (wst, peer) = if case.opening == Opening::Listen {
             let line = ["--plain", "udp-listen://127.0.0.1:0"];
             let mut wst = scene.start("wst", &mut wst(ours.into_iter().chain(line)))?;
             let at = wst.line_after("listening on ")?;

@@ -138,9 +138,9 @@ struct Counts {
 }
 
 /// Result of a command: text, a transfer, or a refusal.
-type Done = Result<Said, String>;
+type Done = Result<Answer, String>;
 
-enum Said {
+enum Answer {
     Text(Vec<u8>),
     Screen { title: Vec<u8>, text: Vec<u8> },
     Sheet { title: Vec<u8>, sheet: Sheet },
@@ -293,19 +293,19 @@ impl Session {
                     self.note(action.name(), subject, "done");
                 }
                 match said {
-                    Said::Text(text) if text.len() <= answer.len() => {
+                    Answer::Text(text) if text.len() <= answer.len() => {
                         self.meter.add(Direction::Sent, text.len() as u64);
                         Reply::Remote(RemoteReply::Said(put(&text, answer)))
                     }
-                    Said::Text(text) => self.show(Vec::new(), text),
-                    Said::Screen { title, text } => self.show(title, text),
+                    Answer::Text(text) => self.show(Vec::new(), text),
+                    Answer::Screen { title, text } => self.show(title, text),
                     // Its length is not known before it is produced.
-                    Said::Sheet { title, sheet } => {
+                    Answer::Sheet { title, sheet } => {
                         let (size, text) = (u64::MAX, Box::new(sheet));
                         self.outgoing = Some(Outgoing::Screen { title, size, text });
                         Reply::Remote(RemoteReply::Follow { screen: true, batch: Left::default() })
                     }
-                    Said::Files(batch) => {
+                    Answer::Files(batch) => {
                         Reply::Remote(RemoteReply::Follow { screen: false, batch })
                     }
                 }

@@ -28,7 +28,7 @@ impl std::error::Error for BadTrace {}
 
 /// The content of a line, as far as an account needs it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Said {
+pub(super) enum Record {
     Sent(Sent),
     Got {
         kind: char,
@@ -103,7 +103,7 @@ pub(super) struct Counts {
 pub(super) struct Line<'a> {
     pub(super) time: u64,
     pub(super) who: &'a str,
-    pub(super) said: Said,
+    pub(super) record: Record,
 }
 
 const EXPECTED: &str = "expected a line of a trace, such as `1.250000000 A sent D n=3 len=94`";
@@ -122,8 +122,8 @@ pub(super) fn line(index: usize, text: &str) -> Result<Line<'_>, BadTrace> {
     let who = words.next().filter(|who| !who.is_empty()).ok_or_else(bad)?;
     let word = words.next().filter(|word| !word.is_empty()).ok_or_else(bad)?;
     let rest = words.next().unwrap_or_default();
-    let said = said(word, rest, time).ok_or_else(bad)?;
-    Ok(Line { time, who, said })
+    let record = record(word, rest, time).ok_or_else(bad)?;
+    Ok(Line { time, who, record })
 }
 
 /// Seconds with nine decimals, in nanoseconds.
@@ -152,11 +152,11 @@ fn word_of<'a>(rest: &'a str, key: &str) -> Option<&'a str> {
     pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
-fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
+fn record(word: &str, rest: &str, time: u64) -> Option<Record> {
     let must = |key| number(rest, key, None);
     let may = |key| number(rest, key, Some(0));
     Some(match word {
-        "sent" => Said::Sent(Sent {
+        "sent" => Record::Sent(Sent {
             time,
             number: must("n")?,
             at: must("at")?,
@@ -172,7 +172,7 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
         }),
         "got" => {
             let kind = rest.chars().next()?;
-            Said::Got {
+            Record::Got {
                 kind,
                 number: must("n")?,
                 len: must("len")?,
@@ -180,31 +180,31 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
                 at: must("at")?,
             }
         }
-        "left" => Said::Left { total: must("total")?, ago: may("ago")? },
-        "came" => Said::Came { total: must("total")? },
+        "left" => Record::Left { total: must("total")?, ago: may("ago")? },
+        "came" => Record::Came { total: must("total")? },
         "waiting" => {
             // Traces of 0.1.0 before the schema have another word for the peer.
             let cause = match rest.strip_prefix("for=")? {
                 OLD_PEER => Wait::Peer.as_str(),
                 cause => cause,
             };
-            Said::Waiting(Wait::ALL.into_iter().find(|wait| wait.as_str() == cause)?)
+            Record::Waiting(Wait::ALL.into_iter().find(|wait| wait.as_str() == cause)?)
         }
-        "timeout" => Said::Timeout,
+        "timeout" => Record::Timeout,
         // Its reason may contain blanks; the length is last.
-        "damaged" => Said::Damaged { len: must("len")? },
-        "duplicate" => Said::Duplicate,
-        "settled" => Said::Settled(match (word_of(rest, "blame"), word_of(rest, "kind")) {
+        "damaged" => Record::Damaged { len: must("len")? },
+        "duplicate" => Record::Duplicate,
+        "settled" => Record::Settled(match (word_of(rest, "blame"), word_of(rest, "kind")) {
             (Some(blame), Some(kind)) => Some((blame.to_owned(), kind.to_owned())),
             _ => None,
         }),
-        "event" => Said::Event {
+        "event" => Record::Event {
             kind: word_of(rest, "kind")?.to_owned(),
             // The text is last, and may contain blanks.
             text: rest.split_once("text=").map_or(Some(Vec::new()), |(_, text)| unescape(text))?,
             by_peer: word_of(rest, "by_peer") == Some("true"),
         },
-        "stats" => Said::Stats(Counts {
+        "stats" => Record::Stats(Counts {
             file: must("file")?,
             known: may("known")?,
             unpacked: may("unpacked")?,
@@ -212,13 +212,13 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
         }),
         "value" => {
             let (name, value) = rest.split_once('=')?;
-            Said::Value { name: name.to_owned(), value: value.parse().ok()? }
+            Record::Value { name: name.to_owned(), value: value.parse().ok()? }
         }
         "text" => {
             let (name, text) = rest.split_once('=')?;
-            Said::Text { name: name.to_owned(), text: unescape(text)? }
+            Record::Text { name: name.to_owned(), text: unescape(text)? }
         }
-        _ => Said::Other,
+        _ => Record::Other,
     })
 }
 
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn packets_are_parsed() {
         let text = "1.000000250 A sent D n=3 len=94 at=200 data=88 file=80 old=80 again=1 why=nak";
-        let Ok(Line { time, who: "A", said: Said::Sent(sent) }) = line(0, text) else {
+        let Ok(Line { time, who: "A", record: Record::Sent(sent) }) = line(0, text) else {
             panic!("expected a packet")
         };
         assert_eq!((time, sent.at, sent.len, sent.data), (1_000_000_250, 200, 94, 88));
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn old_traces_are_read() {
         let text = format!("0.000000000 B waiting for={OLD_PEER}");
-        let Ok(Line { said: Said::Waiting(wait), .. }) = line(0, &text) else {
+        let Ok(Line { record: Record::Waiting(wait), .. }) = line(0, &text) else {
             panic!("expected a wait")
         };
         assert_eq!(wait, Wait::Peer);

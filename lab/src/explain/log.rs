@@ -1,6 +1,6 @@
 //! A trace, sorted by source.
 
-use super::line::{BadTrace, Counts, Said, Sent, line};
+use super::line::{BadTrace, Counts, Record, Sent, line};
 use crate::scenario::Scenario;
 use std::fmt;
 use wetstring_proto::Wait;
@@ -30,8 +30,8 @@ pub(super) struct Side {
     pub(super) settled: Option<u64>,
     /// How it failed, if it did: whose fault, and which kind.
     pub(super) failed: Option<(String, String)>,
-    /// What was told to its user.
-    pub(super) told: Vec<Told>,
+    /// The events for its user.
+    pub(super) user_events: Vec<UserEvent>,
     /// Its own counts at the end.
     pub(super) counts: Option<Counts>,
     /// Wrong characters in the worst code word of each packet that came and was corrected.
@@ -40,9 +40,9 @@ pub(super) struct Side {
     pub(super) values: Vec<(String, u64)>,
 }
 
-/// Something that an engine told its user.
+/// An event for the user of an engine.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct UserEvent {
     pub(super) kind: String,
     pub(super) text: String,
     pub(super) by_peer: bool,
@@ -87,39 +87,39 @@ impl Side {
         self.got.iter().map(|got| got.data).sum()
     }
 
-    fn take(&mut self, time: u64, said: Said) {
-        match said {
-            Said::Sent(sent) => self.sent.push(sent),
-            Said::Got { kind, number, len, data, at } => {
+    fn take(&mut self, time: u64, record: Record) {
+        match record {
+            Record::Sent(sent) => self.sent.push(sent),
+            Record::Got { kind, number, len, data, at } => {
                 self.got.push(Got { time, kind, number, len, data, at, duplicate: false });
             }
-            Said::Left { total, ago } => self.left.push((time.saturating_sub(ago), total)),
-            Said::Came { total } => self.came.push((time, total)),
-            Said::Waiting(wait) => self.waits.push((time, wait)),
-            Said::Timeout => self.timeouts.push(time),
-            Said::Damaged { len } => self.damaged.push((time, len)),
-            Said::Duplicate => {
+            Record::Left { total, ago } => self.left.push((time.saturating_sub(ago), total)),
+            Record::Came { total } => self.came.push((time, total)),
+            Record::Waiting(wait) => self.waits.push((time, wait)),
+            Record::Timeout => self.timeouts.push(time),
+            Record::Damaged { len } => self.damaged.push((time, len)),
+            Record::Duplicate => {
                 if let Some(got) = self.got.last_mut() {
                     got.duplicate = true;
                 }
             }
-            Said::Settled(failed) => {
+            Record::Settled(failed) => {
                 self.settled = Some(time);
                 self.failed = failed;
             }
-            Said::Event { kind, text, by_peer } => {
+            Record::Event { kind, text, by_peer } => {
                 let text = String::from_utf8_lossy(&text).into_owned();
-                self.told.push(Told { kind, text, by_peer });
+                self.user_events.push(UserEvent { kind, text, by_peer });
             }
-            Said::Stats(counts) => self.counts = Some(counts),
-            Said::Text { name, .. } if name == "file" => self.files.push(time),
-            Said::Value { name, value } if name == "unallocated" => self.dry.push((time, value)),
-            Said::Value { name, value } if name == "mended" => self.mended.push(value),
-            Said::Value { name, value } => {
+            Record::Stats(counts) => self.counts = Some(counts),
+            Record::Text { name, .. } if name == "file" => self.files.push(time),
+            Record::Value { name, value } if name == "unallocated" => self.dry.push((time, value)),
+            Record::Value { name, value } if name == "mended" => self.mended.push(value),
+            Record::Value { name, value } => {
                 self.values.retain(|(known, _)| *known != name);
                 self.values.push((name, value));
             }
-            Said::Text { .. } | Said::Other => {}
+            Record::Text { .. } | Record::Other => {}
         }
     }
 }
@@ -240,21 +240,21 @@ impl Log {
             }
             let line = line(index, text)?;
             last = Some(line.time);
-            match (line.who, line.said) {
-                ("run", Said::Value { name, value }) => log.values.push((name, value)),
-                ("run", Said::Text { name, text }) => log.texts.push((name, text)),
-                ("slip", Said::Value { name, value }) => log.counters.push((name, value)),
-                ("ftp", Said::Value { name, value }) => log.files.push((line.time, name, value)),
-                (who, Said::Value { name, value }) if who.starts_with("line") => {
+            match (line.who, line.record) {
+                ("run", Record::Value { name, value }) => log.values.push((name, value)),
+                ("run", Record::Text { name, text }) => log.texts.push((name, text)),
+                ("slip", Record::Value { name, value }) => log.counters.push((name, value)),
+                ("ftp", Record::Value { name, value }) => log.files.push((line.time, name, value)),
+                (who, Record::Value { name, value }) if who.starts_with("line") => {
                     element.push((line.time, name, value));
                 }
-                (who, said) => {
+                (who, record) => {
                     let known = sides.iter().position(|side| side.who == who);
                     let at = known.unwrap_or_else(|| {
                         sides.push(Side { who: who.to_owned(), ..Side::default() });
                         sides.len() - 1
                     });
-                    sides[at].take(line.time, said);
+                    sides[at].take(line.time, record);
                 }
             }
         }

@@ -9,7 +9,7 @@ use wetstring_proto::{Cx, Instant, Trace};
 /// A datagram to offer: when (ns), where, and how long; its first eight bytes are its index.
 pub(crate) type Offer = (u64, End, usize);
 /// A datagram that came: when (ns), where, which, and how long.
-pub(crate) type Came = (u64, End, usize, usize);
+pub(crate) type Arrival = (u64, End, usize, usize);
 
 pub(crate) fn network(text: &str) -> Box<dyn Element> {
     text.parse::<Network>().unwrap_or_else(|bad| panic!("{text}: {bad}")).build()
@@ -30,7 +30,7 @@ pub(crate) fn carry(
     offers: &[Offer],
     peek: Option<u64>,
     trace: &mut dyn Trace,
-) -> Vec<Came> {
+) -> Vec<Arrival> {
     let mut queues = [Vec::new(), Vec::new()];
     for (index, (at, end, len)) in offers.iter().enumerate().rev() {
         queues[end.index()].push((*at, datagram(index, *len)));

@@ -11,19 +11,19 @@ const SEND_INIT: &[u8] = b"KERMIT READY TO SEND...\r\n\x01, S~/ @-#Y1~\r";
 
 /// What shows of these chunks, and the start that follows.
 fn scouted(chunks: &[&[u8]], gap: Duration) -> (Vec<u8>, Vec<Start>) {
-    let (mut scout, mut shown, mut starts) =
-        (Scout::<Instant>::default().and_trzsz(), Vec::new(), Vec::new());
+    let (mut detector, mut shown, mut starts) =
+        (StartDetector::<Instant>::default().and_trzsz(), Vec::new(), Vec::new());
     let mut now = Instant::now();
     for chunk in chunks {
-        scout.feed(now, chunk, &mut shown);
+        detector.feed(now, chunk, &mut shown);
         now += gap;
-        starts.extend(scout.decide(now, &mut shown));
+        starts.extend(detector.decide(now, &mut shown));
     }
     for _ in 0..2 {
         now += Duration::from_secs(1);
-        starts.extend(scout.decide(now, &mut shown));
+        starts.extend(detector.decide(now, &mut shown));
     }
-    assert!(!scout.holds(), "nothing is held for longer than a second");
+    assert!(!detector.holds(), "nothing is held for longer than a second");
     (shown, starts)
 }
 
@@ -145,21 +145,21 @@ fn a_shell_waits_at_its_prompt() {
         ("$ vi file", false),
         ("", false),
     ] {
-        let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
-        scout.feed(Instant::now(), text.as_bytes(), &mut shown);
-        assert_eq!(scout.is_at_prompt(), waits, "{text}");
+        let (mut detector, mut shown) = (StartDetector::<Instant>::default(), Vec::new());
+        detector.feed(Instant::now(), text.as_bytes(), &mut shown);
+        assert_eq!(detector.is_at_prompt(), waits, "{text}");
     }
 }
 
 #[test]
 fn a_line_is_found_and_its_echo_is_not() {
-    let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
-    scout.feed(Instant::now(), b"$ echo no'-'receiver\r\n", &mut shown);
-    assert!(!scout.has_line(b"no-receiver"));
-    scout.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
-    assert!(scout.has_line(b"no-receiver") && scout.is_at_prompt());
-    scout.forget();
-    assert!(!scout.has_line(b"no-receiver"));
+    let (mut detector, mut shown) = (StartDetector::<Instant>::default(), Vec::new());
+    detector.feed(Instant::now(), b"$ echo no'-'receiver\r\n", &mut shown);
+    assert!(!detector.has_line(b"no-receiver"));
+    detector.feed(Instant::now(), b"no-receiver\r\n$ ", &mut shown);
+    assert!(detector.has_line(b"no-receiver") && detector.is_at_prompt());
+    detector.forget();
+    assert!(!detector.has_line(b"no-receiver"));
 }
 
 /// Logs, binaries and sources that have the bytes of starts in them.
@@ -191,9 +191,9 @@ fn nothing_in_a_corpus_of_false_starts_is_one() {
 
 #[test]
 fn trzsz_is_found_only_where_it_is_asked_for() {
-    let (mut scout, mut shown) = (Scout::<Instant>::default(), Vec::new());
-    assert!(scout.passes(Instant::now(), TSZ));
-    scout.feed(Instant::now(), TSZ, &mut shown);
+    let (mut detector, mut shown) = (StartDetector::<Instant>::default(), Vec::new());
+    assert!(detector.passes(Instant::now(), TSZ));
+    detector.feed(Instant::now(), TSZ, &mut shown);
     assert_eq!(shown, TSZ);
 }
 

@@ -1,7 +1,7 @@
 //! What the thread of a transfer does.
 
 use crate::events::{Teller, counters, escaped, file_result};
-use crate::port::Way;
+use crate::port::PortSource;
 use crate::stores::Answer;
 use crate::waiting::locked;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ pub(crate) struct Finish {
 pub(super) struct Work {
     pub(super) role: Role,
     pub(super) protocol: Protocol,
-    pub(super) way: Way,
+    pub(super) source: PortSource,
     pub(super) settings: HashMap<String, String>,
     pub(super) before: Vec<u8>,
     pub(super) facts: Facts,
@@ -204,10 +204,10 @@ impl Work {
         };
         let mut work = self;
         // Not needed any more once it is open.
-        let nowhere = Way::of(None, None).map_err(|bad| usage(bad.to_string()))?.0;
-        let way = std::mem::replace(&mut work.way, nowhere);
+        let nowhere = PortSource::of(None, None).map_err(|bad| usage(bad.to_string()))?.0;
+        let source = std::mem::replace(&mut work.source, nowhere);
         let mut notes = |text: &str| teller.say(Event::Line { text: text.to_owned(), end: None });
-        let mut port = way.open(purpose, &signals, &mut notes).map_err(|bad| Early {
+        let mut port = source.open(purpose, &signals, &mut notes).map_err(|bad| Early {
             exit: 3,
             word: "line",
             message: bad.to_string(),

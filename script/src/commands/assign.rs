@@ -1,12 +1,12 @@
 //! DEFINE, ASSIGN, EVALUATE, INCREMENT, LOCAL, DECLARE, ARRAY, SHIFT and the like.
 
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::lines::flat;
 use crate::text::{closing, integer, lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::variables::Key;
-use crate::words::Words;
 
 /// Maximum elements of one array.
 const MOST_ELEMENTS: i64 = 10_000_000;
@@ -19,12 +19,12 @@ impl Interp<'_> {
         by_name: bool,
         now: bool,
     ) -> Result<Flow, Trouble> {
-        let mut words = Words::new(text);
+        let mut fields = Fields::new(text);
         let missing = || Trouble::new("expected the name of a variable, got nothing");
-        let word = words.word().ok_or_else(missing)?;
+        let word = fields.field().ok_or_else(missing)?;
         let name = if by_name { self.expand(word.text)? } else { word.text.to_vec() };
         let key = self.key(&name)?;
-        self.put(&key, words.rest(), now)
+        self.put(&key, fields.rest(), now)
     }
 
     fn put(&mut self, key: &Key, text: &[u8], now: bool) -> Result<Flow, Trouble> {
@@ -41,11 +41,11 @@ impl Interp<'_> {
             let say = "expected .name = text, .name := text or .name ::= expression";
             Trouble::new(format!("{say}, got .{}", lossy(text)))
         };
-        let mut words = Words::new(text);
-        let word = words.word().ok_or_else(wrong)?.text;
+        let mut fields = Fields::new(text);
+        let word = fields.field().ok_or_else(wrong)?.text;
         let (name, rest) = match split_operator(word) {
             Some(at) => (&word[..at], trim(&text[at..])),
-            None => (word, words.rest()),
+            None => (word, fields.rest()),
         };
         let key = self.key(name)?;
         if let Some(rest) = rest.strip_prefix(b"::=") {
@@ -61,8 +61,8 @@ impl Interp<'_> {
         self.put(&key, trim(rest), false)
     }
 
-    pub(crate) fn undefine(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        while let Some(word) = words.word() {
+    pub(crate) fn undefine(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        while let Some(word) = fields.field() {
             let key = self.key(word.text)?;
             self.assign(&key, None)?;
         }
@@ -70,21 +70,25 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn evaluate(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn evaluate(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let missing = || Trouble::new("expected a variable and an expression, got nothing");
-        let word = words.word().ok_or_else(missing)?;
+        let word = fields.field().ok_or_else(missing)?;
         let key = self.key(word.text)?;
-        let value = self.evaluated_number(ungroup(words.rest()))?;
+        let value = self.evaluated_number(ungroup(fields.rest()))?;
         self.set_number(&key, value)?;
         self.status = 0;
         Ok(Flow::Next)
     }
 
-    pub(crate) fn increment(&mut self, words: &mut Words<'_>, sign: i64) -> Result<Flow, Trouble> {
+    pub(crate) fn increment(
+        &mut self,
+        fields: &mut Fields<'_>,
+        sign: i64,
+    ) -> Result<Flow, Trouble> {
         let missing = || Trouble::new("expected a variable, got nothing");
-        let word = words.word().ok_or_else(missing)?.text;
+        let word = fields.field().ok_or_else(missing)?.text;
         let key = self.key(word)?;
-        let by = if words.is_over() { 1 } else { self.evaluated_number(ungroup(words.rest()))? };
+        let by = if fields.is_over() { 1 } else { self.evaluated_number(ungroup(fields.rest()))? };
         let old = match &key {
             Key::Letter(letter) => {
                 self.variables.letter(*letter).map_or(Some(0), |value| integer(value))
@@ -100,8 +104,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn local_command(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        while let Some(word) = words.word() {
+    pub(crate) fn local_command(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        while let Some(word) = fields.field() {
             let key = self.key(word.text)?;
             if self.level().saved.iter().any(|(saved, _)| *saved == key) {
                 self.assign(&key, None)?;
@@ -156,8 +160,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn undeclare(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        while let Some(word) = words.word() {
+    pub(crate) fn undeclare(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        while let Some(word) = fields.field() {
             let letter = Self::array_letter(word.text)?;
             self.variables.declare(letter, -1)?;
         }
@@ -197,21 +201,21 @@ impl Interp<'_> {
         Ok((letter, low.max(0), high.min(last)))
     }
 
-    pub(crate) fn array(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn array(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all =
             ["clear", "copy", "declare", "resize", "set", "show", "sort", "swap", "undeclare"];
         let missing = || Trouble::new("expected an array command, got nothing");
-        let word = words.word().ok_or_else(missing)?.text;
+        let word = fields.field().ok_or_else(missing)?.text;
         match word_of(&all, word) {
-            Found::One("clear") => self.array_set(words, false),
-            Found::One("set") => self.array_set(words, true),
-            Found::One("copy") => self.array_copy(words),
-            Found::One("declare") => self.declare(words.rest()),
-            Found::One("undeclare") => self.undeclare(words),
-            Found::One("resize") => self.array_resize(words),
-            Found::One("show") => self.array_show(words),
-            Found::One("sort") => self.array_sort(words),
-            Found::One("swap") => self.array_swap(words),
+            Found::One("clear") => self.array_set(fields, false),
+            Found::One("set") => self.array_set(fields, true),
+            Found::One("copy") => self.array_copy(fields),
+            Found::One("declare") => self.declare(fields.rest()),
+            Found::One("undeclare") => self.undeclare(fields),
+            Found::One("resize") => self.array_resize(fields),
+            Found::One("show") => self.array_show(fields),
+            Found::One("sort") => self.array_sort(fields),
+            Found::One("swap") => self.array_swap(fields),
             _ => {
                 let say = format!("expected one of {}, got {}", all.join(", "), lossy(word));
                 Err(Trouble::new(say))
@@ -219,15 +223,15 @@ impl Interp<'_> {
         }
     }
 
-    fn array_field(words: &mut Words<'_>) -> Result<Vec<u8>, Trouble> {
+    fn array_field(fields: &mut Fields<'_>) -> Result<Vec<u8>, Trouble> {
         let missing = || Trouble::new("expected an array, got nothing");
-        words.word().map(|word| word.text.to_vec()).ok_or_else(missing)
+        fields.field().map(|word| word.text.to_vec()).ok_or_else(missing)
     }
 
-    fn array_set(&mut self, words: &mut Words<'_>, has_value: bool) -> Result<Flow, Trouble> {
-        let name = Self::array_field(words)?;
+    fn array_set(&mut self, fields: &mut Fields<'_>, has_value: bool) -> Result<Flow, Trouble> {
+        let name = Self::array_field(fields)?;
         let (letter, low, high) = self.range(&name, 1)?;
-        let value = if has_value { Some(self.expand(ungroup(words.rest()))?) } else { None };
+        let value = if has_value { Some(self.expand(ungroup(fields.rest()))?) } else { None };
         for index in low..=high {
             self.variables.set_cell(letter, index, value.clone().filter(|v| !v.is_empty()))?;
         }
@@ -235,8 +239,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    fn array_copy(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let (from, to) = (Self::array_field(words)?, Self::array_field(words)?);
+    fn array_copy(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let (from, to) = (Self::array_field(fields)?, Self::array_field(fields)?);
         let (source, low, high) = self.range(&from, 0)?;
         let target = Self::array_letter(&to)?;
         let cells = self.variables.cells(source).unwrap_or_default();
@@ -257,10 +261,10 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    fn array_resize(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let name = Self::array_field(words)?;
+    fn array_resize(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let name = Self::array_field(fields)?;
         let letter = Self::array_letter(&name)?;
-        let size = self.evaluated_number(words.rest())?;
+        let size = self.evaluated_number(fields.rest())?;
         if !(0..=MOST_ELEMENTS).contains(&size) {
             return Err(Trouble::new(format!(
                 "expected a size of 0 to {MOST_ELEMENTS}, got {size}"
@@ -277,8 +281,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    fn array_show(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let name = Self::array_field(words)?;
+    fn array_show(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let name = Self::array_field(fields)?;
         let (letter, low, high) = self.range(&name, 0)?;
         let cells = self.variables.cells(letter).unwrap_or_default().to_vec();
         let mut text =
@@ -296,10 +300,10 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    fn array_sort(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    fn array_sort(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let (mut reverse, mut case, mut numeric, mut key) = (false, false, false, 1);
-        while let Some(word) = words.peek().filter(|w| w.text.starts_with(b"/")) {
-            words.word();
+        while let Some(word) = fields.peek().filter(|w| w.text.starts_with(b"/")) {
+            fields.field();
             let text = self.expand(word.text)?.to_ascii_lowercase();
             let at = text.iter().position(|b| *b == b':').unwrap_or(text.len());
             let value = text.get(at + 1..).unwrap_or_default();
@@ -314,7 +318,7 @@ impl Interp<'_> {
                 }
             }
         }
-        let name = Self::array_field(words)?;
+        let name = Self::array_field(fields)?;
         let (letter, low, high) = self.range(&name, 1)?;
         let mut cells = self.variables.cells(letter).unwrap_or_default().to_vec();
         let skip = usize::try_from(key - 1).unwrap_or(0);
@@ -338,8 +342,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    fn array_swap(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let (a, b) = (Self::array_field(words)?, Self::array_field(words)?);
+    fn array_swap(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let (a, b) = (Self::array_field(fields)?, Self::array_field(fields)?);
         let (a, b) = (Self::array_letter(&a)?, Self::array_letter(&b)?);
         let (of_a, of_b) = (self.variables.cells(a), self.variables.cells(b));
         let (Some(of_a), Some(of_b)) = (of_a, of_b) else {
@@ -352,8 +356,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn shift(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let by = if words.is_over() { 1 } else { self.evaluated_number(words.rest())? };
+    pub(crate) fn shift(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let by = if fields.is_over() { 1 } else { self.evaluated_number(fields.rest())? };
         let by = usize::try_from(by).unwrap_or(0);
         let arguments = &mut self.level().arguments;
         let end = (1 + by).min(arguments.len());

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::text::{integer, lossy, trim, trim_end, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::{Question, Screen};
 
 impl Interp<'_> {
@@ -23,23 +23,23 @@ impl Interp<'_> {
     /// Switches before a question: a default, a timeout, and whether the answer is echoed.
     fn question(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         echo: bool,
     ) -> Result<(Question, Vec<u8>), Trouble> {
         let mut question = Question { prompt: Vec::new(), echo, wait: None };
         let mut default = Vec::new();
         let all = ["/default", "/echo", "/gui", "/noecho", "/popup", "/quiet", "/timeout"];
-        while let Some(word) = words.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
+        while let Some(word) = fields.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
             let at = word.text.iter().position(|b| *b == b':');
             let name = &word.text[..at.unwrap_or(word.text.len())];
             let Found::One(name) = word_of(&all, name) else { break };
             let mut value = word.text.get(at.map_or(usize::MAX, |at| at + 1)..).unwrap_or_default();
             // The braces of /DEFAULT:{a b} hold blanks.
             if let Some(at) = at.filter(|at| word.text.get(at + 1) == Some(&b'{')) {
-                words.skip(at + 1);
-                value = words.word().map(|word| word.text).unwrap_or_default();
+                fields.skip(at + 1);
+                value = fields.field().map(|word| word.text).unwrap_or_default();
             } else {
-                words.word();
+                fields.field();
             }
             match name {
                 "/default" => default = self.expand(value)?,
@@ -55,12 +55,12 @@ impl Interp<'_> {
         Ok((question, default))
     }
 
-    pub(crate) fn ask(&mut self, words: &mut Words<'_>, echo: bool) -> Result<Flow, Trouble> {
-        let (mut question, default) = self.question(words, echo)?;
+    pub(crate) fn ask(&mut self, fields: &mut Fields<'_>, echo: bool) -> Result<Flow, Trouble> {
+        let (mut question, default) = self.question(fields, echo)?;
         let missing = || Trouble::new("expected a variable for the answer, got nothing");
-        let name = words.word().ok_or_else(missing)?.text;
+        let name = fields.field().ok_or_else(missing)?.text;
         let key = self.key(name)?;
-        question.prompt = self.expand(ungroup(words.rest()))?;
+        question.prompt = self.expand(ungroup(fields.rest()))?;
         let answer = self.world.ask(&question);
         self.status = i64::from(answer.is_none());
         let answer = answer.unwrap_or_default();
@@ -70,9 +70,9 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn getok(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let (mut question, default) = self.question(words, true)?;
-        question.prompt = self.expand(ungroup(words.rest()))?;
+    pub(crate) fn getok(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let (mut question, default) = self.question(fields, true)?;
+        question.prompt = self.expand(ungroup(fields.rest()))?;
         if question.prompt.is_empty() {
             question.prompt = b"Yes or no? ".to_vec();
         }
@@ -92,12 +92,12 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn getc(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let (question, _) = self.question(words, true)?;
+    pub(crate) fn getc(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let (question, _) = self.question(fields, true)?;
         let missing = || Trouble::new("expected a variable for the key, got nothing");
-        let name = words.word().ok_or_else(missing)?.text;
+        let name = fields.field().ok_or_else(missing)?.text;
         let key = self.key(name)?;
-        let prompt = self.expand(ungroup(words.rest()))?;
+        let prompt = self.expand(ungroup(fields.rest()))?;
         self.world.say(Screen::Output, &prompt);
         let pressed = self.world.key(question.wait);
         self.status = i64::from(pressed.is_none());
@@ -127,8 +127,8 @@ impl Interp<'_> {
     }
 
     /// ALARM, and SET ALARM: after a number of seconds, or at a time of day.
-    pub(crate) fn alarm(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let text = words.word().map(|word| word.text).unwrap_or_default();
+    pub(crate) fn alarm(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let text = fields.field().map(|word| word.text).unwrap_or_default();
         let text = self.expand(text)?;
         let now = self.world.now().unix_ns;
         let seconds = match integer(&text) {

@@ -1,12 +1,12 @@
 //! OPEN, READ, WRITE, CLOSE, and the commands that change the file system.
 
 use crate::channels::Stream;
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::pattern::matches;
 use crate::text::{lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::{Kind, Mode, Screen};
 
 /// Maximum depth of a recursive search.
@@ -15,24 +15,24 @@ const DEPTH: usize = 64;
 const MOST_NAMES: usize = 1_000_000;
 
 impl Interp<'_> {
-    fn name(&mut self, words: &mut Words<'_>) -> Result<Vec<u8>, Trouble> {
+    fn name(&mut self, fields: &mut Fields<'_>) -> Result<Vec<u8>, Trouble> {
         let missing = || Trouble::new("expected the name of a file, got nothing");
-        let word = words.word().ok_or_else(missing)?;
+        let word = fields.field().ok_or_else(missing)?;
         let name = self.expand(word.text)?;
         if name.is_empty() { Err(missing()) } else { Ok(name) }
     }
 
-    pub(crate) fn open(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn open(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let missing = || Trouble::new("expected READ, WRITE or APPEND, got nothing");
-        let how = words.word().ok_or_else(missing)?.text;
+        let how = fields.field().ok_or_else(missing)?.text;
         let all = ["!read", "!write", "append", "host", "line", "port", "read", "write"];
         let Found::One(how) = word_of(&all, how) else {
             let say = format!("expected READ, WRITE or APPEND, got {}", lossy(how));
             return Err(Trouble::new(say));
         };
         match how {
-            "host" => return self.set_host(words),
-            "line" | "port" => return self.set_line(words),
+            "host" => return self.set_host(fields),
+            "line" | "port" => return self.set_line(fields),
             _ => {}
         }
         let reads = how.ends_with("read");
@@ -43,10 +43,10 @@ impl Interp<'_> {
         }
         let mode = Mode { read: reads, write: how == "write", append: how == "append" };
         let stream = if how.starts_with('!') {
-            let command = self.expand(ungroup(words.rest()))?;
+            let command = self.expand(ungroup(fields.rest()))?;
             Stream::new(self.world.pipe(&command, !reads)?, mode, command)
         } else {
-            let name = self.name(words)?;
+            let name = self.name(fields)?;
             self.stream(&name, mode)?
         };
         if reads {
@@ -58,9 +58,9 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn read(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn read(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let missing = || Trouble::new("expected a variable for the line, got nothing");
-        let word = words.word().ok_or_else(missing)?.text;
+        let word = fields.field().ok_or_else(missing)?.text;
         let key = self.key(word)?;
         let most = self.limits.value;
         let closed = || Trouble::new("no file is open for reading");
@@ -77,11 +77,11 @@ impl Interp<'_> {
 
     pub(crate) fn write(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         ends_line: bool,
     ) -> Result<Flow, Trouble> {
         let missing = || Trouble::new("expected a destination, got nothing");
-        let to = words.word().ok_or_else(missing)?.text;
+        let to = fields.field().ok_or_else(missing)?.text;
         let all = [
             "debug-log",
             "error",
@@ -93,7 +93,7 @@ impl Interp<'_> {
             "syslog",
             "transaction-log",
         ];
-        let mut text = self.expand(ungroup(words.rest()))?;
+        let mut text = self.expand(ungroup(fields.rest()))?;
         if ends_line {
             text.push(b'\n');
         }
@@ -121,8 +121,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn close(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let what = words.word().map(|word| word.text).unwrap_or_default();
+    pub(crate) fn close(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let what = fields.field().map(|word| word.text).unwrap_or_default();
         let all = [
             "append-file",
             "connection",
@@ -159,8 +159,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn change_directory(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let to = self.expand(ungroup(words.rest()))?;
+    pub(crate) fn change_directory(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let to = self.expand(ungroup(fields.rest()))?;
         let to = if to.is_empty() { b"~".to_vec() } else { to };
         let say = |fault| Trouble::new(format!("could not change to {}: {fault}", lossy(&to)));
         self.world.files().change_directory(&to).map_err(say)?;
@@ -177,25 +177,25 @@ impl Interp<'_> {
     }
 
     /// Switches of file commands, for verbosity; only errors are reported here.
-    fn skip_switches(words: &mut Words<'_>) {
-        while words.peek().is_some_and(|w| !w.grouped && w.text.len() > 1 && w.text[0] == b'/') {
-            let word = words.peek().map(|w| w.text).unwrap_or_default();
+    fn skip_switches(fields: &mut Fields<'_>) {
+        while fields.peek().is_some_and(|w| !w.grouped && w.text.len() > 1 && w.text[0] == b'/') {
+            let word = fields.peek().map(|w| w.text).unwrap_or_default();
             // An absolute name begins with a slash too, but contains another or is no switch.
             if word[1..].contains(&b'/') || !word[1..].iter().all(u8::is_ascii_alphabetic) {
                 break;
             }
-            words.word();
+            fields.field();
         }
     }
 
     /// RENAME and COPY.
     pub(crate) fn two_names(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         rename: bool,
     ) -> Result<Flow, Trouble> {
-        Self::skip_switches(words);
-        let (from, to) = (self.name(words)?, self.name(words)?);
+        Self::skip_switches(fields);
+        let (from, to) = (self.name(fields)?, self.name(fields)?);
         let facts = self.world.files().facts(&to, true);
         let into = facts.is_some_and(|facts| facts.kind == Kind::Directory);
         let to = if into { [&to[..], b"/", last_part(&from)].concat() } else { to };
@@ -213,13 +213,13 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn delete(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        Self::skip_switches(words);
+    pub(crate) fn delete(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        Self::skip_switches(fields);
         let mut count = 0;
-        let first = self.name(words)?;
+        let first = self.name(fields)?;
         let mut patterns = vec![first];
-        while !words.is_over() {
-            patterns.push(self.name(words)?);
+        while !fields.is_over() {
+            patterns.push(self.name(fields)?);
         }
         for pattern in &patterns {
             for name in self.matching(pattern, false)? {
@@ -238,10 +238,10 @@ impl Interp<'_> {
 
     pub(crate) fn one_directory(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         make: bool,
     ) -> Result<Flow, Trouble> {
-        let name = self.name(words)?;
+        let name = self.name(fields)?;
         let files = self.world.files();
         let done = if make { files.make_directory(&name) } else { files.remove_directory(&name) };
         let verb = if make { "make" } else { "remove" };
@@ -252,9 +252,9 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn type_file(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        Self::skip_switches(words);
-        let name = self.name(words)?;
+    pub(crate) fn type_file(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        Self::skip_switches(fields);
+        let name = self.name(fields)?;
         let mut stream = self.stream(&name, Mode { read: true, ..Mode::default() })?;
         loop {
             let part = stream.bytes(8192)?;
@@ -271,8 +271,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn touch(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let name = self.name(words)?;
+    pub(crate) fn touch(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let name = self.name(fields)?;
         self.stream(&name, Mode { append: true, ..Mode::default() })?.close()?;
         self.status = 0;
         Ok(Flow::Next)
@@ -385,8 +385,8 @@ impl Interp<'_> {
         Ok(found)
     }
 
-    pub(crate) fn clear(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let what = words.word().map_or(&b"both"[..], |word| word.text);
+    pub(crate) fn clear(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let what = fields.field().map_or(&b"both"[..], |word| word.text);
         let all = [
             "alarm",
             "both",

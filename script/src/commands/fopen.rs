@@ -1,34 +1,34 @@
 //! FOPEN, FREAD, FWRITE, FSEEK, FCLOSE and the other channel commands; FILE OPEN is FOPEN.
 
 use crate::channels::{EOF, NOT_FOR_THIS, NOT_OPEN, error_text};
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::pattern;
 use crate::text::{lossy, trim, trim_end, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::{Mode, Screen};
 
 /// A switch with its value: `/size:10`.
 type Switch = (&'static str, Vec<u8>);
 
 impl Interp<'_> {
-    pub(crate) fn file_command(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn file_command(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all = [
             "close", "count", "flush", "list", "open", "read", "rewind", "seek", "status", "write",
         ];
-        let word = words.word().map(|word| word.text).unwrap_or_default();
+        let word = fields.field().map(|word| word.text).unwrap_or_default();
         match word_of(&all, word) {
-            Found::One("close") => self.fclose(words),
-            Found::One("count") => self.fcount(words),
-            Found::One("flush") => self.fflush(words),
+            Found::One("close") => self.fclose(fields),
+            Found::One("count") => self.fcount(fields),
+            Found::One("flush") => self.fflush(fields),
             Found::One("list") => self.flist(),
-            Found::One("open") => self.fopen(words),
-            Found::One("read") => self.fread(words),
-            Found::One("rewind") => self.frewind(words),
-            Found::One("seek") => self.fseek(words),
-            Found::One("status") => self.fstatus(words),
-            Found::One("write") => self.fwrite(words),
+            Found::One("open") => self.fopen(fields),
+            Found::One("read") => self.fread(fields),
+            Found::One("rewind") => self.frewind(fields),
+            Found::One("seek") => self.fseek(fields),
+            Found::One("status") => self.fstatus(fields),
+            Found::One("write") => self.fwrite(fields),
             _ => {
                 let say = format!("expected one of {}, got {}", all.join(", "), lossy(word));
                 Err(Trouble::new(say))
@@ -38,21 +38,21 @@ impl Interp<'_> {
 
     fn switches(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         all: &[&'static str],
     ) -> Result<Vec<Switch>, Trouble> {
         let mut found = Vec::new();
-        while let Some(word) = words.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
+        while let Some(word) = fields.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
             let at = word.text.iter().position(|b| *b == b':').unwrap_or(word.text.len());
             match word_of(all, &word.text[..at]) {
                 Found::One(name) => {
                     let mut value = word.text.get(at + 1..).unwrap_or_default();
                     if value.starts_with(b"{") {
                         // It may contain blanks.
-                        words.skip(at + 1);
-                        value = words.word().map(|word| word.text).unwrap_or_default();
+                        fields.skip(at + 1);
+                        value = fields.field().map(|word| word.text).unwrap_or_default();
                     } else {
-                        words.word();
+                        fields.field();
                     }
                     found.push((name, self.expand(ungroup(value))?));
                 }
@@ -67,17 +67,17 @@ impl Interp<'_> {
         Ok(found)
     }
 
-    pub(crate) fn fopen(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let switches = self.switches(words, &["/append", "/binary", "/read", "/write"])?;
+    pub(crate) fn fopen(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let switches = self.switches(fields, &["/append", "/binary", "/read", "/write"])?;
         let is = |name: &str| switches.iter().any(|(switch, _)| *switch == name);
         let mut mode = Mode { read: is("/read"), write: is("/write"), append: is("/append") };
         if mode == Mode::default() {
             mode.read = true;
         }
         let missing = || Trouble::new("expected a variable and the name of a file, got nothing");
-        let variable = words.word().ok_or_else(missing)?.text;
+        let variable = fields.field().ok_or_else(missing)?.text;
         let key = self.key(variable)?;
-        let name = words.word().ok_or_else(missing)?.text;
+        let name = fields.field().ok_or_else(missing)?.text;
         let name = self.expand(name)?;
         match self.stream(&name, mode) {
             Ok(stream) => {
@@ -96,9 +96,9 @@ impl Interp<'_> {
     }
 
     /// A channel number.
-    fn channel(&mut self, words: &mut Words<'_>) -> Result<i64, Trouble> {
+    fn channel(&mut self, fields: &mut Fields<'_>) -> Result<i64, Trouble> {
         let missing = || Trouble::new("expected a channel, got nothing");
-        let word = words.word().ok_or_else(missing)?.text;
+        let word = fields.field().ok_or_else(missing)?.text;
         self.evaluated_number(word)
     }
 
@@ -107,9 +107,9 @@ impl Interp<'_> {
         Trouble::new(format!("channel {number}: {}", error_text(error).to_lowercase()))
     }
 
-    pub(crate) fn fclose(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let all = words.peek().is_some_and(|word| word.text.eq_ignore_ascii_case(b"all"));
-        let numbers = if all { self.channels.numbers() } else { vec![self.channel(words)?] };
+    pub(crate) fn fclose(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let all = fields.peek().is_some_and(|word| word.text.eq_ignore_ascii_case(b"all"));
+        let numbers = if all { self.channels.numbers() } else { vec![self.channel(fields)?] };
         for number in numbers {
             match self.channels.remove(number) {
                 Some(stream) => drop(stream.close()?),
@@ -121,13 +121,13 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn fread(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn fread(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all =
             ["/character", "/line", "/lpad", "/quiet", "/rpad", "/size", "/trim", "/untabify"];
-        let switches = self.switches(words, &all)?;
+        let switches = self.switches(fields, &all)?;
         let find = |name: &str| switches.iter().find(|(switch, _)| *switch == name);
-        let number = self.channel(words)?;
-        let variable = words.word().map(|word| word.text);
+        let number = self.channel(fields)?;
+        let variable = fields.field().map(|word| word.text);
         let key = variable.map(|name| self.key(name)).transpose()?;
         let count = match find("/size") {
             Some((_, size)) => Some(self.number(size)?),
@@ -162,12 +162,12 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn fwrite(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn fwrite(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all = ["/character", "/line", "/lpad", "/quiet", "/rpad", "/size", "/string"];
-        let switches = self.switches(words, &all)?;
+        let switches = self.switches(fields, &all)?;
         let find = |name: &str| switches.iter().find(|(switch, _)| *switch == name);
-        let number = self.channel(words)?;
-        let mut text = self.expand(ungroup(words.rest()))?;
+        let number = self.channel(fields)?;
+        let mut text = self.expand(ungroup(fields.rest()))?;
         if let Some((_, size)) = find("/size") {
             let size = usize::try_from(self.number(size)?).unwrap_or(0);
             self.check_len(size)?;
@@ -196,16 +196,16 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn fseek(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn fseek(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let switches =
-            self.switches(words, &["/absolute", "/byte", "/find", "/line", "/relative"])?;
+            self.switches(fields, &["/absolute", "/byte", "/find", "/line", "/relative"])?;
         let is = |name: &str| switches.iter().any(|(switch, _)| *switch == name);
         let find = switches.iter().find(|(switch, _)| *switch == "/find").map(|(_, text)| text);
         if find.is_some_and(Vec::is_empty) {
             return Err(Trouble::new("This switch requires an argument: /FIND"));
         }
-        let number = self.channel(words)?;
-        let target = self.expand(ungroup(words.rest()))?;
+        let number = self.channel(fields)?;
+        let target = self.expand(ungroup(fields.rest()))?;
         let target = trim(&target).to_vec();
         let most = self.limits.value;
         let signed = target.starts_with(b"+") || target.starts_with(b"-");
@@ -265,8 +265,8 @@ impl Interp<'_> {
         }
     }
 
-    pub(crate) fn frewind(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let number = self.channel(words)?;
+    pub(crate) fn frewind(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let number = self.channel(fields)?;
         let Some(stream) = self.channels.numbered(number) else {
             return Err(self.channel_failed(number, NOT_OPEN));
         };
@@ -276,8 +276,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn fflush(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let number = self.channel(words)?;
+    pub(crate) fn fflush(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let number = self.channel(fields)?;
         let Some(stream) = self.channels.numbered(number) else {
             return Err(self.channel_failed(number, NOT_OPEN));
         };
@@ -287,11 +287,11 @@ impl Interp<'_> {
     }
 
     /// FCOUNT: the number of bytes or lines of a file.
-    pub(crate) fn fcount(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let switches = self.switches(words, &["/byte", "/line", "/list", "/nolist", "/quiet"])?;
+    pub(crate) fn fcount(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let switches = self.switches(fields, &["/byte", "/line", "/list", "/nolist", "/quiet"])?;
         let is = |name: &str| switches.iter().any(|(switch, _)| *switch == name);
-        let number = self.channel(words)?;
-        let variable = words.word().map(|word| word.text);
+        let number = self.channel(fields)?;
+        let variable = fields.field().map(|word| word.text);
         let key = variable.map(|name| self.key(name)).transpose()?;
         let Some(name) = self.channels.numbered(number).map(|stream| stream.name.clone()) else {
             return Err(self.channel_failed(number, NOT_OPEN));
@@ -316,8 +316,8 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn fstatus(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let number = self.channel(words)?;
+    pub(crate) fn fstatus(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let number = self.channel(fields)?;
         let text = match self.channels.numbered(number) {
             Some(stream) => format!("{number}. {} at {}\n", lossy(&stream.name), stream.offset),
             None => format!("{number}. not open\n"),
@@ -330,8 +330,8 @@ impl Interp<'_> {
     fn flist(&mut self) -> Result<Flow, Trouble> {
         for number in self.channels.numbers() {
             let digits = number.to_string();
-            let mut words = Words::new(digits.as_bytes());
-            self.fstatus(&mut words)?;
+            let mut fields = Fields::new(digits.as_bytes());
+            self.fstatus(&mut fields)?;
         }
         self.status = 0;
         Ok(Flow::Next)

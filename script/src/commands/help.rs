@@ -2,11 +2,11 @@
 
 use super::set::name_in_family;
 use super::settings::{ANY, Effect, Entry, entries};
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, lookup, verbs_with};
 use crate::text::lossy;
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::Screen;
 use wetstring_proto::settings::Setting;
 
@@ -272,8 +272,8 @@ const OWN: &[Row] = &[
 ];
 
 impl Interp<'_> {
-    pub(crate) fn help(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let words: Vec<String> = words.rest().split(|byte| *byte == b' ').map(lossy).collect();
+    pub(crate) fn help(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let words: Vec<String> = fields.rest().split(|byte| *byte == b' ').map(lossy).collect();
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let text = match words.split_first() {
             None => overview(),

@@ -1,11 +1,11 @@
 //! DIRECTORY and its switches.
 
 use super::disk::{last_part, permissions};
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::text::{lossy, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::{Facts, Kind, Mode, Screen};
 
 const SWITCHES: &[&str] = &[
@@ -56,9 +56,9 @@ struct Wanted {
 }
 
 impl Interp<'_> {
-    fn listing_switches(&mut self, words: &mut Words<'_>) -> Result<Wanted, Trouble> {
+    fn listing_switches(&mut self, fields: &mut Fields<'_>) -> Result<Wanted, Trouble> {
         let mut wanted = Wanted::default();
-        while let Some(word) = words.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
+        while let Some(word) = fields.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
             let at = word.text.iter().position(|b| *b == b':').unwrap_or(word.text.len());
             let Found::One(name) = word_of(SWITCHES, &word.text[..at]) else {
                 // An absolute name begins with a slash too.
@@ -72,7 +72,7 @@ impl Interp<'_> {
                 return Err(Trouble::new(say));
             };
             let value = word.text.get(at + 1..).unwrap_or_default();
-            words.word();
+            fields.field();
             match name {
                 "/array" => {
                     let letter = value.strip_prefix(b"&").unwrap_or(value).first();
@@ -149,9 +149,9 @@ impl Interp<'_> {
         Ok(all)
     }
 
-    pub(crate) fn directory(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let wanted = self.listing_switches(words)?;
-        let pattern = self.expand(ungroup(words.rest()))?;
+    pub(crate) fn directory(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let wanted = self.listing_switches(fields)?;
+        let pattern = self.expand(ungroup(fields.rest()))?;
         let pattern = if pattern.is_empty() { b"*".to_vec() } else { pattern };
         let facts = self.world.files().facts(&pattern, true);
         let inside = facts.is_some_and(|facts| facts.kind == Kind::Directory);

@@ -12,11 +12,11 @@ pub(crate) mod settings;
 mod show;
 mod transfer;
 
+use crate::fields::Fields;
 use crate::interp::{Head, Interp, Item};
 use crate::keywords::{Found, Verb, verb};
 use crate::text::{lossy, lower, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::Task;
 use wetstring_proto::settings::Setting;
 
@@ -36,9 +36,8 @@ impl Interp<'_> {
                 Err(Trouble::new(format!("ambiguous command: {word}; DO calls a macro")))
             }
             Head::Evaluated => {
-                let words = Words::new(&item.text);
-                let mut rest = words;
-                let first = rest.word().map(|word| word.text).unwrap_or_default();
+                let mut rest = Fields::new(&item.text);
+                let first = rest.field().map(|word| word.text).unwrap_or_default();
                 let name = self.expand(first)?;
                 let name = trim(&name);
                 match verb(name) {
@@ -50,8 +49,8 @@ impl Interp<'_> {
             Head::Dot => self.dot(rest),
             Head::Shell => self.run_shell(rest),
             Head::List => {
-                let mut words = Words::new(&item.text);
-                let body = words.block().ok_or_else(|| Trouble::new("expected } after a list"))?;
+                let mut fields = Fields::new(&item.text);
+                let body = fields.block().ok_or_else(|| Trouble::new("expected } after a list"))?;
                 self.run_text(body, line)
             }
             Head::Parenthesis => self.s_expression(&item.text),
@@ -78,9 +77,9 @@ impl Interp<'_> {
     }
 
     pub(crate) fn macro_arguments(&mut self, text: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
-        let mut words = Words::new(text);
+        let mut fields = Fields::new(text);
         let mut arguments = Vec::new();
-        while let Some(word) = words.word() {
+        while let Some(word) = fields.field() {
             arguments.push(self.expand(word.text)?);
         }
         Ok(arguments)
@@ -130,18 +129,18 @@ impl Interp<'_> {
                 })
             }
             Verb::Do => {
-                let mut words = Words::new(rest);
+                let mut fields = Fields::new(rest);
                 let missing = || Trouble::new("expected the name of a macro, got nothing");
-                let name = words.word().ok_or_else(missing)?.text;
+                let name = fields.field().ok_or_else(missing)?.text;
                 let name = self.expand(name)?;
-                self.named(trim(&name), words.rest())
+                self.named(trim(&name), fields.rest())
             }
             Verb::Take => {
-                let mut words = Words::new(rest);
+                let mut fields = Fields::new(rest);
                 let missing = || Trouble::new("expected a file to take commands from, got nothing");
-                let name = words.word().ok_or_else(missing)?.text;
+                let name = fields.field().ok_or_else(missing)?.text;
                 let name = self.expand(name)?;
-                let arguments = self.macro_arguments(words.rest())?;
+                let arguments = self.macro_arguments(fields.rest())?;
                 self.status = 0;
                 self.take(&name, &arguments)
             }
@@ -152,49 +151,49 @@ impl Interp<'_> {
 
     /// Commands after which execution continues with the next.
     fn simple_verb(&mut self, verb: Verb, rest: &[u8]) -> Result<Flow, Trouble> {
-        let mut words = Words::new(rest);
+        let mut fields = Fields::new(rest);
         match verb {
             Verb::Define | Verb::DefineName => self.define(rest, verb == Verb::DefineName, false),
             Verb::Assign | Verb::AssignName => self.define(rest, verb == Verb::AssignName, true),
-            Verb::Undefine => self.undefine(&mut words),
-            Verb::Evaluate => self.evaluate(&mut words),
-            Verb::Increment => self.increment(&mut words, 1),
-            Verb::Decrement => self.increment(&mut words, -1),
-            Verb::Local => self.local_command(&mut words),
+            Verb::Undefine => self.undefine(&mut fields),
+            Verb::Evaluate => self.evaluate(&mut fields),
+            Verb::Increment => self.increment(&mut fields, 1),
+            Verb::Decrement => self.increment(&mut fields, -1),
+            Verb::Local => self.local_command(&mut fields),
             Verb::Declare => self.declare(rest),
-            Verb::Undeclare => self.undeclare(&mut words),
-            Verb::Array => self.array(&mut words),
-            Verb::Shift => self.shift(&mut words),
+            Verb::Undeclare => self.undeclare(&mut fields),
+            Verb::Array => self.array(&mut fields),
+            Verb::Shift => self.shift(&mut fields),
             Verb::Echo | Verb::Xecho | Verb::Message => self.echo(rest, verb != Verb::Xecho),
-            Verb::Ask | Verb::Askq => self.ask(&mut words, verb == Verb::Ask),
-            Verb::Getok => self.getok(&mut words),
-            Verb::Getc => self.getc(&mut words),
-            Verb::Open => self.open(&mut words),
-            Verb::Read => self.read(&mut words),
-            Verb::Write | Verb::Writeln => self.write(&mut words, verb == Verb::Writeln),
-            Verb::Close => self.close(&mut words),
-            Verb::File => self.file_command(&mut words),
-            Verb::Fopen => self.fopen(&mut words),
-            Verb::Fclose => self.fclose(&mut words),
-            Verb::Fread => self.fread(&mut words),
-            Verb::Fwrite => self.fwrite(&mut words),
-            Verb::Fseek => self.fseek(&mut words),
-            Verb::Frewind => self.frewind(&mut words),
-            Verb::Fcount => self.fcount(&mut words),
-            Verb::Fflush => self.fflush(&mut words),
-            Verb::Fstatus => self.fstatus(&mut words),
-            Verb::Input => self.input(&mut words, false),
-            Verb::Minput => self.input(&mut words, true),
-            Verb::Reinput => self.reinput(&mut words),
+            Verb::Ask | Verb::Askq => self.ask(&mut fields, verb == Verb::Ask),
+            Verb::Getok => self.getok(&mut fields),
+            Verb::Getc => self.getc(&mut fields),
+            Verb::Open => self.open(&mut fields),
+            Verb::Read => self.read(&mut fields),
+            Verb::Write | Verb::Writeln => self.write(&mut fields, verb == Verb::Writeln),
+            Verb::Close => self.close(&mut fields),
+            Verb::File => self.file_command(&mut fields),
+            Verb::Fopen => self.fopen(&mut fields),
+            Verb::Fclose => self.fclose(&mut fields),
+            Verb::Fread => self.fread(&mut fields),
+            Verb::Fwrite => self.fwrite(&mut fields),
+            Verb::Fseek => self.fseek(&mut fields),
+            Verb::Frewind => self.frewind(&mut fields),
+            Verb::Fcount => self.fcount(&mut fields),
+            Verb::Fflush => self.fflush(&mut fields),
+            Verb::Fstatus => self.fstatus(&mut fields),
+            Verb::Input => self.input(&mut fields, false),
+            Verb::Minput => self.input(&mut fields, true),
+            Verb::Reinput => self.reinput(&mut fields),
             Verb::Output | Verb::Lineout => self.output(rest, verb == Verb::Lineout),
-            Verb::Pause | Verb::Wait => self.pause(&mut words, 1000, true),
-            Verb::Sleep => self.pause(&mut words, 1000, false),
-            Verb::Msleep => self.pause(&mut words, 1, false),
-            Verb::Set => self.set(&mut words),
-            Verb::Show => self.show(&mut words),
+            Verb::Pause | Verb::Wait => self.pause(&mut fields, 1000, true),
+            Verb::Sleep => self.pause(&mut fields, 1000, false),
+            Verb::Msleep => self.pause(&mut fields, 1, false),
+            Verb::Set => self.set(&mut fields),
+            Verb::Show => self.show(&mut fields),
             Verb::Run => self.run_shell(rest),
             Verb::Sexpression => self.s_expression(rest),
-            Verb::Alarm => self.alarm(&mut words),
+            Verb::Alarm => self.alarm(&mut fields),
             Verb::Beep if self.is_on("bell", true) => self.screen(b"\x07"),
             Verb::Beep => Ok(Flow::Next),
             Verb::Date => self.date(rest),
@@ -208,40 +207,40 @@ impl Interp<'_> {
                 self.status = 0;
                 Ok(Flow::Next)
             }
-            Verb::Help => self.help(&mut words),
-            other => self.disk_or_line_verb(other, &mut words),
+            Verb::Help => self.help(&mut fields),
+            other => self.disk_or_line_verb(other, &mut fields),
         }
     }
 
-    fn disk_or_line_verb(&mut self, verb: Verb, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    fn disk_or_line_verb(&mut self, verb: Verb, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         match verb {
-            Verb::Cd => self.change_directory(words),
+            Verb::Cd => self.change_directory(fields),
             Verb::Pwd => self.print_directory(),
-            Verb::Copy => self.two_names(words, false),
-            Verb::Rename => self.two_names(words, true),
-            Verb::Delete => self.delete(words),
-            Verb::Directory => self.directory(words),
-            Verb::Mkdir | Verb::Rmdir => self.one_directory(words, verb == Verb::Mkdir),
-            Verb::Type => self.type_file(words),
-            Verb::Touch => self.touch(words),
-            Verb::Clear => self.clear(words),
+            Verb::Copy => self.two_names(fields, false),
+            Verb::Rename => self.two_names(fields, true),
+            Verb::Delete => self.delete(fields),
+            Verb::Directory => self.directory(fields),
+            Verb::Mkdir | Verb::Rmdir => self.one_directory(fields, verb == Verb::Mkdir),
+            Verb::Type => self.type_file(fields),
+            Verb::Touch => self.touch(fields),
+            Verb::Clear => self.clear(fields),
             Verb::Send | Verb::Msend | Verb::Move | Verb::Mmove | Verb::Resend => {
-                self.send(words, verb)
+                self.send(fields, verb)
             }
-            Verb::Receive => self.receive(words),
-            Verb::Get | Verb::Mget | Verb::Reget => self.get(words, verb),
-            Verb::Remote => self.remote(words),
+            Verb::Receive => self.receive(fields),
+            Verb::Get | Verb::Mget | Verb::Reget => self.get(fields, verb),
+            Verb::Remote => self.remote(fields),
             Verb::Finish => self.at_server("finish"),
             Verb::Bye => self.at_server("bye"),
             Verb::Logout => self.at_server("logout"),
             Verb::Server => self.perform(&Task::Serve),
             Verb::Connect => self.perform(&Task::Terminal),
             Verb::Hangup => self.hang_up(),
-            Verb::Pipe => self.pipe_connection(words, verb),
-            Verb::Log => self.log(words),
-            Verb::Transmit => self.transmit_file(words),
-            Verb::Enable => self.allow(words, true),
-            Verb::Disable => self.allow(words, false),
+            Verb::Pipe => self.pipe_connection(fields, verb),
+            Verb::Log => self.log(fields),
+            Verb::Transmit => self.transmit_file(fields),
+            Verb::Enable => self.allow(fields, true),
+            Verb::Disable => self.allow(fields, false),
             Verb::Statistics => self.statistics(),
             _ => Err(Trouble::new("this command of C-Kermit is not supported")),
         }

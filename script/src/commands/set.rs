@@ -3,11 +3,11 @@
 use super::settings::{
     Effect, Entry, Takes, entries, holds, is_switch_row, row_value as shown_value, row_words,
 };
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::text::{lossy, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::{Connection, Speaks, Task};
 use wetstring_proto::settings::{Range, Setting};
 
@@ -59,19 +59,19 @@ const SWITCHES: &[&str] = &[
 ];
 
 impl Interp<'_> {
-    fn keyword_field(&mut self, words: &mut Words<'_>, what: &str) -> Result<Vec<u8>, Trouble> {
+    fn keyword_field(&mut self, fields: &mut Fields<'_>, what: &str) -> Result<Vec<u8>, Trouble> {
         let missing = || Trouble::new(format!("expected {what}, got nothing"));
-        let word = words.word().ok_or_else(missing)?;
+        let word = fields.field().ok_or_else(missing)?;
         self.expand(word.text)
     }
 
     /// One of these words.
     pub(crate) fn choice<'t>(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         all: &[&'t str],
     ) -> Result<&'t str, Trouble> {
-        let word = self.keyword_field(words, &format!("one of {}", all.join(", ")))?;
+        let word = self.keyword_field(fields, &format!("one of {}", all.join(", ")))?;
         match word_of(all, &word) {
             Found::One(found) => Ok(found),
             Found::Several => Err(Trouble::new(format!("ambiguous keyword: {}", lossy(&word)))),
@@ -83,29 +83,29 @@ impl Interp<'_> {
     }
 
     /// ON or OFF; default ON.
-    fn on_off(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
-        if words.is_over() {
+    fn on_off(&mut self, fields: &mut Fields<'_>) -> Result<bool, Trouble> {
+        if fields.is_over() {
             return Ok(true);
         }
-        Ok(self.choice(words, &["off", "on"])? == "on")
+        Ok(self.choice(fields, &["off", "on"])? == "on")
     }
 
-    fn whole(&mut self, words: &mut Words<'_>, default: i64) -> Result<i64, Trouble> {
-        match words.word() {
+    fn whole(&mut self, fields: &mut Fields<'_>, default: i64) -> Result<i64, Trouble> {
+        match fields.field() {
             Some(word) => self.evaluated_number(word.text),
             None => Ok(default),
         }
     }
 
-    pub(crate) fn set(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let word = self.keyword_field(words, "a setting")?;
+    pub(crate) fn set(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let word = self.keyword_field(fields, "a setting")?;
         // The syntax of older versions of C-Kermit.
         let old = word.eq_ignore_ascii_case(b"clearchannel");
         let word = if old { b"clear-channel".to_vec() } else { word };
         if word.contains(&b'.') {
             self.status = 0;
             let row = self.row_of(&word)?;
-            return self.set_this(&Entry::of_row(row.name, row), words);
+            return self.set_this(&Entry::of_row(row.name, row), fields);
         }
         let all = entries(&self.world.rows());
         let mut first: Vec<&str> = OWN.to_vec();
@@ -120,41 +120,41 @@ impl Interp<'_> {
             // C-Kermit's words come before those of protocols.
             Found::None => {
                 let rows = self.rows_of_family(&word)?;
-                return self.set_of_family(&rows, words);
+                return self.set_of_family(&rows, fields);
             }
         };
         self.status = 0;
         match found {
-            "protocol" => return self.set_named(&["transfer", "protocol"], words),
-            "host" | "network" => return self.set_host(words),
-            "line" | "port" => return self.set_line(words),
-            "control-character" => return self.set_control(words),
-            "alarm" => return self.alarm(words),
-            "compatibility" => return self.compatible(words),
-            "case" => self.settings.case = self.on_off(words)?,
-            "quiet" => self.settings.quiet = self.on_off(words)?,
+            "protocol" => return self.set_named(&["transfer", "protocol"], fields),
+            "host" | "network" => return self.set_host(fields),
+            "line" | "port" => return self.set_line(fields),
+            "control-character" => return self.set_control(fields),
+            "alarm" => return self.alarm(fields),
+            "compatibility" => return self.compatible(fields),
+            "case" => self.settings.case = self.on_off(fields)?,
+            "quiet" => self.settings.quiet = self.on_off(fields)?,
             "variable-evaluation" => {
                 self.settings.recursive =
-                    self.choice(words, &["recursive", "simple"])? == "recursive";
+                    self.choice(fields, &["recursive", "simple"])? == "recursive";
             }
-            "flag" => self.settings.flag = self.on_off(words)?,
+            "flag" => self.settings.flag = self.on_off(fields)?,
             "count" => {
-                let count = self.whole(words, 0)?;
+                let count = self.whole(fields, 0)?;
                 self.level().count = count;
             }
             "function" | "macro" | "take" | "input" | "output" | "command" => {
-                return self.set_manner(found, words);
+                return self.set_manner(found, fields);
             }
-            "exit" => return self.set_exit(words),
-            "telopt" => return self.set_telopt(words),
-            _ => return self.set_entry(&all, found, words),
+            "exit" => return self.set_exit(fields),
+            "telopt" => return self.set_telopt(fields),
+            _ => return self.set_entry(&all, found, fields),
         }
         Ok(Flow::Next)
     }
 
     /// The initial settings of other versions of C-Kermit.
-    fn compatible(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let version = self.choice(words, &["10", "11", "9", "default"])?;
+    fn compatible(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let version = self.choice(fields, &["10", "11", "9", "default"])?;
         let older = matches!(version, "9" | "10");
         let settings: [&[u8]; 4] = if older {
             [
@@ -172,7 +172,7 @@ impl Interp<'_> {
             ]
         };
         for setting in settings {
-            self.set(&mut Words::new(setting))?;
+            self.set(&mut Fields::new(setting))?;
         }
         let version = match version {
             "9" => 9,
@@ -182,7 +182,7 @@ impl Interp<'_> {
         self.perform(&Task::AllowAsIn { version })
     }
 
-    fn set_manner(&mut self, first: &str, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    fn set_manner(&mut self, first: &str, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all: &[&str] = match first {
             "function" => &["diagnostics", "error"],
             "macro" | "take" => &["echo", "error"],
@@ -207,65 +207,66 @@ impl Interp<'_> {
                 "variable-evaluation",
             ],
         };
-        let second = self.choice(words, all)?;
+        let second = self.choice(fields, all)?;
         match (first, second) {
-            ("function", "error") => self.settings.function_error = self.on_off(words)?,
-            ("function", _) => self.settings.diagnostics = self.on_off(words)?,
-            ("macro", "error") => self.settings.macro_error = self.on_off(words)?,
-            ("macro", _) => self.settings.macro_echo = self.on_off(words)?,
-            ("take", "error") => self.settings.take_error = self.on_off(words)?,
-            ("take", _) => self.settings.take_echo = self.on_off(words)?,
+            ("function", "error") => self.settings.function_error = self.on_off(fields)?,
+            ("function", _) => self.settings.diagnostics = self.on_off(fields)?,
+            ("macro", "error") => self.settings.macro_error = self.on_off(fields)?,
+            ("macro", _) => self.settings.macro_echo = self.on_off(fields)?,
+            ("take", "error") => self.settings.take_error = self.on_off(fields)?,
+            ("take", _) => self.settings.take_echo = self.on_off(fields)?,
             ("output", "pacing") => {
-                let pacing = self.whole(words, 0)?;
+                let pacing = self.whole(fields, 0)?;
                 self.settings.output_pacing_ms = u64::try_from(pacing).unwrap_or(0);
             }
-            ("output", _) => self.settings.special_escapes = self.on_off(words)?,
+            ("output", _) => self.settings.special_escapes = self.on_off(fields)?,
             ("input", "case") => {
-                self.settings.input_case = self.choice(words, &["ignore", "observe"])? == "observe";
+                self.settings.input_case =
+                    self.choice(fields, &["ignore", "observe"])? == "observe";
             }
-            ("input", "echo") => self.settings.input_echo = self.on_off(words)?,
+            ("input", "echo") => self.settings.input_echo = self.on_off(fields)?,
             ("input", "silence") => {
-                let silence = self.whole(words, 0)?;
+                let silence = self.whole(fields, 0)?;
                 self.settings.input_silence = u64::try_from(silence).unwrap_or(0);
             }
             ("input", "timeout-action") => {
-                self.settings.input_quit = self.choice(words, &["proceed", "quit"])? == "quit";
+                self.settings.input_quit = self.choice(fields, &["proceed", "quit"])? == "quit";
             }
             ("input", "buffer-length") => {
-                let len = self.whole(words, 4096)?;
+                let len = self.whole(fields, 4096)?;
                 let len = usize::try_from(len).unwrap_or(1).clamp(1, self.limits.value);
                 self.settings.input_buffer = len;
             }
-            ("command", "quoting") => self.settings.quoting = self.on_off(words)?,
+            ("command", "quoting") => self.settings.quoting = self.on_off(fields)?,
             ("command", "variable-evaluation") => {
-                let way = self.choice(words, &["recursive", "simple"])?;
+                let way = self.choice(fields, &["recursive", "simple"])?;
                 self.settings.recursive = way == "recursive";
             }
-            _ => return self.set_named(&[first, second], words),
+            _ => return self.set_named(&[first, second], fields),
         }
         Ok(Flow::Next)
     }
 
-    fn set_exit(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    fn set_exit(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all = ["hangup", "message", "on-disconnect", "status", "warning"];
-        let second = self.choice(words, &all)?;
+        let second = self.choice(fields, &all)?;
         if second == "status" {
-            let code = self.whole(words, 0)?;
+            let code = self.whole(fields, 0)?;
             self.exit_code = i32::try_from(code & 0xff).unwrap_or(0);
             return Ok(Flow::Next);
         }
-        self.set_named(&["exit", second], words)
+        self.set_named(&["exit", second], fields)
     }
 
     /// `SET TELOPT [/CLIENT] [/SERVER] option REFUSED ...`: the offered options are not chosen here, but none
     /// is required of the peer, so nothing has to be done for those that may be missing.
-    fn set_telopt(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        while words.peek().is_some_and(|word| is_switch(word.text)) {
-            self.choice(words, &["/client", "/server"])?;
+    fn set_telopt(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        while fields.peek().is_some_and(|word| is_switch(word.text)) {
+            self.choice(fields, &["/client", "/server"])?;
         }
-        let option = self.keyword_field(words, "the name of a Telnet option")?;
-        while !words.is_over() {
-            let state = self.choice(words, &["accepted", "refused", "requested", "required"])?;
+        let option = self.keyword_field(fields, "the name of a Telnet option")?;
+        while !fields.is_over() {
+            let state = self.choice(fields, &["accepted", "refused", "requested", "required"])?;
             if state == "required" {
                 let option = lossy(&option).to_uppercase();
                 return Err(Trouble::new(format!(
@@ -300,13 +301,13 @@ impl Interp<'_> {
     fn set_of_family(
         &mut self,
         rows: &[&'static Setting],
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
     ) -> Result<Flow, Trouble> {
         let names: Vec<&str> = rows.iter().map(|row| name_in_family(row)).collect();
-        let name = self.choice(words, &names)?;
+        let name = self.choice(fields, &names)?;
         let row = rows.iter().find(|row| name_in_family(row) == name).expect("one of them");
         self.status = 0;
-        self.set_this(&Entry::of_row(row.name, row), words)
+        self.set_this(&Entry::of_row(row.name, row), fields)
     }
 
     /// The row of this name, or of an abbreviation of it.
@@ -327,7 +328,7 @@ impl Interp<'_> {
         &mut self,
         all: &[Entry],
         first: &str,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
     ) -> Result<Flow, Trouble> {
         let mut left: Vec<&Entry> = all.iter().filter(|e| e.word(0) == Some(first)).collect();
         for index in 1.. {
@@ -337,21 +338,21 @@ impl Interp<'_> {
             }
             next.sort_unstable();
             next.dedup();
-            let chosen = self.choice(words, &next)?;
+            let chosen = self.choice(fields, &next)?;
             left.retain(|entry| entry.word(index) == Some(chosen));
         }
-        self.set_this(left.first().expect("chosen among them"), words)
+        self.set_this(left.first().expect("chosen among them"), fields)
     }
 
     /// The entry of these words.
-    fn set_named(&mut self, name: &[&str], words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    fn set_named(&mut self, name: &[&str], fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all = entries(&self.world.rows());
         let found = all.iter().find(|entry| entry.name.split(' ').eq(name.iter().copied()));
-        self.set_this(found.expect("the words of a SET are in the table"), words)
+        self.set_this(found.expect("the words of a SET are in the table"), fields)
     }
 
-    fn set_this(&mut self, entry: &Entry, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let value = self.entry_value(entry, words)?;
+    fn set_this(&mut self, entry: &Entry, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let value = self.entry_value(entry, fields)?;
         let name = entry.name;
         let big = name.to_uppercase();
         match entry.effect {
@@ -393,24 +394,24 @@ impl Interp<'_> {
     }
 
     /// The value given; of a row, in the notation of the table.
-    fn entry_value(&mut self, entry: &Entry, words: &mut Words<'_>) -> Result<String, Trouble> {
+    fn entry_value(&mut self, entry: &Entry, fields: &mut Fields<'_>) -> Result<String, Trouble> {
         Ok(match entry.takes {
-            Takes::Row(row) => return self.row_value(entry.name, row, words),
-            Takes::Switch => on_off_word(self.on_off(words)?),
-            Takes::Word(all) => self.choice(words, all)?.to_owned(),
+            Takes::Row(row) => return self.row_value(entry.name, row, fields),
+            Takes::Switch => on_off_word(self.on_off(fields)?),
+            Takes::Word(all) => self.choice(fields, all)?.to_owned(),
             Takes::Number(low, high) => {
-                self.number_between(entry.name, low, high, words)?.to_string()
+                self.number_between(entry.name, low, high, fields)?.to_string()
             }
             Takes::Scoped(all) => {
-                let chosen = self.choice(words, all)?;
-                let scope = if words.is_over() {
+                let chosen = self.choice(fields, all)?;
+                let scope = if fields.is_over() {
                     "local"
                 } else {
-                    self.choice(words, &["both", "local", "remote"])?
+                    self.choice(fields, &["both", "local", "remote"])?
                 };
                 format!("{chosen} {scope}")
             }
-            Takes::Text => lossy(&self.expand(ungroup(words.rest()))?),
+            Takes::Text => lossy(&self.expand(ungroup(fields.rest()))?),
         })
     }
 
@@ -419,7 +420,7 @@ impl Interp<'_> {
         &mut self,
         name: &str,
         row: &'static Setting,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
     ) -> Result<String, Trouble> {
         let known = row_words(row);
         let all: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
@@ -428,22 +429,22 @@ impl Interp<'_> {
             found.map_or_else(String::new, |(_, value)| (*value).to_owned())
         };
         match row.range {
-            Range::Word(_) if is_switch_row(row) => Ok(on_off_word(self.on_off(words)?)),
-            Range::Word(_) => Ok(value_of(self.choice(words, &all)?)),
+            Range::Word(_) if is_switch_row(row) => Ok(on_off_word(self.on_off(fields)?)),
+            Range::Word(_) => Ok(value_of(self.choice(fields, &all)?)),
             Range::Number(low, high) => {
-                if let Some(word) = words.peek() {
+                if let Some(word) = fields.peek() {
                     let text = self.expand(word.text)?;
                     if let Found::One(chosen) = word_of(&all, &text)
                         && (!is_digits(chosen.as_bytes()) || chosen.as_bytes() == text)
                     {
-                        words.word();
+                        fields.field();
                         return Ok(value_of(chosen));
                     }
                 }
                 let bound = |bound: u64| i64::try_from(bound).unwrap_or(i64::MAX);
-                Ok(self.number_between(name, bound(low), bound(high), words)?.to_string())
+                Ok(self.number_between(name, bound(low), bound(high), fields)?.to_string())
             }
-            Range::Text => Ok(lossy(&self.expand(ungroup(words.rest()))?)),
+            Range::Text => Ok(lossy(&self.expand(ungroup(fields.rest()))?)),
         }
     }
 
@@ -452,12 +453,12 @@ impl Interp<'_> {
         name: &str,
         low: i64,
         high: i64,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
     ) -> Result<i64, Trouble> {
         let name = name.to_uppercase();
         let wanted =
             |got: &str| Trouble::new(format!("expected {low} to {high} for {name}, got {got}"));
-        let word = words.word().ok_or_else(|| wanted("nothing"))?;
+        let word = fields.field().ok_or_else(|| wanted("nothing"))?;
         let value = self.evaluated_number(word.text)?;
         if !(low..=high).contains(&value) {
             return Err(wanted(&value.to_string()));
@@ -466,10 +467,10 @@ impl Interp<'_> {
     }
 
     /// `set control prefix 0 1 255`, `set control unprefix all`
-    fn set_control(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let prefixed = self.choice(words, &["prefixed", "unprefixed"])? == "prefixed";
+    fn set_control(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let prefixed = self.choice(fields, &["prefixed", "unprefixed"])? == "prefixed";
         let mut codes = std::collections::BTreeSet::new();
-        while let Some(word) = words.word() {
+        while let Some(word) = fields.field() {
             let text = self.expand(word.text)?;
             if text.eq_ignore_ascii_case(b"all") {
                 codes.extend((0..32).chain(127..160).chain([255]));
@@ -505,11 +506,11 @@ impl Interp<'_> {
     }
 
     /// `set line /dev/ttyS0`; no argument closes the connection.
-    pub(crate) fn set_line(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        while words.peek().is_some_and(|w| !w.grouped && is_switch(w.text)) {
-            words.word();
+    pub(crate) fn set_line(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        while fields.peek().is_some_and(|w| !w.grouped && is_switch(w.text)) {
+            fields.field();
         }
-        let device = self.expand(ungroup(words.rest()))?;
+        let device = self.expand(ungroup(fields.rest()))?;
         if device.is_empty() {
             return self.hang_up();
         }
@@ -518,14 +519,14 @@ impl Interp<'_> {
     }
 
     /// `set host name [port] [/raw /telnet /tls /server]`
-    pub(crate) fn set_host(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn set_host(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let mut speaks = Speaks::Unsaid;
         let (mut server, mut talks, mut program) = (false, false, None);
-        let mut fields: Vec<Vec<u8>> = Vec::new();
-        while let Some(word) = words.word() {
+        let mut arguments: Vec<Vec<u8>> = Vec::new();
+        while let Some(word) = fields.field() {
             let text = self.expand(word.text)?;
             if word.grouped || !is_switch(&text) {
-                fields.push(text);
+                arguments.push(text);
                 continue;
             }
             let at = text.iter().position(|b| *b == b':').unwrap_or(text.len());
@@ -553,13 +554,13 @@ impl Interp<'_> {
             }
         }
         if let Some(terminal) = program {
-            let command = fields.join(&b' ');
+            let command = arguments.join(&b' ');
             return self.connect(&Connection::Program { command, terminal });
         }
-        let mut fields = fields.into_iter();
-        match fields.next() {
+        let mut arguments = arguments.into_iter();
+        match arguments.next() {
             Some(host) if !host.is_empty() => {
-                let port = fields.next();
+                let port = arguments.next();
                 self.kept.insert("line".to_owned(), host.clone());
                 self.connect(&Connection::Host { host, port, speaks, server })?;
                 // The switches' actions once the connection is open.

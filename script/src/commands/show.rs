@@ -2,12 +2,12 @@
 
 use super::set::name_in_family;
 use super::settings::{entries, row_value};
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::lines::split_list;
 use crate::text::{lossy, lower, trim};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::Screen;
 use wetstring_proto::settings::Setting;
 
@@ -107,15 +107,15 @@ const OF_TRANSMIT: [(&str, &str); 8] = [
 ];
 
 impl Interp<'_> {
-    pub(crate) fn show(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let topic = words.word().map_or(&b"status"[..], |word| word.text);
+    pub(crate) fn show(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let topic = fields.field().map_or(&b"status"[..], |word| word.text);
         if topic.contains(&b'.') {
             return self.show_rows(topic);
         }
         let topic = match word_of(TOPICS, topic) {
             Found::One(topic) => topic,
             Found::None if let Ok(rows) = self.rows_of_family(topic) => {
-                let name = self.expand(trim(words.rest()))?;
+                let name = self.expand(trim(fields.rest()))?;
                 return self.show_of_family(&rows, &name);
             }
             _ => {
@@ -123,7 +123,7 @@ impl Interp<'_> {
                 return Err(Trouble::new(say));
             }
         };
-        let argument = self.expand(trim(words.rest()))?;
+        let argument = self.expand(trim(fields.rest()))?;
         let text = match topic {
             "arguments" => self.show_arguments(),
             "arrays" => self.show_arrays(),

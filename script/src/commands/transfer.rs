@@ -1,10 +1,10 @@
 //! SEND, RECEIVE, GET, REMOTE, LOG, TRANSMIT and the connection: from C-Kermit's syntax to tasks.
 
+use crate::fields::Fields;
 use crate::interp::Interp;
 use crate::keywords::{Found, Verb, word_of};
 use crate::text::{lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::words::Words;
 use crate::world::{
     Confirm, Connection, Done, Fault, Getting, Mode, Pathnames, Question, Receiving, Remote, Scope,
     Sending, Task,
@@ -217,16 +217,16 @@ impl Interp<'_> {
 
     pub(crate) fn pipe_connection(
         &mut self,
-        words: &mut Words<'_>,
+        fields: &mut Fields<'_>,
         _verb: Verb,
     ) -> Result<Flow, Trouble> {
-        let command = self.expand(ungroup(words.rest()))?;
+        let command = self.expand(ungroup(fields.rest()))?;
         self.connect(&Connection::Program { command, terminal: false })
     }
 
-    fn said(&mut self, words: &mut Words<'_>) -> Result<TransferSwitches, Trouble> {
+    fn said(&mut self, fields: &mut Fields<'_>) -> Result<TransferSwitches, Trouble> {
         let mut said = TransferSwitches::default();
-        while let Some(word) = words.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
+        while let Some(word) = fields.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
             let at = word.text.iter().position(|b| *b == b':');
             let name = &word.text[..at.unwrap_or(word.text.len())];
             let name = match word_of(SWITCHES, name) {
@@ -239,15 +239,15 @@ impl Interp<'_> {
             };
             let value = match at {
                 Some(at) if word.text.get(at + 1) == Some(&b'{') => {
-                    words.skip(at + 1);
-                    words.word().map(|word| word.text).unwrap_or_default()
+                    fields.skip(at + 1);
+                    fields.field().map(|word| word.text).unwrap_or_default()
                 }
                 Some(at) => {
-                    words.word();
+                    fields.field();
                     &word.text[at + 1..]
                 }
                 None => {
-                    words.word();
+                    fields.field();
                     b""
                 }
             };
@@ -290,7 +290,7 @@ impl Interp<'_> {
             }
             "/confirm" => {
                 said.confirm =
-                    Some(match self.choice(&mut Words::new(&value), &["all", "off", "on"])? {
+                    Some(match self.choice(&mut Fields::new(&value), &["all", "off", "on"])? {
                         "off" => Confirm::Off,
                         "on" => Confirm::On,
                         _ => Confirm::All,
@@ -321,8 +321,8 @@ impl Interp<'_> {
         Ok(())
     }
 
-    pub(crate) fn send(&mut self, words: &mut Words<'_>, verb: Verb) -> Result<Flow, Trouble> {
-        let mut said = self.said(words)?;
+    pub(crate) fn send(&mut self, fields: &mut Fields<'_>, verb: Verb) -> Result<Flow, Trouble> {
+        let mut said = self.said(fields)?;
         said.recover |= verb == Verb::Resend;
         said.delete |= matches!(verb, Verb::Move | Verb::Mmove);
         if said.recover {
@@ -330,12 +330,12 @@ impl Interp<'_> {
         }
         let mut patterns = Vec::new();
         if matches!(verb, Verb::Msend | Verb::Mmove) {
-            while let Some(word) = words.word() {
+            while let Some(word) = fields.field() {
                 patterns.push(self.expand(word.text)?);
             }
-        } else if let Some(word) = words.word() {
+        } else if let Some(word) = fields.field() {
             patterns.push(self.expand(word.text)?);
-            let as_name = self.expand(ungroup(words.rest()))?;
+            let as_name = self.expand(ungroup(fields.rest()))?;
             if !as_name.is_empty() {
                 said.as_name = Some(as_name);
             }
@@ -383,18 +383,18 @@ impl Interp<'_> {
         }))
     }
 
-    pub(crate) fn receive(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let said = self.said(words)?;
-        let name = self.expand(ungroup(words.rest()))?;
+    pub(crate) fn receive(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let said = self.said(fields)?;
+        let name = self.expand(ungroup(fields.rest()))?;
         let as_name = if name.is_empty() { said.as_name } else { Some(name) };
         let TransferSwitches { confirm, calibrate, .. } = said;
         self.perform(&Task::Receive(Receiving { as_name, confirm, calibrate: calibrate.is_some() }))
     }
 
-    pub(crate) fn get(&mut self, words: &mut Words<'_>, verb: Verb) -> Result<Flow, Trouble> {
-        let mut said = self.said(words)?;
+    pub(crate) fn get(&mut self, fields: &mut Fields<'_>, verb: Verb) -> Result<Flow, Trouble> {
+        let mut said = self.said(fields)?;
         let mut files = Vec::new();
-        while let Some(word) = words.word() {
+        while let Some(word) = fields.field() {
             files.push(self.expand(word.text)?);
         }
         if verb == Verb::Get && files.len() == 2 && said.as_name.is_none() {
@@ -421,31 +421,31 @@ impl Interp<'_> {
         self.perform(&Task::Remote(remote))
     }
 
-    pub(crate) fn remote(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let verb = self.choice(words, REMOTE)?;
+    pub(crate) fn remote(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let verb = self.choice(fields, REMOTE)?;
         let mut arguments = Vec::new();
         match verb {
-            "set" => return self.remote_set(words),
+            "set" => return self.remote_set(fields),
             // These take a text, including blanks.
             "host" | "kermit" | "message" | "type" | "delete" | "directory" | "cd" | "cwd"
             | "help" | "print" | "who" | "mkdir" | "rmdir" => {
-                let text = self.expand(ungroup(words.rest()))?;
+                let text = self.expand(ungroup(fields.rest()))?;
                 if !text.is_empty() {
                     arguments.push(text);
                 }
             }
             "assign" => {
-                let name = words.word().map(|word| word.text).unwrap_or_default();
+                let name = fields.field().map(|word| word.text).unwrap_or_default();
                 arguments.push(self.expand(name)?);
-                arguments.push(self.expand(ungroup(words.rest()))?);
+                arguments.push(self.expand(ungroup(fields.rest()))?);
             }
             "query" => {
-                let kind = self.choice(words, &["global", "kermit", "system", "user"])?;
+                let kind = self.choice(fields, &["global", "kermit", "system", "user"])?;
                 arguments.push(kind.as_bytes().to_vec());
-                arguments.push(self.expand(ungroup(words.rest()))?);
+                arguments.push(self.expand(ungroup(fields.rest()))?);
             }
             "login" => {
-                arguments = self.macro_arguments(words.rest())?;
+                arguments = self.macro_arguments(fields.rest())?;
                 for (index, prompt) in [(0, "Username: "), (1, "Password: ")] {
                     if arguments.len() == index {
                         let prompt = prompt.as_bytes().to_vec();
@@ -456,7 +456,7 @@ impl Interp<'_> {
                     }
                 }
             }
-            _ => arguments = self.macro_arguments(words.rest())?,
+            _ => arguments = self.macro_arguments(fields.rest())?,
         }
         let least = match verb {
             "copy" | "rename" => 2,
@@ -474,45 +474,45 @@ impl Interp<'_> {
     }
 
     /// REMOTE SET: the full keywords, then the value.
-    fn remote_set(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    fn remote_set(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let first: Vec<&str> = REMOTE_SET.iter().map(|(name, _)| *name).collect();
-        let name = self.choice(words, &first)?;
+        let name = self.choice(fields, &first)?;
         let below = REMOTE_SET.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, list)| *list);
         let mut path = name.to_owned();
         if !below.is_empty() {
-            path = format!("{name} {}", self.choice(words, below)?);
+            path = format!("{name} {}", self.choice(fields, below)?);
         }
         let value = match path.as_str() {
-            "file collision" => self.choice(words, COLLISIONS)?.as_bytes().to_vec(),
-            "file type" => self.choice(words, &["binary", "labeled", "text"])?.as_bytes().to_vec(),
-            "file names" => self.choice(words, &["converted", "literal"])?.as_bytes().to_vec(),
+            "file collision" => self.choice(fields, COLLISIONS)?.as_bytes().to_vec(),
+            "file type" => self.choice(fields, &["binary", "labeled", "text"])?.as_bytes().to_vec(),
+            "file names" => self.choice(fields, &["converted", "literal"])?.as_bytes().to_vec(),
             "file incomplete" => {
-                self.choice(words, &["automatic", "discard", "keep"])?.as_bytes().to_vec()
+                self.choice(fields, &["automatic", "discard", "keep"])?.as_bytes().to_vec()
             }
             "receive packet-length" | "receive timeout" | "retry" | "window" | "server timeout" => {
                 let missing = || Trouble::new("expected a number, got nothing");
-                let word = words.word().ok_or_else(missing)?;
+                let word = fields.field().ok_or_else(missing)?;
                 self.evaluated_number(word.text)?.to_string().into_bytes()
             }
-            _ => self.expand(ungroup(words.rest()))?,
+            _ => self.expand(ungroup(fields.rest()))?,
         };
         let arguments = vec![path.into_bytes(), value];
         self.perform(&Task::Remote(Remote { verb: "set".to_owned(), arguments }))
     }
 
-    pub(crate) fn log(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+    pub(crate) fn log(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let all = ["connections", "cx", "debugging", "packets", "session", "transactions"];
-        let what = match self.choice(words, &all)? {
+        let what = match self.choice(fields, &all)? {
             "connections" | "cx" => "connections",
             "debugging" => "debug",
             other => other,
         };
         let default = format!("{what}.log").into_bytes();
-        let name = match words.word() {
+        let name = match fields.field() {
             Some(word) => self.expand(word.text)?,
             None => default,
         };
-        let append = !words.is_over() && self.choice(words, &["append", "new"])? == "append";
+        let append = !fields.is_over() && self.choice(fields, &["append", "new"])? == "append";
         let key = match what {
             "connections" => "log.cx-log".to_owned(),
             "packets" => "log.packet-log".to_owned(),
@@ -540,23 +540,27 @@ impl Interp<'_> {
         self.perform(&Task::Log { what: what.to_owned(), to: None, append: false })
     }
 
-    pub(crate) fn transmit_file(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let said = self.said(words)?;
-        let name = self.expand(ungroup(words.rest()))?;
+    pub(crate) fn transmit_file(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
+        let said = self.said(fields)?;
+        let name = self.expand(ungroup(fields.rest()))?;
         if name.is_empty() {
             return Err(Trouble::new("expected the name of a file, got nothing"));
         }
         self.perform(&Task::Transmit { file: name, binary: said.text == Some(false) })
     }
 
-    pub(crate) fn allow(&mut self, words: &mut Words<'_>, allowed: bool) -> Result<Flow, Trouble> {
-        let what = self.choice(words, SERVED)?.to_owned();
+    pub(crate) fn allow(
+        &mut self,
+        fields: &mut Fields<'_>,
+        allowed: bool,
+    ) -> Result<Flow, Trouble> {
+        let what = self.choice(fields, SERVED)?.to_owned();
         let scope = if !allowed {
             Scope::Disabled
-        } else if words.is_over() {
+        } else if fields.is_over() {
             Scope::Both
         } else {
-            match self.choice(words, &["both", "local", "remote"])? {
+            match self.choice(fields, &["both", "local", "remote"])? {
                 "local" => Scope::Local,
                 "remote" => Scope::Remote,
                 _ => Scope::Both,

@@ -1,4 +1,4 @@
-//! The engines for a browser: one instance of the module is one session, with one engine or one scout.
+//! The engines for a browser: one instance of the module is one session, with one engine or one start detector.
 //!
 //! Everything passes the border between JavaScript and the module as numbers and as bytes in the module's
 //! memory. There are two places for them: the *input*, which JavaScript fills before a call, and the *numbers*,
@@ -20,7 +20,7 @@ mod scouting;
 
 use wetstring_proto::registry::{Entry, Registered};
 use wetstring_proto::{Engine, Instant, LineFacts, kermit, xymodem, zmodem};
-use wetstring_protocols::start::Scout;
+use wetstring_protocols::start::StartDetector;
 
 /// Makes an engine by a configuration with these settings, on a line of which this is known.
 type Make = fn(&'static Entry, &[(&str, &str)], LineFacts, bool) -> Result<Box<dyn Engine>, String>;
@@ -77,7 +77,7 @@ struct Session {
     /// The engine, once it is created.
     engine: Option<Box<dyn Engine>>,
     /// Looks for starts.
-    scout: Scout<Instant>,
+    detector: StartDetector<Instant>,
     /// Text and bytes for JavaScript.
     output: Vec<u8>,
     /// More of them.

@@ -9,20 +9,20 @@ impl Session {
     pub(crate) fn feed(&mut self, now_ms: f64, len: usize) -> usize {
         self.output.clear();
         let Some(bytes) = self.input.get(..len) else { return 0 };
-        self.scout.feed(instant(now_ms), bytes, &mut self.output);
+        self.detector.feed(instant(now_ms), bytes, &mut self.output);
         self.lend_output()
     }
 
     /// When [`Session::decide`] is due.
     pub(crate) fn due(&self) -> f64 {
-        milliseconds(self.scout.deadline())
+        milliseconds(self.detector.deadline())
     }
 
     /// After silence: 0 no start, and what shows is lent; 1 the peer sends, 2 it receives: numbers 0 and 1 are its
     /// first bytes, 2 and 3 the name of our protocol, 4 and 5 what ends the peer's program.
     pub(crate) fn decide(&mut self, now_ms: f64) -> u32 {
         self.output.clear();
-        let Some(start) = self.scout.decide(instant(now_ms), &mut self.output) else {
+        let Some(start) = self.detector.decide(instant(now_ms), &mut self.output) else {
             self.lend_output();
             return 0;
         };
@@ -39,7 +39,7 @@ impl Session {
 
     /// What is held back, if it is not to be looked at any more.
     pub(crate) fn release(&mut self) -> usize {
-        self.output = self.scout.release();
+        self.output = self.detector.release();
         self.lend_output()
     }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::desk::{Desk, Found, is_marked};
-use super::plan::{Case, End, Way};
+use super::plan::{Case, End, Mode};
 use super::programs::{LIMIT, Program, wst};
 use super::wire::{Manner, Wire, wait};
 use wetstring_testkit::{Dice, Terminal, terminal};
@@ -55,8 +55,8 @@ pub(super) struct Attempt {
     pub(super) aim: Option<Aim>,
 }
 
-/// What came of it.
-pub(super) struct Came {
+/// The result.
+pub(super) struct AttemptResult {
     /// The aimed ones ran, and died of the signal.
     pub(super) hit: bool,
     /// What stood at the receiver's end at that moment.
@@ -94,7 +94,7 @@ struct Joined {
 
 impl Bench<'_> {
     /// Runs it.
-    pub(super) fn run(&mut self, attempt: Attempt) -> Result<Came, String> {
+    pub(super) fn run(&mut self, attempt: Attempt) -> Result<AttemptResult, String> {
         let stops_at = match attempt.aim {
             Some(Aim::Passed(bytes)) => bytes,
             _ => u64::MAX,
@@ -116,7 +116,7 @@ impl Bench<'_> {
             found = self.desk.found();
             wire.lose(aimed == [true, false] && self.dice.one_in(2));
         }
-        let mut came = Came {
+        let mut result = AttemptResult {
             hit,
             found,
             codes: Vec::new(),
@@ -132,14 +132,14 @@ impl Bench<'_> {
                 program.kill();
             } else if Some(index) != server && !killed[index] {
                 let end = if index == 0 { End::Sender } else { End::Receiver };
-                came.codes.push((self.case.way.end(end), program.end()));
+                result.codes.push((self.case.mode.end(end), program.end()));
             }
         }
-        came.elapsed = began.elapsed();
-        came.passed = wire.passed();
+        result.elapsed = began.elapsed();
+        result.passed = wire.passed();
         drop(wire);
         for program in &ends {
-            came.learn(program);
+            result.learn(program);
         }
         if let Some(index) = server {
             let [sender, receiver] = ends;
@@ -149,7 +149,7 @@ impl Bench<'_> {
                 self.server = Some((server, at));
             }
         }
-        Ok(came)
+        Ok(result)
     }
 
     /// Whether this listener has had no peer yet, and so keeps listening.
@@ -159,9 +159,9 @@ impl Bench<'_> {
 
     /// Which end the server is.
     fn server_at(&self) -> Option<usize> {
-        match self.case.way {
-            Way::Put => Some(1),
-            Way::Get => Some(0),
+        match self.case.mode {
+            Mode::Put => Some(1),
+            Mode::Get => Some(0),
             _ => None,
         }
     }
@@ -235,7 +235,7 @@ impl Bench<'_> {
     }
 
     fn join(&mut self, attempt: Attempt, manner: Manner) -> Result<Joined, String> {
-        if self.case.way.has_server() {
+        if self.case.mode.has_server() {
             return self.join_server(attempt, manner);
         }
         match self.medium {
@@ -301,7 +301,7 @@ impl Bench<'_> {
         let client = self.client(attempt, &format!("tcp://{here}"))?;
         let near = OwnedFd::from(accept(&listener)?);
         let far = OwnedFd::from(TcpStream::connect(at.as_str()).map_err(|e| e.to_string())?);
-        let puts = self.case.way == Way::Put;
+        let puts = self.case.mode == Mode::Put;
         let (from, to) = if puts { (near, far) } else { (far, near) };
         let wire = Wire::of_bytes(from, to, manner).map_err(|e| e.to_string())?;
         let ends = if puts { [client, server] } else { [server, client] };
@@ -325,9 +325,9 @@ impl Bench<'_> {
 
     /// Settings of both ends: times so short that a case does not wait for what has died.
     fn settings(&self) -> Vec<&'static str> {
-        let (protocol, sets): (_, &[&str]) = match self.case.way {
-            Way::KermitStreaming => ("kermit", &["kermit.reliable=on", "kermit.linger=100"]),
-            Way::KermitWindow => (
+        let (protocol, sets): (_, &[&str]) = match self.case.mode {
+            Mode::KermitStreaming => ("kermit", &["kermit.reliable=on", "kermit.linger=100"]),
+            Mode::KermitWindow => (
                 "kermit",
                 &[
                     "kermit.streaming=off",
@@ -336,7 +336,7 @@ impl Bench<'_> {
                     "kermit.linger=100",
                 ],
             ),
-            Way::KermitStopAndWait => (
+            Mode::KermitStopAndWait => (
                 "kermit",
                 &[
                     "kermit.streaming=off",
@@ -345,13 +345,13 @@ impl Bench<'_> {
                     "kermit.linger=100",
                 ],
             ),
-            Way::Xmodem => ("xmodem-1k", &["xymodem.linger=100", "xymodem.start-wait=500"]),
-            Way::Ymodem => ("ymodem", &["xymodem.linger=100", "xymodem.start-wait=500"]),
-            Way::YmodemG => ("ymodem-g", &["xymodem.linger=100", "xymodem.start-wait=500"]),
-            Way::Zmodem => ("zmodem", &["zmodem.linger=100"]),
-            Way::Uucp => ("uucp-g", &["uucp.linger=100", "uucp.timeout=2"]),
-            Way::Netblt => ("netblt", &["netblt.death=2", "netblt.open-timeout=300"]),
-            Way::Put | Way::Get => return vec!["--set", "kermit.linger=100"],
+            Mode::Xmodem => ("xmodem-1k", &["xymodem.linger=100", "xymodem.start-wait=500"]),
+            Mode::Ymodem => ("ymodem", &["xymodem.linger=100", "xymodem.start-wait=500"]),
+            Mode::YmodemG => ("ymodem-g", &["xymodem.linger=100", "xymodem.start-wait=500"]),
+            Mode::Zmodem => ("zmodem", &["zmodem.linger=100"]),
+            Mode::Uucp => ("uucp-g", &["uucp.linger=100", "uucp.timeout=2"]),
+            Mode::Netblt => ("netblt", &["netblt.death=2", "netblt.open-timeout=300"]),
+            Mode::Put | Mode::Get => return vec!["--set", "kermit.linger=100"],
         };
         let mut words = vec!["-P", protocol];
         if self.medium == Medium::Udp(false) {
@@ -377,7 +377,7 @@ impl Bench<'_> {
         let sources = self.sources();
         let mut words = vec!["send", "--json"];
         words.extend(self.settings());
-        if attempt.resume && self.case.way.resumes() {
+        if attempt.resume && self.case.mode.resumes() {
             words.push("--resume");
         }
         words.extend(sources.iter().map(String::as_str));
@@ -395,7 +395,7 @@ impl Bench<'_> {
         let collision = format!("store.collision={}", self.desk.policy);
         let mut words = vec!["receive", "--json", "-o", &into, "--set", &collision];
         words.extend(self.settings());
-        if self.case.way == Way::Xmodem {
+        if self.case.mode == Mode::Xmodem {
             words.extend(["--as", &self.desk.files[0].name]);
         }
         words.push(line);
@@ -403,7 +403,7 @@ impl Bench<'_> {
     }
 
     fn serve(&self, attempt: Attempt) -> Result<Program, String> {
-        let root = if self.case.way == Way::Put { attempt.into } else { "src" };
+        let root = if self.case.mode == Mode::Put { attempt.into } else { "src" };
         let root = self.desk.path(root).display().to_string();
         let (line, collision) =
             (format!("tcp-listen://{LOCAL}"), format!("store.collision={}", self.desk.policy));
@@ -416,7 +416,7 @@ impl Bench<'_> {
     fn client(&self, attempt: Attempt, line: &str) -> Result<Program, String> {
         let (into, sources) = (self.desk.path(attempt.into).display().to_string(), self.sources());
         let collision = format!("store.collision={}", self.desk.policy);
-        let mut words = vec![self.case.way.name(), "--json"];
+        let mut words = vec![self.case.mode.name(), "--json"];
         words.extend(self.settings());
         if attempt.resume {
             words.push("--resume");
@@ -424,7 +424,7 @@ impl Bench<'_> {
         if self.desk.deletes && attempt.into == "in" {
             words.push("--delete");
         }
-        if self.case.way == Way::Put {
+        if self.case.mode == Mode::Put {
             words.extend(sources.iter().map(String::as_str));
         } else {
             words.extend(["-o", &into, "--set", &collision]);
@@ -435,7 +435,7 @@ impl Bench<'_> {
     }
 }
 
-impl Came {
+impl AttemptResult {
     /// Takes from a program's output which files it calls verified, and where they went on.
     fn learn(&mut self, program: &Program) {
         for event in program.events("file-done") {

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::attempt::{Aim, Attempt, Bench, Came, Medium};
+use super::attempt::{Aim, Attempt, AttemptResult, Bench, Medium};
 use super::desk::{Desk, Found, Left};
-use super::plan::{Case, State, Way};
+use super::plan::{Case, Mode, State};
 use wetstring_testkit::Dice;
 
 /// A slow line takes about so long.
@@ -75,9 +75,9 @@ pub(super) fn run(program: &Path, case: Case, dir: &Path) -> Report {
 fn killed(program: &Path, dir: &Path, report: &mut Report) -> Result<(), String> {
     let case = report.case;
     let mut dice = Dice(case.seed);
-    let medium = match case.way {
-        Way::Netblt => Medium::Udp(dice.one_in(2)),
-        Way::Put | Way::Get => Medium::Tcp,
+    let medium = match case.mode {
+        Mode::Netblt => Medium::Udp(dice.one_in(2)),
+        Mode::Put | Mode::Get => Medium::Tcp,
         _ => dice.pick(&[Medium::Tcp, Medium::Pty, Medium::Pipe]),
     };
     let desk = Desk::new(dir.to_owned(), &case, &mut dice)
@@ -90,14 +90,14 @@ fn killed(program: &Path, dir: &Path, report: &mut Report) -> Result<(), String>
         let aim = bench.aim(bytes, number);
         let resume = number > 1;
         let attempt = Attempt { number, into: "in", resume, pace, aim: Some(aim) };
-        let came = bench.run(attempt)?;
-        bench.look(&came, report);
+        let result = bench.run(attempt)?;
+        bench.look(&result, report);
         if number > 1 {
-            report.after.push(bench.after(&came));
+            report.after.push(bench.after(&result));
         }
-        if came.hit {
+        if result.hit {
             report.kills += 1;
-            report.hits.push(came.found);
+            report.hits.push(result.found);
         }
     }
     bench.finish(report)
@@ -110,13 +110,13 @@ impl Bench<'_> {
             return Ok(0);
         }
         let dry = Attempt { number: 0, into: "dry", resume: false, pace, aim: None };
-        let came = self.run(dry)?;
+        let result = self.run(dry)?;
         self.server = None;
         let _ = std::fs::remove_dir_all(self.desk.path("dry"));
-        if came.codes.iter().any(|(_, code)| *code != Ok(0)) {
-            return Err(format!("without a kill: {:?}\n{}", came.codes, came.words));
+        if result.codes.iter().any(|(_, code)| *code != Ok(0)) {
+            return Err(format!("without a kill: {:?}\n{}", result.codes, result.words));
         }
-        Ok(came.passed)
+        Ok(result.passed)
     }
 
     fn aim(&mut self, bytes: u64, number: usize) -> Aim {
@@ -138,9 +138,9 @@ impl Bench<'_> {
     }
 
     /// Checks the files, and the output of the programs that were not killed.
-    fn look(&self, came: &Came, report: &mut Report) {
+    fn look(&self, result: &AttemptResult, report: &mut Report) {
         report.lost.extend(self.desk.judge());
-        for (end, code) in &came.codes {
+        for (end, code) in &result.codes {
             match code {
                 Ok(0) if !self.desk.all_whole() => {
                     let listing = self.desk.listing();
@@ -150,18 +150,18 @@ impl Bench<'_> {
                 Err(why) => report.wrong.push(format!("the {end} {why}")),
             }
         }
-        for name in &came.verified {
+        for name in &result.verified {
             if !self.desk.is_whole(name) {
                 report.lost.push(format!("{name} was called verified, and is not whole"));
             }
         }
     }
 
-    fn after(&self, came: &Came) -> After {
-        if came.resumed_from == 0 {
+    fn after(&self, result: &AttemptResult) -> After {
+        if result.resumed_from == 0 {
             return After::Restarted;
         }
-        After::Resumed((came.resumed_from * 100 / self.desk.total().max(1)).min(100) as u8)
+        After::Resumed((result.resumed_from * 100 / self.desk.total().max(1)).min(100) as u8)
     }
 
     /// Runs it to its end.
@@ -171,23 +171,23 @@ impl Bench<'_> {
         let mut resume = true;
         while !self.desk.to_send().is_empty() {
             let attempt = Attempt { number, into: "in", resume, pace: None, aim: None };
-            let came = self.run(attempt)?;
-            self.look(&came, report);
-            let good = came.codes.iter().all(|(_, code)| *code == Ok(0));
+            let result = self.run(attempt)?;
+            self.look(&result, report);
+            let good = result.codes.iter().all(|(_, code)| *code == Ok(0));
             if !good && resume {
                 // A client that is to resume a different file refuses.
-                let refused = self.case.way.has_server() && self.desk.has_old();
-                if !refused || came.codes.iter().any(|(_, code)| !matches!(code, Ok(0 | 6))) {
-                    report.wrong.push(format!("resumed: {:?}\n{}", came.codes, came.words));
+                let refused = self.case.mode.has_server() && self.desk.has_old();
+                if !refused || result.codes.iter().any(|(_, code)| !matches!(code, Ok(0 | 6))) {
+                    report.wrong.push(format!("resumed: {:?}\n{}", result.codes, result.words));
                 }
                 report.unresumed += 1;
                 resume = false;
                 number += 1;
                 continue;
             }
-            report.after.push(if whole { After::Whole } else { self.after(&came) });
+            report.after.push(if whole { After::Whole } else { self.after(&result) });
             if !good {
-                report.lost.push(format!("started again: {:?}\n{}", came.codes, came.words));
+                report.lost.push(format!("started again: {:?}\n{}", result.codes, result.words));
             }
             break;
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::plan::{Case, State, Way};
+use super::plan::{Case, Mode, State};
 use wetstring_testkit::Dice;
 
 /// The attribute by which the store knows its own parts.
@@ -75,12 +75,12 @@ pub(super) struct Left {
 
 impl Desk {
     pub(super) fn new(dir: PathBuf, case: &Case, dice: &mut Dice) -> io::Result<Self> {
-        let deletes = case.way.has_server() && dice.one_in(2);
+        let deletes = case.mode.has_server() && dice.one_in(2);
         let policy = dice.pick(&["backup", "backup", "replace", "rename"]);
         let count = match case.state {
             State::Between => 3,
             State::Rename => 1,
-            _ if case.way == Way::Xmodem => 1,
+            _ if case.mode == Mode::Xmodem => 1,
             _ => dice.between(1, 3),
         };
         let mut files = Vec::new();
@@ -91,7 +91,7 @@ impl Desk {
             let len = dice.between(100, 600) as usize * 1024;
             // XMODEM has no length but whole blocks.
             let len =
-                if case.way == Way::Xmodem { len } else { len + dice.between(0, 1024) as usize };
+                if case.mode == Mode::Xmodem { len } else { len + dice.between(0, 1024) as usize };
             let bytes = content(dice, len);
             fs::write(dir.join("src").join(&name), &bytes)?;
             let mut old = None;
@@ -333,7 +333,7 @@ mod tests {
         for seed in 0.. {
             let _ = fs::remove_dir_all(dir);
             let case =
-                Case { number: 0, way: Way::Put, end: End::Both, state: State::Rename, seed };
+                Case { number: 0, mode: Mode::Put, end: End::Both, state: State::Rename, seed };
             let desk = Desk::new(dir.to_owned(), &case, &mut Dice(seed)).unwrap();
             if desk.has_old() && desk.policy == "backup" && !desk.deletes {
                 return desk;

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use case::Report;
-use plan::{Case, Way};
+use plan::{Case, Mode};
 
 /// Transfers at the same time.
 const AT_ONCE: usize = 4;
@@ -39,7 +39,7 @@ pub(crate) struct Wanted {
     /// Kills that hit.
     pub(crate) kills: usize,
     pub(crate) seed: u64,
-    pub(crate) only: Option<Way>,
+    pub(crate) only: Option<Mode>,
     /// Only this case.
     pub(crate) case: Option<usize>,
 }
@@ -61,8 +61,8 @@ impl Wanted {
                 "--seed" => wanted.seed = number()?,
                 "--case" => wanted.case = Some(number()? as usize),
                 "--only" => {
-                    let found = Way::ALL.into_iter().find(|way| way.name() == value);
-                    let names = || Way::ALL.map(Way::name).join(", ");
+                    let found = Mode::ALL.into_iter().find(|mode| mode.name() == value);
+                    let names = || Mode::ALL.map(Mode::name).join(", ");
                     wanted.only =
                         Some(found.ok_or_else(|| format!("expected one of {}", names()))?);
                 }

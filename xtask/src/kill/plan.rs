@@ -3,9 +3,9 @@
 use std::fmt;
 use wetstring_testkit::Dice;
 
-/// A protocol in one of its ways, with the lines that it runs over.
+/// A protocol in one of its modes, with the lines that it runs over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Mode {
     KermitStreaming,
     KermitWindow,
     KermitStopAndWait,
@@ -21,7 +21,7 @@ pub(crate) enum Way {
     Get,
 }
 
-impl Way {
+impl Mode {
     pub(crate) const ALL: [Self; 11] = [
         Self::KermitStreaming,
         Self::KermitWindow,
@@ -145,24 +145,24 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) number: usize,
-    pub(crate) way: Way,
+    pub(crate) mode: Mode,
     pub(crate) end: End,
     pub(crate) state: State,
     pub(crate) seed: u64,
 }
 
 impl Case {
-    /// The case of a number. The counts of ways, ends and states have no common factor, so every combination
+    /// The case of a number. The counts of modes, ends and states have no common factor, so every combination
     /// has had its turn before one comes again.
-    pub(crate) fn new(number: usize, seed: u64, only: Option<Way>) -> Self {
-        let way = only.unwrap_or(Way::ALL[number % Way::ALL.len()]);
+    pub(crate) fn new(number: usize, seed: u64, only: Option<Mode>) -> Self {
+        let mode = only.unwrap_or(Mode::ALL[number % Mode::ALL.len()]);
         let state = match State::ALL[number % State::ALL.len()] {
             // XMODEM moves one file.
-            State::Between if way == Way::Xmodem => State::Close,
+            State::Between if mode == Mode::Xmodem => State::Close,
             state => state,
         };
         let end = End::ALL[number % End::ALL.len()];
-        Self { number, way, end, state, seed: Dice(seed ^ (number as u64) << 20).next() }
+        Self { number, mode, end, state, seed: Dice(seed ^ (number as u64) << 20).next() }
     }
 
     /// Kills in it.
@@ -173,7 +173,7 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (way, end, state) = (self.way.name(), self.way.end(self.end), self.state.name());
-        write!(f, "case {}: {way}, {end} killed, {state}", self.number)
+        let (mode, end, state) = (self.mode.name(), self.mode.end(self.end), self.state.name());
+        write!(f, "case {}: {mode}, {end} killed, {state}", self.number)
     }
 }

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use super::case::{After, Report};
 use super::desk::Found;
-use super::plan::{Case, End, State, Way};
+use super::plan::{Case, End, Mode, State};
 use super::{Wanted, first};
 
 /// Counts by protocol and end, then by state.
-type Shares = BTreeMap<(Way, End), BTreeMap<State, usize>>;
+type Shares = BTreeMap<(Mode, End), BTreeMap<State, usize>>;
 
 fn shares<'a>(kills: impl Iterator<Item = (&'a Case, usize)>) -> Shares {
     let mut shares = Shares::new();
     for (case, count) in kills {
-        *shares.entry((case.way, case.end)).or_default().entry(case.state).or_default() += count;
+        *shares.entry((case.mode, case.end)).or_default().entry(case.state).or_default() += count;
     }
     shares
 }
@@ -31,8 +31,8 @@ fn head(text: &mut String, more: &[&str]) {
     text.push('\n');
 }
 
-fn row(text: &mut String, (way, end): (Way, End), states: &BTreeMap<State, usize>) {
-    let _ = write!(text, "{:<22}{:<10}", way.name(), way.end(end));
+fn row(text: &mut String, (mode, end): (Mode, End), states: &BTreeMap<State, usize>) {
+    let _ = write!(text, "{:<22}{:<10}", mode.name(), mode.end(end));
     for state in State::ALL {
         match states.get(&state) {
             Some(count) => {
@@ -63,7 +63,7 @@ pub(super) fn came(reports: &[Report], took: Duration) -> String {
     let mut sums = [0; 6];
     for (key, states) in shares(reports.iter().map(|report| (&report.case, report.kills))) {
         let mine: Vec<_> =
-            reports.iter().filter(|report| (report.case.way, report.case.end) == key).collect();
+            reports.iter().filter(|report| (report.case.mode, report.case.end) == key).collect();
         let after = || mine.iter().flat_map(|report| &report.after);
         let resumed: Vec<u8> = after()
             .filter_map(|after| if let After::Resumed(at) = after { Some(*at) } else { None })

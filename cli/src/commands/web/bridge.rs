@@ -13,7 +13,7 @@ use wetstring_drive::port::{OpenError, open, wrap_line};
 use wetstring_drive::{LineSpec, Port, PortFacts, in_words};
 
 use super::Site;
-use super::frames::{Broken, Came, Frames, binary, close, text};
+use super::frames::{Broken, Decoded, Frames, binary, close, text};
 use crate::transfer::opening::why_not;
 
 /// Bytes read at once.
@@ -183,7 +183,7 @@ impl Bridge<'_> {
 
     /// Frames of the page.
     fn came(&mut self, port: &mut dyn Port, bytes: &[u8]) -> Result<(), Over> {
-        let mut came = Came { bytes: std::mem::take(&mut self.to_line), ..Came::default() };
+        let mut came = Decoded { bytes: std::mem::take(&mut self.to_line), ..Decoded::default() };
         let done = self.frames.feed(bytes, &mut came);
         self.to_line = came.bytes;
         self.to_page.extend_from_slice(&came.answers);

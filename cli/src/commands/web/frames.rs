@@ -21,7 +21,7 @@ const MOST_HEAD: usize = 14;
 
 /// What came.
 #[derive(Default, Debug, PartialEq, Eq)]
-pub(super) struct Came {
+pub(super) struct Decoded {
     /// For the line.
     pub(super) bytes: Vec<u8>,
     /// Text messages.
@@ -59,7 +59,7 @@ struct Frame {
 
 impl Frames {
     /// Received bytes.
-    pub(super) fn feed(&mut self, mut bytes: &[u8], came: &mut Came) -> Result<(), Broken> {
+    pub(super) fn feed(&mut self, mut bytes: &[u8], came: &mut Decoded) -> Result<(), Broken> {
         while !came.closed {
             if self.frame.is_none() {
                 let Some((first, rest)) = bytes.split_first() else { return Ok(()) };
@@ -131,7 +131,7 @@ impl Frames {
         Ok(Some(Frame { opcode, last, left, key, turn: 0 }))
     }
 
-    fn ended(&mut self, opcode: u8, last: bool, came: &mut Came) {
+    fn ended(&mut self, opcode: u8, last: bool, came: &mut Decoded) {
         match opcode {
             TEXT if last => {
                 let text = std::mem::take(&mut self.text);
@@ -206,8 +206,8 @@ mod tests {
         [&plain[..head_len], &key, &body].concat()
     }
 
-    fn came(bytes: &[u8], chunk: usize) -> Result<Came, Broken> {
-        let (mut frames, mut came) = (Frames::default(), Came::default());
+    fn came(bytes: &[u8], chunk: usize) -> Result<Decoded, Broken> {
+        let (mut frames, mut came) = (Frames::default(), Decoded::default());
         for part in bytes.chunks(chunk) {
             frames.feed(part, &mut came)?;
         }

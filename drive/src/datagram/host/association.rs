@@ -5,7 +5,7 @@ use super::super::limits::Bucket;
 use super::super::outbox::Outbox;
 use super::super::plain::{self, Fit, Unproved};
 use super::returning::{self, Stand, Subject};
-use super::sealed::{Came, Put, Sealed};
+use super::sealed::{Put, Received, Sealed};
 use super::{HostOptions, Peer, SessionHandler, SessionParts};
 use crate::event::Source;
 use crate::run::Ended;
@@ -149,13 +149,13 @@ impl<'a> Association<'a> {
         }
         let Wire::Sealed(ours) = &mut self.wire else { return None };
         match ours.open(now, nonce, sealed, open) {
-            Came::Nothing => return None,
-            Came::Closed(why) => self.closed_by_peer(&why),
-            Came::Control => {
+            Received::Nothing => return None,
+            Received::Closed(why) => self.closed_by_peer(&why),
+            Received::Control => {
                 self.heard = now;
                 self.refusals = 0;
             }
-            Came::Packets(packets, several) => {
+            Received::Packets(packets, several) => {
                 self.heard = now;
                 self.refusals = 0;
                 return Some((packets, several));

@@ -28,7 +28,7 @@ pub(super) struct Sealed {
 }
 
 /// What a datagram contained for the engine.
-pub(super) enum Came {
+pub(super) enum Received {
     /// Packets, in the buffer that they were opened into; several if it is a bundle.
     Packets(Range<usize>, bool),
     /// The peer ends the session.
@@ -76,37 +76,37 @@ impl Sealed {
         nonce: u64,
         sealed: &[u8],
         into: &mut [u8],
-    ) -> Came {
+    ) -> Received {
         let len = DATA_HEADER + sealed.len();
         let opened = self.session.open(nonce, sealed, into);
         if !matches!(opened, Opened::Bad) {
             self.finish = None;
         }
         let came = match opened {
-            Opened::Packet(len) => Came::Packets(0..len, false),
-            Opened::Bundle(packets) => Came::Packets(packets, true),
+            Opened::Packet(len) => Received::Packets(0..len, false),
+            Opened::Bundle(packets) => Received::Packets(packets, true),
             Opened::Piece(piece) => match self.pieces.take(&into[piece]) {
                 Some(packet) if packet.len() <= into.len() => {
                     into[..packet.len()].copy_from_slice(&packet);
-                    Came::Packets(0..packet.len(), false)
+                    Received::Packets(0..packet.len(), false)
                 }
-                _ => return Came::Control,
+                _ => return Received::Control,
             },
             Opened::Probe => {
                 let answer = self.sizes.asked(len).and_then(|len| self.session.probed(len));
                 self.words.extend(answer);
-                return Came::Control;
+                return Received::Control;
             }
             Opened::Probed(len) => {
                 self.sizes.probed(len, now);
-                return Came::Control;
+                return Received::Control;
             }
             Opened::Report(longest) => {
                 self.sizes.reported(longest);
-                return Came::Control;
+                return Received::Control;
             }
-            Opened::Close(why) => return Came::Closed(why),
-            Opened::Bad => return Came::Nothing,
+            Opened::Close(why) => return Received::Closed(why),
+            Opened::Bad => return Received::Nothing,
         };
         if let Some(longest) = self.sizes.came(len, now) {
             self.words.extend(self.session.report(longest));

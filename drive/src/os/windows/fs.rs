@@ -6,8 +6,8 @@
 //! a link, a junction or another reparse point is refused when it is opened: this is `O_NOFOLLOW`, component by
 //! component.
 
+mod flags;
 mod stat;
-mod words;
 
 use super::errno::Errno;
 use std::fs::{File, OpenOptions};
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+pub(crate) use flags::{AtFlags, Mode, OFlags};
 pub(crate) use stat::{FileType, Stat, fstat, mode_of, stat_of};
-pub(crate) use words::{AtFlags, Mode, OFlags};
 
 /// `FILE_READ_ATTRIBUTES`
 const ATTRIBUTES: u32 = 0x80;

@@ -11,7 +11,7 @@ use super::errors::said;
 use super::host::Output;
 use super::search::{self, Asked, Form, Heed, Search};
 use super::sheet::Sheet;
-use super::{Action, Direction, Done, Outgoing, Said, Session};
+use super::{Action, Answer, Direction, Done, Outgoing, Session};
 use crate::disk::names::clean;
 use crate::disk::{Collision, Incomplete};
 use crate::in_words;
@@ -54,11 +54,11 @@ pub(super) fn subject<'c>(command: &C<'c>) -> &'c [u8] {
 }
 
 fn text(text: impl Into<Vec<u8>>) -> Done {
-    Ok(Said::Text(text.into()))
+    Ok(Answer::Text(text.into()))
 }
 
 fn nothing() -> Done {
-    Ok(Said::Text(Vec::new()))
+    Ok(Answer::Text(Vec::new()))
 }
 
 /// The name of something new: C-Kermit 11 may quote braces in it.
@@ -197,7 +197,7 @@ impl Session {
             kind: get.kind,
         });
         // Their lengths are not known before they are opened.
-        Ok(Said::Files(Left { files: u32::try_from(files).unwrap_or(u32::MAX), bytes: 0 }))
+        Ok(Answer::Files(Left { files: u32::try_from(files).unwrap_or(u32::MAX), bytes: 0 }))
     }
 
     fn login(&mut self, name: &[u8], password: &[u8]) -> Done {
@@ -239,7 +239,7 @@ impl Session {
             return Err("No files match".into());
         }
         let title = [&b"DIRECTORY "[..], &shown(&self.here)].concat();
-        Ok(Said::Sheet { title, sheet: Sheet::listing(self.tree.clone(), search) })
+        Ok(Answer::Sheet { title, sheet: Sheet::listing(self.tree.clone(), search) })
     }
 
     fn space(&self) -> Done {
@@ -315,7 +315,7 @@ impl Session {
             return Err("No files match, or they are empty".into());
         }
         let sheet = Sheet::files(self.tree.clone(), search(self));
-        Ok(Said::Sheet { title: [b"TYPE ", spec].concat(), sheet })
+        Ok(Answer::Sheet { title: [b"TYPE ", spec].concat(), sheet })
     }
 
     fn help(&self) -> String {
@@ -477,14 +477,14 @@ impl Session {
 }
 
 fn screen(title: &str, text: String) -> Done {
-    Ok(Said::Screen { title: title.into(), text: text.into_bytes() })
+    Ok(Answer::Screen { title: title.into(), text: text.into_bytes() })
 }
 
 /// The answer to a command that is run: its output is sent while it is produced.
 fn ran(line: &[u8], command: Command, heed: Heed) -> Done {
     let output = Output::of(command, heed)
         .map_err(|error| format!("Cannot run the command: {}", in_words(&error)))?;
-    Ok(Said::Sheet { title: line.to_vec(), sheet: Sheet::output(output) })
+    Ok(Answer::Sheet { title: line.to_vec(), sheet: Sheet::output(output) })
 }
 
 /// A character set by its name or, as C-Kermit sends that of transfers, its designator.

@@ -116,7 +116,9 @@ fn peer_length(log: &Log) -> Option<u64> {
 
 /// Whether an end says that it agreed on prefixes for the eighth bit.
 fn says_eighth_bit(side: &Side) -> bool {
-    side.told.iter().any(|told| told.kind == "negotiated" && told.text.contains("8th-bit"))
+    side.user_events
+        .iter()
+        .any(|event| event.kind == "negotiated" && event.text.contains("8th-bit"))
 }
 
 /// A data packet that was sent: its length, and whether it had to be sent again.

@@ -8,7 +8,7 @@
 
 mod evidence;
 mod facts;
-mod words;
+mod sentences;
 
 use super::budget::Part;
 use super::{Account, RateSource};

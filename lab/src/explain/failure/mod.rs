@@ -192,7 +192,7 @@ impl Account {
     fn peer_said(&self) -> Option<&str> {
         let side = self.failing()?;
         let (_, kind) = side.failed.as_ref()?;
-        let told = side.told.iter().rfind(|told| told.kind == "message")?;
+        let told = side.user_events.iter().rfind(|event| event.kind == "message")?;
         (kind == "peer-error" || kind == "closed").then_some(told.text.as_str())
     }
 
@@ -298,21 +298,21 @@ pub(super) const OF_THE_LINE: [&str; 5] = ["timed out", "timeout", "retr", "too 
 
 /// Whether the peer's message is of a full disk.
 fn says_full(side: &Side) -> bool {
-    side.told.iter().filter(|told| told.kind == "message").any(|told| {
-        let text = told.text.to_lowercase();
+    side.user_events.iter().filter(|event| event.kind == "message").any(|event| {
+        let text = event.text.to_lowercase();
         FULL.iter().any(|word| text.contains(word))
     })
 }
 
 /// Whether the peer's message is of what the line does.
 fn gave_up_on_line(side: &Side) -> bool {
-    side.told.iter().filter(|told| told.kind == "message").any(|told| {
-        let text = told.text.to_lowercase();
+    side.user_events.iter().filter(|event| event.kind == "message").any(|event| {
+        let text = event.text.to_lowercase();
         OF_THE_LINE.iter().any(|word| text.contains(word))
     })
 }
 
 /// Whether the peer cancelled a file.
 fn cancelled_by_peer(side: &Side) -> bool {
-    side.told.iter().any(|told| told.kind == "file-cancelled" && told.by_peer)
+    side.user_events.iter().any(|event| event.kind == "file-cancelled" && event.by_peer)
 }

@@ -47,7 +47,7 @@ use wetstring_proto::{Cx, Instant, TraceEvent};
 
 /// One direction.
 #[derive(Clone, Debug)]
-struct Way {
+struct Direction {
     deliveries: Arc<Deliveries>,
     waits: Waits,
     /// The packet that has begun to go, and its bytes that have not.
@@ -59,7 +59,7 @@ struct Way {
     usage: Usage,
 }
 
-impl Way {
+impl Direction {
     /// When the next packet goes, or a part of it.
     fn next_inside(&self) -> Option<u64> {
         if self.going.is_none() && self.waits.is_empty() {
@@ -107,61 +107,61 @@ impl Way {
 #[derive(Clone, Debug)]
 pub struct TraceLink {
     model: TraceModel,
-    ways: [Way; 2],
+    directions: [Direction; 2],
 }
 
 impl TraceLink {
     /// A link of this model with a name of its own, so that two links of one seed differ. A file that was not
     /// [supplied](TraceModel::supply) delivers nothing.
     pub fn named(model: &TraceModel, name: &str) -> Self {
-        let way = |end: End| {
-            let way = ["fwd", "rev"][end.index()];
-            Way {
+        let direction = |end: End| {
+            let direction = ["fwd", "rev"][end.index()];
+            Direction {
                 deliveries: model.deliveries(end),
                 waits: Waits::new(model.queue, model.aqm),
                 going: None,
                 index: 0,
                 loss: Coin::new(
                     model.loss,
-                    Random::stream(model.seed, name, &format!("loss {way}")),
+                    Random::stream(model.seed, name, &format!("loss {direction}")),
                 ),
                 flight: Flight::new(),
                 usage: Usage::default(),
             }
         };
-        Self { model: model.clone(), ways: End::BOTH.map(way) }
+        Self { model: model.clone(), directions: End::BOTH.map(direction) }
     }
 
     /// The last byte of each packet identifies its flow, and takes no room.
     pub(crate) fn tagged(mut self) -> Self {
-        self.ways.iter_mut().for_each(|way| way.waits.tag = 1);
+        self.directions.iter_mut().for_each(|direction| direction.waits.tag = 1);
         self
     }
 
     /// Lets everything happen that is due by `now`.
     fn advance(&mut self, cx: &mut Cx<'_>, end: End, now: u64) {
         let delay = u64::try_from(self.model.delay.as_nanos()).unwrap_or(u64::MAX);
-        let way = &mut self.ways[end.index()];
-        while let Some(at) = way.next_inside().filter(|at| *at <= now) {
-            for packet in way.deliver(at) {
-                way.usage.queued_packets += 1;
-                way.usage.queued_ns += at - packet.since;
-                if way.loss.toss() {
-                    way.usage.dropped_bytes += packet.bytes.len() as u64;
+        let direction = &mut self.directions[end.index()];
+        while let Some(at) = direction.next_inside().filter(|at| *at <= now) {
+            for packet in direction.deliver(at) {
+                direction.usage.queued_packets += 1;
+                direction.usage.queued_ns += at - packet.since;
+                if direction.loss.toss() {
+                    direction.usage.dropped_bytes += packet.bytes.len() as u64;
                     note(cx, at, ["loss_fwd", "loss_rev"], end, packet.bytes.len());
                     continue;
                 }
-                way.flight.put(at.saturating_add(delay), &packet.bytes);
+                direction.flight.put(at.saturating_add(delay), &packet.bytes);
             }
-            drops(cx, way, end, at);
+            drops(cx, direction, end, at);
         }
     }
 }
 
 /// Counts what the queue has dropped.
-fn drops(cx: &mut Cx<'_>, way: &mut Way, end: End, at: u64) {
-    for packet in std::mem::take(&mut way.waits.dropped) {
-        way.usage.dropped_bytes += packet.bytes.len() as u64;
+fn drops(cx: &mut Cx<'_>, direction: &mut Direction, end: End, at: u64) {
+    for packet in std::mem::take(&mut direction.waits.dropped) {
+        direction.usage.dropped_bytes += packet.bytes.len() as u64;
         note(cx, at, ["queue_drop_fwd", "queue_drop_rev"], end, packet.bytes.len());
     }
 }
@@ -178,28 +178,28 @@ impl Element for TraceLink {
         let now = cx.now.as_nanos();
         // One that comes at the time of an opportunity can use it.
         self.advance(cx, end, now.saturating_sub(1));
-        let way = &mut self.ways[end.index()];
-        way.usage.bytes_in += bytes.len() as u64;
-        if (bytes.len() - way.waits.tag) as u64 > self.model.mtu_bytes {
-            way.usage.dropped_bytes += bytes.len() as u64;
+        let direction = &mut self.directions[end.index()];
+        direction.usage.bytes_in += bytes.len() as u64;
+        if (bytes.len() - direction.waits.tag) as u64 > self.model.mtu_bytes {
+            direction.usage.dropped_bytes += bytes.len() as u64;
             note(cx, now, ["too_long_fwd", "too_long_rev"], end, bytes.len());
             return bytes.len();
         }
-        way.put(now, bytes);
-        drops(cx, way, end, now);
+        direction.put(now, bytes);
+        drops(cx, direction, end, now);
         bytes.len()
     }
 
     fn next(&self, end: End) -> Option<Instant> {
-        let way = &self.ways[end.other().index()];
-        way.flight.next().into_iter().chain(way.next_inside()).min().map(Instant)
+        let direction = &self.directions[end.other().index()];
+        direction.flight.next().into_iter().chain(direction.next_inside()).min().map(Instant)
     }
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
         let now = cx.now.as_nanos();
         self.advance(cx, end.other(), now);
-        let way = &mut self.ways[end.other().index()];
-        way.flight.emit(now, &mut way.usage, into)
+        let direction = &mut self.directions[end.other().index()];
+        direction.flight.emit(now, &mut direction.usage, into)
     }
 
     fn room(&self, _: End) -> Option<Instant> {
@@ -211,12 +211,12 @@ impl Element for TraceLink {
     }
 
     fn usage(&self, end: End) -> Usage {
-        self.ways[end.index()].usage
+        self.directions[end.index()].usage
     }
 
     fn calm(&mut self) {
-        for way in &mut self.ways {
-            way.loss.never();
+        for direction in &mut self.directions {
+            direction.loss.never();
         }
     }
 }

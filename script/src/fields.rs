@@ -1,23 +1,23 @@
-//! Fields of a command: words, grouped by braces or quotes, and the rest.
+//! Fields of a command, separated by blanks or grouped by braces or quotes, and the rest of it.
 
 use crate::text::{closing, is_blank, trim, trim_start};
 
 /// Reads fields one by one. They are not evaluated here.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words<'a> {
+pub(crate) struct Fields<'a> {
     rest: &'a [u8],
 }
 
 /// A field as written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Word<'a> {
+pub(crate) struct Field<'a> {
     /// Its text, without braces or quotes around it.
     pub(crate) text: &'a [u8],
     /// It had braces or quotes.
     pub(crate) grouped: bool,
 }
 
-impl<'a> Words<'a> {
+impl<'a> Fields<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { rest: trim(text) }
     }
@@ -42,24 +42,24 @@ impl<'a> Words<'a> {
     }
 
     /// The next field.
-    pub(crate) fn word(&mut self) -> Option<Word<'a>> {
+    pub(crate) fn field(&mut self) -> Option<Field<'a>> {
         let rest = self.rest;
-        let (word, len) = match rest.first()? {
+        let (field, len) = match rest.first()? {
             b'{' if let Some(end) = closing(rest, 0) => (grouped(&rest[1..end]), end + 1),
             b'"' if let Some(end) = quote_end(rest) => (grouped(&rest[1..end]), end + 1),
             _ => {
                 let len = plain_len(rest);
-                (Word { text: &rest[..len], grouped: false }, len)
+                (Field { text: &rest[..len], grouped: false }, len)
             }
         };
         self.skip(len);
-        Some(word)
+        Some(field)
     }
 
     /// The next field, without advancing.
-    pub(crate) fn peek(&self) -> Option<Word<'a>> {
+    pub(crate) fn peek(&self) -> Option<Field<'a>> {
         let mut ahead = *self;
-        ahead.word()
+        ahead.field()
     }
 
     /// A block in braces here, without its braces.
@@ -81,11 +81,11 @@ fn quote_end(text: &[u8]) -> Option<usize> {
     })
 }
 
-fn grouped(text: &[u8]) -> Word<'_> {
-    Word { text, grouped: true }
+fn grouped(text: &[u8]) -> Field<'_> {
+    Field { text, grouped: true }
 }
 
-/// The length of a word that ends with a blank; the brackets of a function or variable belong to it.
+/// The length of a field that ends with a blank; the brackets of a function or variable belong to it.
 fn plain_len(text: &[u8]) -> usize {
     let mut index = 0;
     while index < text.len() && !is_blank(text[index]) {
@@ -118,14 +118,14 @@ mod tests {
     use super::*;
 
     fn all(text: &str) -> Vec<String> {
-        let mut words = Words::new(text.as_bytes());
-        std::iter::from_fn(|| words.word())
-            .map(|word| String::from_utf8_lossy(word.text).into_owned())
+        let mut fields = Fields::new(text.as_bytes());
+        std::iter::from_fn(|| fields.field())
+            .map(|field| String::from_utf8_lossy(field.text).into_owned())
             .collect()
     }
 
     #[test]
-    fn words_are_grouped() {
+    fn fields_are_grouped() {
         assert_eq!(all("{one two}three \"x\"y"), ["one two", "three", "x", "y"]);
         assert_eq!(all("a\"b c\"d"), ["a\"b", "c\"d"]);
         assert_eq!(all("\"a \\\"b\\\" c\" d"), ["a \\\"b\\\" c", "d"]);
