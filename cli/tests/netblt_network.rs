@@ -13,8 +13,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Desk, Ran, Running, WST, run, tame, wst};
-use peers::joined::{Joined, V4, V6, forbidden};
 use rustix::process::Signal;
+use wetstring_testkit::namespaces::{Joined, V4, V6, forbidden};
 
 /// Two namespaces joined by this path. `None` where that may not be done, which is said.
 fn joined(mark: &str, spec: &str, mtu: u32) -> Option<Joined> {

@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use common::{Desk, Running, noise, run, wst};
-use peers::joined::{forbidden, ip};
 use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use wetstring_testkit::namespaces::{forbidden, ip};
 use wetstring_testkit::wait_until;
 
 /// Longer than anything between two bytes should take.

@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 mod common;
-mod heed;
 
 use common::pattern;
 use std::io::{Read, Write};
@@ -12,11 +11,12 @@ use std::time::{Duration, Instant};
 use wetstring_drive::event::{self, Interest};
 use wetstring_drive::port::OpenError;
 use wetstring_drive::{LineSpec, Port, Signals, open};
+use wetstring_testkit::handle_terminal_signals;
 
 const LONG: Duration = Duration::from_secs(20);
 
 fn open_noting(spec: &str) -> (Box<dyn Port>, Vec<String>) {
-    heed::heed();
+    handle_terminal_signals();
     let spec: LineSpec = spec.parse().unwrap();
     let mut notes = Vec::new();
     let port = open(&spec, None, &mut |note| notes.push(note.to_owned())).unwrap();

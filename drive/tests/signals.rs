@@ -1,8 +1,6 @@
 //! Real signals, sent to our own process: this test program, run again.
 #![cfg(unix)]
 
-mod heed;
-
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::io::{BufRead, BufReader};
@@ -11,12 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use wetstring_drive::Signals;
 use wetstring_drive::terminal::Restore;
+use wetstring_testkit::handle_terminal_signals;
 
 const ROLE: &str = "WST_TEST_ROLE";
 
 /// Runs one test of this program again, in a role.
 fn again(test: &str, role: &str, stdin: Stdio) -> (Child, BufReader<std::process::ChildStderr>) {
-    heed::heed();
+    handle_terminal_signals();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--quiet"])
         .env(ROLE, role)

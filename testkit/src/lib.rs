@@ -7,7 +7,11 @@
 mod bytes;
 mod dice;
 mod edges;
+pub mod material;
+pub mod namespaces;
 mod older;
+#[cfg(unix)]
+mod signals;
 mod squeezer;
 mod store;
 #[cfg(unix)]
@@ -19,6 +23,8 @@ pub use bytes::{counted, digest, noise, pattern, random};
 pub use dice::{Dice, Star};
 pub use edges::{ELSEWHERE, Edges, Elsewhere, Taken, taken};
 pub use older::Wanted;
+#[cfg(unix)]
+pub use signals::handle_terminal_signals;
 pub use squeezer::Squeezer;
 pub use store::{File, NoFiles, Sink, Source};
 #[cfg(unix)]

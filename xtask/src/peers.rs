@@ -16,9 +16,6 @@
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row notes it.
 
-#[path = "../../cli/tests/peers/joined.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod joined;
 mod netblt;
 mod netblt_live;
 mod netblt_path;

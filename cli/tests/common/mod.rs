@@ -5,8 +5,6 @@
 
 pub(crate) mod desktop;
 pub(crate) mod friends;
-#[path = "../../../drive/tests/heed/mod.rs"]
-mod heed;
 pub(crate) mod relay;
 pub(crate) mod schema;
 pub(crate) mod scripted_peer;
@@ -17,6 +15,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use wetstring_testkit::handle_terminal_signals;
 pub(crate) use wetstring_testkit::noise;
 
 /// The program under test.
@@ -35,7 +34,7 @@ pub(crate) fn wst<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) 
 
 /// Makes the environment of a command the same everywhere.
 pub(crate) fn tame(command: &mut Command) {
-    heed::heed();
+    handle_terminal_signals();
     command
         .env("XDG_CONFIG_HOME", "/nonexistent")
         .env("COLUMNS", "100")

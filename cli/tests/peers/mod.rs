@@ -7,12 +7,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod ckermit;
-#[path = "../../../drive/tests/heed/mod.rs"]
-#[allow(clippy::duplicate_mod, reason = "some tests use what is common, too")]
-mod heed;
-pub mod joined;
 pub mod lrzsz;
-pub mod material;
 pub mod netblt_python;
 pub mod serving;
 pub mod uboot;
@@ -31,6 +26,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use wetstring_testkit::handle_terminal_signals;
+pub use wetstring_testkit::material;
 
 /// How long a transfer of the ordinary kind may take, its programs' start included.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -114,7 +111,7 @@ impl Scene {
 
     /// Starts a program whose input is empty and whose output is kept.
     pub fn start(&self, what: &str, command: &mut Command) -> Result<Running, String> {
-        heed::heed();
+        handle_terminal_signals();
         let log = self.fresh(what, "log");
         let io = |e| format!("{what}: {e}");
         let out = File::create(&log).map_err(io)?;

@@ -11,10 +11,10 @@ use std::thread;
 use std::time::Duration;
 
 use super::Bench;
-use super::joined::{Joined, V4, forbidden};
 use super::netblt::{pair, secret, socat_pair, uftp_pair};
 use super::run::{Figure, size};
 use super::tables::{Contender, group, material};
+use wetstring_testkit::namespaces::{Joined, V4, forbidden};
 
 /// 200 Mb/s, a round trip of 100 ms, 1 % lost in each direction, a queue of half a round trip.
 const PATH: &str = "path:rate=200M,delay=50ms,loss=1%,queue=2500000";

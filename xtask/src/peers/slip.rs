@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::Bench;
-use super::joined::{forbidden, ip};
 use super::run::Program;
 use super::tables::{middle, verdict};
+use wetstring_testkit::namespaces::{forbidden, ip};
 
 /// The line, and what it carries.
 const LINE: &str = "3000000";

@@ -3,9 +3,7 @@
 use super::Bench;
 use super::run::Figure;
 
-#[path = "../../../cli/tests/peers/material.rs"]
-#[allow(dead_code, unreachable_pub)]
-pub(super) mod material;
+pub(super) use wetstring_testkit::material;
 
 /// One way to move a file, and its name in the table.
 pub(super) type Contender<'a> = (&'static str, Box<dyn Fn() -> Result<Figure, String> + 'a>);

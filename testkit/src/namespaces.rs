@@ -7,8 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Addresses of the two ends, IPv4 and IPv6.
+/// IPv4 addresses of the two ends.
 pub const V4: [&str; 2] = ["10.99.8.1", "10.99.8.2"];
+/// IPv6 addresses of the two ends.
 pub const V6: [&str; 2] = ["fd99:8::1", "fd99:8::2"];
 
 /// Two namespaces and what joins them; gone afterwards.

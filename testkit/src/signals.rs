@@ -1,4 +1,4 @@
-//! Signals that this process inherited as ignored.
+//! Signals that the test process inherited as ignored.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use std::sync::Arc;
@@ -8,7 +8,11 @@ use std::sync::atomic::AtomicBool;
 /// Children handle the signals of a terminal, even where the tests run in the background or under `nohup`.
 ///
 /// A child inherits that a signal is ignored, but not that it is handled. Here it still ends the tests.
-pub(crate) fn heed() {
+///
+/// # Panics
+///
+/// If the system allows no handler.
+pub fn handle_terminal_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         for signal in [SIGINT, SIGHUP, SIGQUIT] {

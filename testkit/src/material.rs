@@ -1,6 +1,6 @@
 //! The files that are sent.
 
-use wetstring_testkit::Star;
+use crate::Star;
 
 /// Random bytes; the same for the same seed.
 pub fn random(len: usize, seed: u64) -> Vec<u8> {
