@@ -1,4 +1,4 @@
-//! Two people and a code phrase: whoever dials, typed or said, wrong phrases, and what the receiver agrees to.
+//! Two people and a code phrase: either side dials, typed or said, wrong phrases, and what the receiver agrees to.
 
 use crate::common;
 

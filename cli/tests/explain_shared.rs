@@ -48,7 +48,7 @@ fn a_shared_trace_has_no_names_and_says_the_same() {
     for word in [SECRET, here, "/tmp", "serial:/"] {
         assert!(!after.contains(word), "{word} is left");
     }
-    // The file is gone for both: whoever gets a trace has it neither.
+    // Neither side may use the file: someone who is given only a trace does not have it.
     std::fs::remove_dir_all(&dir).expect("removed");
     let of = |path: &str| run(wst(["explain", path, "--json"])).expect(0).stdout.clone();
     assert_eq!(of(&trace), of(&shared));

@@ -394,7 +394,7 @@ fn translation_can_be_turned_off() {
     }
 }
 
-/// Whom we have called gets nothing unasked, unless ENABLE says so; who has called us does.
+/// A peer that we called gets no unrequested service unless ENABLE allows it; a caller does.
 #[test]
 fn a_server_on_a_connection_of_ours_gives_only_what_is_enabled_for_it() {
     for (enable, commands) in [

@@ -115,8 +115,8 @@ fn a_refused_file_is_two() {
     }
 }
 
-/// An older file is refused where newer ones only are taken, and a name that leads out of the directory always: who
-/// sends it is told, whoever serves. What SET FILE COLLISION says holds where clients may delete nothing, too.
+/// An older file is refused where newer ones only are taken, and a name that leads out of the directory always: the
+/// sender is told, whichever side is the server. What SET FILE COLLISION says holds where clients may delete nothing, too.
 #[test]
 fn a_file_that_is_not_taken_is_two() {
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(1_000_000);

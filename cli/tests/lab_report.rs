@@ -1,4 +1,4 @@
-//! `wst lab report`: one page, the same whoever makes it.
+//! `wst lab report`: one page, the same wherever it is made.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! `wst lab sweep`: files, shards, interrupts, and the same bytes whoever made them.
+//! `wst lab sweep`: files, shards, interrupts, and the same bytes wherever they were made.
 
 use crate::common;
 

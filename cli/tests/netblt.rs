@@ -48,7 +48,7 @@ fn listen(user: &KeyOwner, into: &str, flags: &[&str]) -> (Running, String) {
     (running, line)
 }
 
-/// Sends to whoever listens there: a key that is new is taken.
+/// Sends to any listener at that address: a new key is accepted.
 fn send(user: &KeyOwner, file: &str, line: &str, flags: &[&str]) -> Ran {
     let mut args = vec!["send", file, line];
     if !flags.iter().any(|flag| ["--plain", "--secret-file"].contains(flag)) {

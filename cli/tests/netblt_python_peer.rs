@@ -16,7 +16,7 @@ use peers::netblt_python::{
 };
 
 #[test]
-fn files_are_whole_over_every_path_in_both_roles_whoever_opens() {
+fn files_are_whole_over_every_path_in_both_roles_whichever_side_opens() {
     let paths = [
         "",
         "--lose 0.1",
@@ -308,7 +308,7 @@ fn a_peer_that_dies_is_named_so_and_leaves_no_whole_file() {
     });
 }
 
-/// Whoever received all that was to come is done (RFC 998 5.3.1), and does not dial again.
+/// A receiver that has received everything is done (RFC 998 5.3.1), and does not dial again.
 #[test]
 fn an_active_receiver_ends_with_zero() {
     let words = [SMALL.to_owned(), format!("{SMALL} --death 3"), format!("{SMALL} --no-done")];

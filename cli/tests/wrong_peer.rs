@@ -1,4 +1,4 @@
-//! Whoever is at the peer instead of the peer that was meant is named, with the flag that speaks
+//! A peer other than the one that was meant is named, with the flag that speaks
 //! to it: every sender and receiver of ours against every wrong kind of the programs that people have,
 //! and against our own.
 //!
@@ -76,7 +76,7 @@ fn prepare(dir: &Path) {
     script("receive.ksc", "receive");
 }
 
-/// Whoever works in a directory of ours. When this value goes, whatever the reason, they are killed, each
+/// Programs that run in a directory of ours. When this value is dropped, they are killed, each
 /// with its process group.
 struct Workers(PathBuf);
 

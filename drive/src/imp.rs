@@ -261,7 +261,7 @@ impl ImpPort {
         let len = imp::answer(self.form, leader, kind, subtype, &mut told);
         if self.inside.len() < WAITING {
             self.inside.push_back(told[..len].to_vec());
-            // Wakes up whoever polls the socket.
+            // Wakes up the thread that polls the socket.
             let _ = self.socket.send_to(&[], (Ipv4Addr::LOCALHOST, self.local_port()));
         }
     }

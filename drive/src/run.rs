@@ -41,7 +41,7 @@ const TERMINAL_READ: usize = 4095;
 
 /// A raw terminal's byte for Ctrl-C.
 const CTRL_C: u8 = 3;
-/// Silence before a typed Ctrl-C: within a packet no line is silent for so long.
+/// Silence before a typed Ctrl-C: no line is silent for this long within a packet.
 const BEFORE_CTRL_C: Duration = Duration::from_secs(2);
 
 const CLOSED: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Closed });

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) trait Before {
     /// Whether both are of one thing.
     fn is_of(&self, other: &Self) -> bool;
-    /// Makes it the state again. Nothing can be done about what has gone away.
+    /// Restores the state; devices that have disappeared are ignored.
     fn restore(&self);
 }
 

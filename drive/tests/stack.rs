@@ -397,7 +397,7 @@ fn packet(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), numbers: [u32; 2], flags: 
 }
 
 /// A peer that sends whatever it likes: ports that were not forwarded stay shut, whatever address is
-/// called and whoever says that he calls, and memory is what was agreed.
+/// called and whatever source address it claims, and memory stays within its limit.
 #[test]
 fn a_hostile_peer_reaches_only_the_forward() {
     let (open, shut) =

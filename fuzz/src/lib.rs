@@ -1,4 +1,4 @@
-//! Fuzz bodies: each takes any bytes and panics where something is wrong that they must not bring about.
+//! Fuzz bodies: each takes arbitrary bytes and panics if an invariant is violated.
 //!
 //! A body is a plain function, so it runs in three ways: with seeded bytes in the ordinary tests
 //! (`tests/seeded.rs`), with every file of `corpus/` in the same tests, and under libFuzzer, which

@@ -406,7 +406,7 @@ impl Play {
                 break;
             }
         }
-        // One that is over takes nothing more: that is for whoever comes next on the line.
+        // An engine that is over takes no more bytes: they belong to the next program on the line.
         if !matches!(self.ends.engines[to].status(), Status::Over(_)) {
             self.wires[from].extend(rest);
         }

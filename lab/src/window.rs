@@ -12,7 +12,7 @@ use wetstring_proto::{Duration, Instant};
 pub struct Window {
     /// Earlier data does not count.
     pub from: Duration,
-    /// Nor does later data.
+    /// Data sent after this does not count.
     pub to: Duration,
 }
 

@@ -58,7 +58,7 @@ impl Case {
         (scenario, outcome, recorder.lines().to_vec())
     }
 
-    /// The trace as whoever asks has it.
+    /// The trace as the side that asks has it.
     fn trace(&self) -> Vec<String> {
         let (scenario, _, lines) = self.run(&[]);
         if self.ends == Ends::Both {

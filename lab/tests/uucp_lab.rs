@@ -97,7 +97,7 @@ fn a_run_is_explained() {
     assert!(advice.trials.iter().all(|trial| trial.change.to != "uucp-g"), "it is never advised");
 }
 
-/// Whatever was agreed, whoever calls and whatever the channel does to the modems' packets: the file is the
+/// Whatever was agreed, whichever side calls and whatever the channel does to the modems' packets: the file is the
 /// file. A host whose modem holds its acknowledgement for longer than a second, because its channel has not gone
 /// on, sends again what the modem then knows already. (Noise before the modems meets `g`'s own check, which is weak: docs/decisions/061.)
 #[test]

@@ -210,12 +210,12 @@ pub fn write(descriptor: usize, bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Waits until there is something to read, at most so long; whether there is.
-pub fn readable(descriptor: usize, patience: Duration) -> bool {
+/// Waits for input, at most `timeout`; returns true if readable.
+pub fn readable(descriptor: usize, timeout: Duration) -> bool {
     let mut poll = Poll { descriptor: descriptor as i32, events: POLLIN, came: 0 };
     // A week is as good as longer.
-    let seconds = patience.as_secs().min(600_000) as Long;
-    let time = Time { seconds, nanos: patience.subsec_nanos() as Long };
+    let seconds = timeout.as_secs().min(600_000) as Long;
+    let time = Time { seconds, nanos: timeout.subsec_nanos() as Long };
     // SAFETY: one structure that is borrowed for writing, one that is read, no set of signals.
     let came =
         unsafe { call(NUMBERS.ppoll, [&raw mut poll as usize, 1, &raw const time as usize, 0, 8]) };

@@ -193,7 +193,7 @@ mod tests {
         let had =
             readers.iter_mut().filter_map(|one| one.grow_to_read(piece).then_some(())).count();
         assert_eq!(had, MOST_AHEAD / piece);
-        // Who has his keeps it, and asks again for nothing.
+        // A holder keeps its memory and requests no more.
         assert!(readers[0].grow_to_read(piece));
         let mut upload = bucket.share();
         assert!(upload.grow(MOST_GATHERED - MOST_AHEAD));

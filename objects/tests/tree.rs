@@ -153,7 +153,7 @@ fn incomplete_object_is_invisible() {
         let request = Request::Write { offset: 3, bytes: b"x" };
         assert_eq!(store.answer(request), Reply::Failed(StoreError::Unsupported));
         let closed = store.answer(Request::Close { complete, verified: false });
-        // Whoever takes it for whole is told that it is not.
+        // A client that takes it to be complete is told that it is not.
         assert_eq!(closed == Reply::Done, !complete);
         assert_eq!(names(&tree, ""), [""; 0]);
     }

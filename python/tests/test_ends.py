@@ -93,7 +93,7 @@ def test_ctrl_c_ends_it_at_once(tmp_path) -> None:
     """In a process of its own, which waits for a peer that says nothing."""
     code = (
         "import signal, socket, sys, wetstring\n"
-        # Whoever started the tests in the background may have them ignore it.
+        # Tests that run in the background may have inherited it as ignored.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "ours, theirs = socket.socketpair()\n"
         "print('waits', flush=True)\n"

@@ -30,8 +30,8 @@ interface Exports {
 let compiled: Promise<WebAssembly.Module> | undefined;
 
 /**
- * Compiles the module, once. Without a source it is `wetstring.wasm` beside this file. Whoever never calls it
- * gets that when the first transfer begins.
+ * Compiles the module, once. Without a source it is `wetstring.wasm` beside this file. If it is never called,
+ * that happens when the first transfer begins.
  */
 export function load(source?: ModuleSource): Promise<WebAssembly.Module> {
   if (source !== undefined || compiled === undefined) {

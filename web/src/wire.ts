@@ -9,7 +9,7 @@ export interface Streams {
 /** Received bytes that may wait; then the stream is not read. */
 const MOST_WAITING = 1 << 20;
 
-/** Reads one stream and writes the other. Whoever uses it sets `onwake` and takes what came. */
+/** Reads one stream and writes the other. Its user sets `onwake` and takes what has arrived. */
 export class Wire {
   /** Called when something came, can leave, or has closed. */
   onwake: () => void = () => {};

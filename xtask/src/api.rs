@@ -1,5 +1,5 @@
-//! `cargo xtask api [--write]`: the public interface of `wetstring-proto`, one item a line, in `proto/api.txt`. Whoever changes the
-//! interface sees it there, and so does whoever reads the change. The oldest compiler that the crate promises is tried, too.
+//! `cargo xtask api [--write]`: the public interface of `wetstring-proto`, one item a line, in `proto/api.txt`. A change of the
+//! interface shows there, to its author and to a reviewer. The oldest compiler that the crate promises is tried, too.
 
 use std::path::Path;
 use std::process::Command;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A client gets what the line sends from the moment it connects. What it writes goes to the line while no other
-//! writes: whoever wrote last has the line for two seconds, others wait; the keyboard never does.
+//! writes: the last client to write has the line for two seconds, others wait; the keyboard never does.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use super::{End, Running, Scene, all, last_event, material, same_bytes, wst};
 use serde_json::Value;
 
-/// One run may take so long on a machine that does much else.
+/// Longest run, on a machine that is busy with other work.
 pub const LIMIT: Duration = Duration::from_secs(45);
 
 /// How many runs are under way at once: most of them wait.
 pub const THREADS: usize = 16;
 
-/// What is a matter of speed may be tried so often, as the peer's bursts are late on a machine that does much else.
+/// Attempts at what depends on speed: the peer's bursts are late on a busy machine.
 pub const TIMES: usize = 3;
 
 /// A name of which an OPEN is long enough for any answer.

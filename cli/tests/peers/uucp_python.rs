@@ -8,7 +8,7 @@ use super::{End, Scene, all, material, same, wst};
 use serde_json::{Value, json};
 use wetstring_testkit::{Within, within};
 
-/// One run may take so long on a machine that does much else.
+/// Longest run, on a machine that is busy with other work.
 pub const LIMIT: Duration = Duration::from_secs(100);
 
 /// How many runs are under way at once: most of them wait.

@@ -144,7 +144,7 @@ class Sender(Connection):
         if buffer in self.done or not 0 < buffer <= self.total:
             return
         last = self.packets(buffer) - 1
-        # D: whoever asks for what is not there has not seen the LDATA.
+        # D: a peer that asks for packets beyond the end has not seen the LDATA.
         for number in {min(number, last) for number in numbers}:
             self.put(buffer, number)
 
@@ -467,7 +467,7 @@ def main():
     add("--separate", action="store_true", help="each control message in its own packet, the last first")
     add("--reverse", action="store_true", help="the packets of a buffer from the last to the first")
     add("--open-again", type=int, metavar="N", help="OPENs after N packets of data, with the same and another ID")
-    add("--nonsense", type=float, default=0.0, metavar="P", help="so often something that makes no sense follows")
+    add("--nonsense", type=float, default=0.0, metavar="P", help="probability that nonsense follows a packet")
     add("--die-after", type=int, metavar="N", help="DATA and LDATA packets")
     add("--die-with", choices=["silence", "close", "quit", "abort"], default="silence")
     add("--verbose", action="store_true")

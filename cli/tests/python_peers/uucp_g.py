@@ -231,7 +231,7 @@ class G:
             return k, control, field
 
     def pump(self, wait):
-        """Reads for at most so long. True if a packet was taken."""
+        """Reads for at most `wait` seconds. True if a packet was taken."""
         if time.monotonic() - self.began > self.cfg["limit"]:
             raise Ended("out of time")
         data = self.line.move(wait)

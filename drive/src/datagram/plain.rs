@@ -461,7 +461,7 @@ mod tests {
             let keepalive = made(ports(there), Body::KeepAlive, 20).unwrap();
             let mut alive = 0;
             while !give(&mut peer, &control, got) {
-                assert!(!peer.heard(&keepalive), "whoever forged the OPEN can forge it");
+                assert!(!peer.heard(&keepalive), "a peer that forged the OPEN can forge it");
                 got += keepalive.len();
                 alive += 1;
             }
@@ -470,7 +470,7 @@ mod tests {
             // It was lost: KEEPALIVEs pay for the next.
             let mut again = 0;
             for _ in 0..20 {
-                assert!(!peer.heard(&keepalive), "whoever forged the OPEN can forge it");
+                assert!(!peer.heard(&keepalive), "a peer that forged the OPEN can forge it");
                 got += keepalive.len();
                 again += u32::from(give(&mut peer, &control, got));
             }

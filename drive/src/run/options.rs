@@ -67,8 +67,8 @@ pub struct RunOptions<'a> {
     pub silence: Option<Duration>,
     /// Time limit of the run.
     pub longest: Option<Duration>,
-    /// Remaining time, if limited: it is read repeatedly, and may change. Whoever shortens it raises a signal,
-    /// so that it is noticed.
+    /// Remaining time, if limited: it is read repeatedly, and may change. Code that shortens it raises a signal,
+    /// so that the loop notices.
     pub left: Option<&'a dyn Fn() -> Option<Duration>>,
     /// Maximum bytes per read. Default 256 KiB.
     pub read_len: usize,

@@ -4,7 +4,7 @@
 //! * A source that has logged in to an **account** before has a queue of its own for it, in which no one
 //!   else's attempts count. Only that queue is cleared by success.
 //! * Strangers to an account with many wrong passwords, or to a server with many, wait a bounded extra time,
-//!   each for itself: whoever knows the password always gets in.
+//!   each for itself: a client that knows the password always gets in.
 
 use super::places::Source;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! How a file goes in a conversation, for whoever watches.
+//! Progress of a file in a session, for an observer.
 
 use super::wire::Broken;
 use crate::os::process::INT;

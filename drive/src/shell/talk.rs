@@ -376,7 +376,7 @@ impl<'a> Talk<'a> {
             }
         }
         // No signal: one that comes while a shell starts a program may be lost. What waits for data gets empty
-        // lines, and surplus ones mean nothing, nor does the command to the shell before it.
+        // lines; surplus ones have no effect, and neither has the command to the shell before it.
         let mut last = b"\n".repeat(self.lines + 1);
         last.extend(self.command("exit"));
         if self.wire.send(&last).is_ok() && self.has_left() {

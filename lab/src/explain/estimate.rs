@@ -65,7 +65,7 @@ fn exchanges(side: &Side) -> Vec<Exchange> {
         let answer = side.got.partition_point(|got| got.time <= *ended);
         let Some(got) = side.got.get(answer).filter(|got| got.time <= next) else { continue };
         let before = answer.checked_sub(1).map_or(0, |index| side.got[index].at);
-        // An answer to an earlier packet, or one that was lost and retransmitted, tells nothing; nor does the
+        // An answer to an earlier packet, or one that was lost and retransmitted, tells nothing. Neither does the
         // first, which waits for the peer to start.
         let alone = from == 0
             || side.left.get(first.wrapping_sub(1)).is_some_and(|left| {

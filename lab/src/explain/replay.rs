@@ -19,8 +19,7 @@ use wetstring_proto::kermit;
 
 /// Replays of one change where there is noise, whose median is its time.
 const SEEDS: u64 = 5;
-/// Replays from whose least and most the range of a prediction is made: another one lies between them in 19 of 21
-/// cases.
+/// Replays per prediction; its range is their minimum to maximum, in which another replay lies in 19 of 21 cases.
 const DRAWS: u64 = 20;
 
 /// Files up to this length are replayed whole when the scenario was inferred; for longer ones the rest is

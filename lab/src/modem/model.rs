@@ -140,7 +140,7 @@ impl ModemModel {
     /// What the direction from `end` can carry of what the modem is given, in characters per
     /// 1000 s. With LAPM that is synchronous: eight bits an octet, in full frames one after the
     /// other, less what the frames add. The zeros that are inserted are not taken off, for they
-    /// follow from the content; nor does compression count, which can make it more. Without error
+    /// follow from the content. Compression, which can increase it, is not counted either. Without error
     /// control a character is start-stop: ten bits [V.14]. Ports that are slower are the limit.
     pub fn limit_millicps(&self, end: End) -> u64 {
         const START_STOP: u64 = 10;

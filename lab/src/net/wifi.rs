@@ -9,7 +9,7 @@
 //! The times are those of 802.11 with OFDM in 5 GHz [IEEE 802.11-2020 table 17-21, 10.3, 19.3]: a slot of 9 us,
 //! SIFS 16, DIFS 34, a preamble of 36 (HT mixed format, one stream), symbols of 4 us. A station waits for DIFS and a number of
 //! idle slots up to CW, which stops while another sends; it begins at 15 and is doubled up to 1023 after a
-//! collision, which two have whose waits end in the same slot. What waits in a station goes as one aggregate (A-MPDU), at most
+//! collision (two backoffs ending in the same slot). What waits in a station goes as one aggregate (A-MPDU), at most
 //! `aggregate` packets, 65535 bytes and 5.484 ms, and is acknowledged by a block ack at 24 Mbit/s, 32 us; a
 //! single one by an ACK, 28 us. A packet has 38 bytes around it (26 of header, 8 of LLC and SNAP, 4 of check),
 //! in an aggregate a delimiter of 4 more and up to 3 that fill it up.

@@ -42,7 +42,7 @@ impl<'a> Finder<'a> {
             return Err(layer.bad(value, "file.bytes", say));
         }
         let bytes = bytes.map(|(_, bytes)| *bytes.get_ref());
-        // Which of the three it is says the last layer that names any of them.
+        // The last layer that names one of the three decides.
         let chosen = self.last(|part| {
             let file = part.file.as_ref()?;
             (file.corpus.is_some() || file.made.is_some() || file.path.is_some()).then_some(file)

@@ -204,7 +204,7 @@ impl Stack {
     pub(super) fn timer(&mut self, time: u64) -> Option<u64> {
         let at = self.interface.poll_at(micros(time), &self.sockets)?;
         let at = u64::try_from(at.total_micros()).unwrap_or(0);
-        // What could go has gone: "now" is an answer to no question of ours.
+        // Everything sendable was sent; a poll time of now is meaningless here.
         (at > time).then_some(at)
     }
 

@@ -27,7 +27,7 @@
 //! | `preamble=8` | symbols | 8 | SX1276 4.1.1.6 |
 //! | `duty=1%` | share of the time that each may send; `100%`: no limit | 1 % | EN 300 220 |
 //! | `payload=222` | characters of a packet, 1 to 255 | 222 | LoRaWAN RP002 2.5.6, the fastest rates in Europe |
-//! | `wait=20ms` | for so long none has come | 20 ms | assumed |
+//! | `wait=20ms` | silence after which a packet is sent | 20 ms | assumed |
 //! | `loss=1%` | chance of each packet to be lost | 0 | |
 //! | `buffer=1024` | characters that each end takes ahead | 1024 | assumed |
 //! | `rate=9600` | what the ports claim | 9600 | usual of such modules |
@@ -59,7 +59,7 @@ pub struct LoraModel {
     pub duty: Probability,
     /// Characters of a packet.
     pub payload_bytes: usize,
-    /// For so long no character has come: what there is goes.
+    /// Flush the buffer after this much silence.
     pub wait: Duration,
     /// Chance of each packet to be lost.
     pub loss: Probability,

@@ -40,7 +40,7 @@ pub(super) enum Aim {
     Rename(u64),
     /// The first file has its name.
     Between,
-    /// So long after the line was there.
+    /// This time after the line appeared.
     Time(Duration),
 }
 

@@ -8,7 +8,7 @@ use super::desk::{Desk, Found, Left};
 use super::plan::{Case, Mode, State};
 use wetstring_testkit::Dice;
 
-/// A slow line takes about so long.
+/// Approximate duration of a transfer over a slow line.
 const SLOW_MS: u64 = 120;
 
 /// How the run after a kill began.

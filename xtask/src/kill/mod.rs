@@ -8,7 +8,7 @@
 //! * under the final name stands the old file or the whole new one, never anything between;
 //! * what stood there before is still there, under its name or as `NAME.~N~`, unless the policy is to replace it
 //!   and the new one is whole;
-//! * whoever ended with exit code 0, or called a file verified, has told the truth;
+//! * a program that ended with exit code 0, or called a file verified, was right;
 //! * a source is gone only with `--delete`, and only if the file is whole at the peer;
 //! * in the end all files are whole, and of the parts none is left that bears our mark.
 //!

@@ -1,7 +1,7 @@
 //! The line between the two ends: it counts what the sender's end gives, stops at a given count, and can
 //! be slow.
 //!
-//! One thread moves the bytes, so that nothing passes behind the back of whoever has stopped the line.
+//! One thread moves the bytes, so that no byte passes while the line is stopped.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -232,7 +232,7 @@ fn relay(near: &UdpSocket, far: &UdpSocket, manner: Manner, shared: &Shared) {
                 let _ = far.send(&datagram[..len]);
                 shared.passed.store(taken, Ordering::Release);
             } else {
-                // Whoever waits for the stop sees that it was reached.
+                // A thread that waits for the stop sees that it was reached.
                 taken = manner.stops_at;
                 shared.passed.store(taken, Ordering::Release);
             }
@@ -243,7 +243,7 @@ fn relay(near: &UdpSocket, far: &UdpSocket, manner: Manner, shared: &Shared) {
     }
 }
 
-/// Waits until something holds, at most so long; whether it does.
+/// Waits until `holds` returns true, at most `limit`; returns whether it did.
 pub(super) fn wait(limit: Duration, every: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + limit;
     while !holds() {

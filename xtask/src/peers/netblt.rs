@@ -2,7 +2,7 @@
 //! and TCP with TLS: the same machine, in turn.
 //!
 //! `uftp` tells its own elapsed time of the file, and `iperf3` the rate at its receiver, lost datagrams
-//! not counted; it carries no file, nor does it repeat what was lost. TCP is `socat` from file to file,
+//! not counted; it carries no file, and does not retransmit. TCP is `socat` from file to file,
 //! with blocks of 256 KiB, from its start to its end.
 
 use std::fs;

@@ -46,7 +46,7 @@ fn secret(key: &[u8]) -> Secret {
     Secret(hash.finalize().into())
 }
 
-/// The dialer's exchange. It makes one key, so it is one guess for whoever answers.
+/// The dialer's exchange. It makes one key, so the side that answers has one guess.
 pub(super) struct Asking {
     index: u32,
     state: Option<State>,

@@ -236,7 +236,7 @@ impl<'a> Initiator<'a> {
                         self.wait = FIRST_WAIT;
                     } else {
                         // An invalid answer has committed no one: retry with other numbers, but no sooner than after
-                        // silence. Whoever forges such answers must not make us send and compute without end.
+                        // silence. Forged answers must not make us send and compute endlessly.
                         self.exchange = None;
                     }
                 }

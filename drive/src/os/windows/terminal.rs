@@ -186,8 +186,8 @@ impl Resizes {
     }
 }
 
-/// What has been read from stdin, which has one thread for as long as this process lives: bytes that it has read
-/// ahead are for whoever reads next.
+/// What has been read from stdin, which has one thread as long as this process runs: bytes that it has read
+/// ahead go to the next reader.
 pub(super) fn keyboard() -> io::Result<&'static Inbox> {
     static KEYBOARD: OnceLock<Inbox> = OnceLock::new();
     if let Some(open) = KEYBOARD.get() {

@@ -99,7 +99,7 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
         Trouble::NotFound => vec![words("see the name of the file and of its directory")],
         Trouble::Store => vec![words("see the disk of this end")],
         Trouble::Refused => refused(family),
-        Trouble::CancelledByPeer => vec![words("ask whoever is at the peer; then send it again")],
+        Trouble::CancelledByPeer => vec![words("ask the user at the peer; then send it again")],
         Trouble::CancelledHere => {
             vec![words("send it again; what has arrived may be kept (--resume)")]
         }

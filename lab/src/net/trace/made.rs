@@ -36,7 +36,7 @@ pub const MADE_MS: u32 = 60_000;
 
 /// Something that takes the rate away for a while.
 struct Events {
-    /// From one to the next, in ms; every so often exactly, or on average.
+    /// Time from one event to the next in ms, exact or on average.
     every: u64,
     exactly: bool,
     /// How long, in ms.

@@ -265,7 +265,7 @@ impl Waits {
                 return Some(packet);
             }
             list.pop_front();
-            // One that was new gets another turn as an old one, lest it be always new.
+            // A new flow gets another turn as an old one, so that it does not stay a new flow.
             if is_fresh {
                 self.old.push_back(flow);
             }

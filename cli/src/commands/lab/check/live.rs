@@ -49,7 +49,7 @@ impl Running {
     }
 
     fn ended(&mut self) -> Option<ExitStatus> {
-        // While it is there: on a processor for so long, waiting for one for so long, in ns.
+        // While the process exists: its time on a processor and its time waiting for one, in ns.
         let stat = fs::read_to_string(format!("/proc/{}/schedstat", self.child.id()));
         let waited = stat.ok().and_then(|stat| stat.split_whitespace().nth(1)?.parse().ok());
         self.kept_waiting = waited.map_or(self.kept_waiting, Duration::from_nanos);

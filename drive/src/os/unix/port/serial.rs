@@ -71,7 +71,7 @@ impl SerialLine {
         ioctl_tiocexcl(&port).map_err(|error| failed(error.into()))?;
         no_hangup(&port).map_err(failed)?;
         let restore = Some(Restore::settings(&port).map_err(failed)?);
-        // A PTY has no pins, and no rate: its speed is what whoever made it says of the line behind it.
+        // A PTY has no pins, and no rate: its speed is set by the process that created it.
         let is_pty = port.read_cts().is_err();
         let said = if is_pty && spec.baud.is_none() { speed(&port).map_err(failed)? } else { None };
         let spec = &SerialSpec { baud: said.or(spec.baud), ..spec.clone() };
