@@ -222,7 +222,7 @@ impl<B: BorrowMut<[Block]>> Blocks<B> {
         tools: Tools<'_, impl Fn(&[u8]) -> u64, impl FnMut(u64, &mut [u8]) -> Result<usize, E>>,
     ) -> Result<(), E> {
         let blocks = &mut self.entries.borrow_mut()[..self.count];
-        // Equal blocks are one after the other, and the first speaks for all.
+        // Equal blocks are adjacent, and the first represents them all.
         blocks.sort_unstable_by_key(|block| (block.weak, block.strong, block.index));
         let mut search = Search { blocks, len: self.len as usize, vain: 0, size };
         let result = search.all(tools);

@@ -229,11 +229,11 @@ pub enum Request<'a> {
         /// `complete`: it was compared and differs, so that it must not be resumed.
         verified: bool,
     },
-    /// A sender has sent all of the current file, and goes on with the next before the peer has stored this one:
+    /// A sender has sent all of the current file, and continues with the next before the peer has stored this one:
     /// [`Reply::Done`]. A store that cannot have several open fails with [`StoreError::Unsupported`], which is
     /// harmless: then the file is closed before the next one.
     Aside,
-    /// The oldest file that was put aside is over, as `Close` says it: [`Reply::Done`]. Before the end of a batch each
+    /// The oldest file that was put aside is finished, as with `Close`: [`Reply::Done`]. Before the end of a batch each
     /// of them is settled; `Close` with some of them aside is a failure, and they are incomplete.
     Settle {
         /// The peer has stored the whole file.

@@ -9,7 +9,9 @@ use arpanet_net::{Fate, Net, address};
 use arpanet_server::Server;
 use arpanet_terminal::Terminal;
 use common::{File, Sink, Source, random};
-use wetstring_proto::arpanet::ftp::{Client, Dialect, Form, Mode, Options, Structure, Text, Type};
+use wetstring_proto::arpanet::ftp::{
+    Argument, Client, Dialect, Form, Mode, Options, Structure, Type,
+};
 use wetstring_proto::arpanet::leader::Form as LeaderForm;
 use wetstring_proto::arpanet::ncp::{Buffers, Config, State};
 use wetstring_proto::{
@@ -300,8 +302,8 @@ fn login() {
         let mut server = Server::new(Options::default());
         server.password = Some("multics".into());
         let options = Options {
-            user: Text::new(b"Kanodia").unwrap(),
-            password: Text::new(password.as_bytes()).unwrap(),
+            user: Argument::new(b"Kanodia").unwrap(),
+            password: Argument::new(password.as_bytes()).unwrap(),
             ..Options::default()
         };
         let mut users =

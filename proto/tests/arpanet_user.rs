@@ -9,7 +9,7 @@ use arpanet_ftp::{User, run};
 use arpanet_net::Net;
 use arpanet_server::Server;
 use common::{File, Sink, Source};
-use wetstring_proto::arpanet::ftp::{Options, Text};
+use wetstring_proto::arpanet::ftp::{Argument, Options};
 use wetstring_proto::{Duration, Outcome, Refusal, Status};
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -41,8 +41,8 @@ pub(crate) fn account_is_sent_when_asked_for() {
         let mut server = Server::new(Options::default());
         server.password = password.map(Into::into);
         let options = Options {
-            password: Text::new(b"secret").unwrap(),
-            account: Text::new(b"CNet").unwrap(),
+            password: Argument::new(b"secret").unwrap(),
+            account: Argument::new(b"CNet").unwrap(),
             ..Options::default()
         };
         let source = Source::new(vec![File::new("a", b"b")]);

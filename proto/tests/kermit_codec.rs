@@ -210,7 +210,7 @@ fn prefix_tables_hold_what_c_kermit_prefixes() {
     assert_eq!(codes(PrefixTable::CAUTIOUS).len(), 18 + 14);
     assert_eq!(codes(PrefixTable::NONE_SERIAL), [0, 1, 13, 129, 255]);
     assert_eq!(codes(PrefixTable::CLEAR_TELNET), [1, 13, 17, 19, 127, 255]);
-    assert_eq!(codes(PrefixTable::CLEAR_OWN), []);
+    assert_eq!(codes(PrefixTable::CLEAR_OWN), b"");
     assert_eq!(codes(PrefixTable::CLEAR), [1, 13]);
     assert_eq!(codes(PrefixTable::CLEAR_OWN.with(3).with(b'A').with(0xFF).without(3)), [0xFF]);
 }

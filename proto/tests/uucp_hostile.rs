@@ -124,7 +124,7 @@ fn no_peer_fails_after_the_patience() {
     let set = config(&[]);
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
     let mut bench = Bench::new(&mut s, &mut source);
-    assert_eq!(bench.wait(Duration::from_secs(119)), [], "the caller says nothing unasked");
+    assert_eq!(bench.wait(Duration::from_secs(119)), b"", "the caller says nothing unasked");
     bench.wait(Duration::from_secs(10));
     assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Silence)));
 }
@@ -374,8 +374,8 @@ fn many_rejections_mean_one_loss() {
     assert_eq!(said.len(), 6 + 3 * 70);
     let again = bench.give(&one(Kind::Reject(1)));
     assert_eq!(again.len(), 3 * 70);
-    assert_eq!(bench.give(&one(Kind::Reject(1))), []);
-    assert_eq!(bench.give(&one(Kind::Reject(1))), []);
+    assert_eq!(bench.give(&one(Kind::Reject(1))), b"");
+    assert_eq!(bench.give(&one(Kind::Reject(1))), b"");
     bench.wait(Duration::from_millis(1500));
     assert!(bench.give(&one(Kind::Reject(1))).len() >= 70, "that one is about the repetition");
 }
@@ -388,7 +388,7 @@ fn impossible_acknowledgement_is_ignored() {
     let mut bench = Bench::new(&mut s, &mut source);
     bench.give(&welcome());
     for last in [2, 3, 4, 5, 6, 7] {
-        assert_eq!(bench.give(&one(Kind::Ready(last))), [], "{last}");
+        assert_eq!(bench.give(&one(Kind::Ready(last))), b"", "{last}");
     }
     bench.give(&one(Kind::Ready(1)));
     bench.give(&says(1, 1, b"SY 0x10\0"));

@@ -137,7 +137,7 @@ fn stray_eot_is_not_end_of_file() {
     // In front of a block, as a damaged SOH would be.
     let mut bad = crc(2, b'b');
     bad[0] = 4;
-    assert_eq!(bench.give(&bad), []);
+    assert_eq!(bench.give(&bad), b"");
     assert_eq!(bench.wait(Duration::from_millis(1500)), [0x15]);
     // An end after a block that is owed is not taken, however often it comes.
     for _ in 0..3 {
@@ -462,10 +462,10 @@ fn eot_waits_for_an_answer_that_is_owed() {
         bench.wait(Duration::from_secs(2));
         let again = [bench.give(b"C"), bench.wait(Duration::from_secs(1))].concat();
         assert_eq!(again.len(), 133, "the block again");
-        assert_eq!(bench.give(&[ACK]), []);
-        assert_eq!(bench.wait(Duration::from_secs(3)), [], "the other answer may still come");
-        assert_eq!(bench.give(&[ACK]), [], "and is for no one");
-        assert_eq!(bench.wait(Duration::from_secs(5)), []);
+        assert_eq!(bench.give(&[ACK]), b"");
+        assert_eq!(bench.wait(Duration::from_secs(3)), b"", "the other answer may still come");
+        assert_eq!(bench.give(&[ACK]), b"", "and is for no one");
+        assert_eq!(bench.wait(Duration::from_secs(5)), b"");
         let mut said = Vec::new();
         if asks_again {
             bench.give(&[NAK]);
@@ -491,10 +491,10 @@ fn pause_is_learned_from_loss() {
     assert_eq!(bench.give(b"C").len(), 133);
     assert_eq!(bench.give(&[6]).len(), 133, "at once");
     // The block is not heard; after six seconds rx asks for it.
-    assert_eq!(bench.wait(Duration::from_secs(6)), []);
+    assert_eq!(bench.wait(Duration::from_secs(6)), b"");
     let said = [bench.give(&[0x15]), bench.wait(Duration::from_millis(3))].concat();
     assert_eq!(said.len(), 133);
-    assert_eq!(bench.give(&[6]), [], "not at once");
+    assert_eq!(bench.give(&[6]), b"", "not at once");
     assert_eq!(bench.wait(Duration::from_millis(3)).len(), 133, "but soon");
 }
 

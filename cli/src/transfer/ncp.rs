@@ -2,7 +2,7 @@
 
 use wetstring_drive::line::NcpSpec;
 use wetstring_proto::arpanet;
-use wetstring_proto::arpanet::ftp::Text;
+use wetstring_proto::arpanet::ftp::Argument;
 
 /// The environment variable of the password.
 pub(crate) const PASSWORD: &str = "WETSTRING_PASSWORD";
@@ -13,10 +13,10 @@ pub(crate) fn config(all: &arpanet::Config, spec: &NcpSpec) -> Result<arpanet::C
     config.to = spec.to;
     config.ncp.form = spec.form;
     let long = || format!("expected a path of at most 128 characters, got {}", spec.path);
-    config.ftp.path = Text::new(spec.path.as_bytes()).ok_or_else(long)?;
+    config.ftp.path = Argument::new(spec.path.as_bytes()).ok_or_else(long)?;
     if let Ok(password) = std::env::var(PASSWORD) {
         let bad = || format!("expected at most 64 characters of ASCII in {PASSWORD}");
-        config.ftp.password = Text::new(password.as_bytes()).ok_or_else(bad)?;
+        config.ftp.password = Argument::new(password.as_bytes()).ok_or_else(bad)?;
     }
     if !config.ftp.form().is_possible() {
         return Err("expected ncp.byte=8 for lines or records, got another size".to_owned());

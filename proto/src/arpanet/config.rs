@@ -26,12 +26,12 @@ impl Config {
         [self.ncp.memory(), self.ftp.memory()]
     }
 
-    /// Octets of memory that a sender of this configuration lives in.
+    /// Octets of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.lengths().iter().sum()
     }
 
-    /// Octets of memory that a receiver of this configuration lives in.
+    /// Octets of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.sender_memory()
     }

@@ -123,7 +123,7 @@ pub enum Control {
     Nop,
     /// Receiver to sender: a request for connection.
     Rts {
-        /// Socket of the one who says it: even.
+        /// The sending host's socket: even.
         mine: u32,
         /// Socket of the one who is told: odd.
         yours: u32,
@@ -132,7 +132,7 @@ pub enum Control {
     },
     /// Sender to receiver: a request for connection.
     Str {
-        /// Socket of the one who says it: odd.
+        /// The sending host's socket: odd.
         mine: u32,
         /// Socket of the one who is told: even.
         yours: u32,
@@ -141,7 +141,7 @@ pub enum Control {
     },
     /// Close: refuses, ends, and acknowledges.
     Cls {
-        /// Socket of the one who says it.
+        /// The sending host's socket.
         mine: u32,
         /// Socket of the one who is told.
         yours: u32,
@@ -194,7 +194,7 @@ pub enum Control {
         /// The command, as far as it fits.
         data: [u8; 10],
     },
-    /// Reset: everything about the host that says it is to be forgotten.
+    /// Reset: all state about the sending host is dropped.
     Rst,
     /// Reset reply.
     Rrp,
@@ -364,7 +364,7 @@ impl Control {
         }
     }
 
-    /// Writes it, and says its length; `None` if there is no room.
+    /// Writes it and returns its length; `None` if there is no room.
     pub fn put(&self, into: &mut [u8]) -> Option<usize> {
         let octets = into.get_mut(..self.octets())?;
         octets[0] = self.opcode();

@@ -38,7 +38,7 @@ pub struct Pair {
 /// Why there is no connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failed {
-    /// One of the connections came to nothing.
+    /// One of the connections failed.
     Connection(Trouble),
     /// The server's socket number is odd.
     Socket(u32),
@@ -54,7 +54,7 @@ impl From<Full> for Failed {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// The socket number is said or heard by this connection.
+    /// The socket number is sent or received on this connection.
     Number(Id),
     /// The two connections are opened.
     Both(Pair),

@@ -21,7 +21,7 @@ pub fn forward(
     Ok(Some((sent.address, sent)))
 }
 
-/// Writes what an IMP tells a host about the message that it had sent with this leader, and says its length.
+/// Writes an IMP's report about the message that a host had sent with this leader; returns its length.
 pub fn answer(form: Form, sent: &Leader, kind: Kind, subtype: u8, into: &mut [u8]) -> usize {
     sent.answer(kind, subtype).put(form, into).unwrap_or(0)
 }

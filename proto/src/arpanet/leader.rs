@@ -285,7 +285,7 @@ pub struct Long {
     pub network: u8,
     /// Handling type.
     pub handling: u8,
-    /// Length of the message in bits, where it is said.
+    /// Length of the message in bits, where it is given.
     pub length_bits: u16,
 }
 
@@ -409,7 +409,7 @@ impl Leader {
         })
     }
 
-    /// Writes the leader, and says its length; `None` if there is no room, or a number is beyond the form.
+    /// Writes the leader and returns its length; `None` if there is no room, or a number is too large for the form.
     pub fn put(&self, form: Form, into: &mut [u8]) -> Option<usize> {
         let octets = into.get_mut(..form.octets())?;
         if self.subtype > 15 || self.id > 15 {

@@ -20,7 +20,7 @@ pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
-/// Retrieves files from the server of another host; likewise. Which ones is said with [`Receiver::want`] before the first call
+/// Retrieves files from the server of another host; likewise. Name them with [`Receiver::want`] before the first call
 /// of a door.
 #[derive(Debug)]
 pub struct Receiver<M>(WithMemory<Core, M>);

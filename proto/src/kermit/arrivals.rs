@@ -49,7 +49,7 @@ impl Arrivals {
         self.window
     }
 
-    /// Which slot of memory a number lives in.
+    /// The memory slot of a packet number.
     pub(crate) fn index(&self, number: u64) -> usize {
         (number % self.count as u64) as usize
     }

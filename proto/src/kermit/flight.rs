@@ -91,7 +91,7 @@ impl Flight {
         Self { slots: [Slot::default(); MAX_SLOTS], count, low: 0, next: 0, order: 0, heard: 0 }
     }
 
-    /// Which slot of memory a number lives in.
+    /// The memory slot of a packet number.
     pub(crate) fn index(&self, number: u64) -> usize {
         (number % self.count as u64) as usize
     }

@@ -19,7 +19,7 @@ use super::scan;
 mod corrected;
 
 const CTRL_C: u8 = 3;
-/// A terminator that is at most this many characters too soon or too late says that some were lost or added, rather than changed.
+/// A terminator that is at most this many characters too early or too late shows that some were lost or added, rather than changed.
 const MISPLACED: usize = 3;
 /// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts after it.
 pub const LONGEST_SHORT: usize = 96;

@@ -7,13 +7,16 @@
 //! back by a third; this one has a target, stays there, and on a clean line grows without
 //! a bound but the peer's.
 
-/// Estimates the error rate of the line, and the best packet length.
+use super::check::Check;
+use super::packet::{EOL, LONG_HEADER, LONGEST_SHORT_PACKET, SHORT_HEADER};
+use crate::session::{ErrorRate, Prior};
+
+/// Finds the best packet length for the errors of the line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LengthPolicy {
-    /// Bytes that were seen to be good: of packets that came, and of those that were lost up to
-    /// where they were probably hit.
-    bytes: u64,
-    losses: u64,
+pub(crate) struct PacketLengths {
+    /// Good bytes are those of packets that came, and of those that were lost up to where they were
+    /// probably hit.
+    errors: ErrorRate,
     /// Bytes that were acknowledged.
     carried: u64,
     /// Packets were lost before there was data.
@@ -24,18 +27,20 @@ pub(crate) struct LengthPolicy {
 }
 
 /// Bytes of a packet that are not data, with the terminator: in the short form and in the long.
-const OVERHEAD: [u64; 2] = [8, 11];
+const OVERHEAD: [u64; 2] = [(SHORT_HEADER + AFTER_DATA) as u64, (LONG_HEADER + AFTER_DATA) as u64];
+/// The longest check, and the terminator.
+const AFTER_DATA: usize = Check::Crc16.len() + EOL;
 /// The longest packet in the short form, with the terminator.
-const SHORT: u64 = 97;
-/// Bytes a line is trusted for that has not been hit yet, and one that has.
-const TRUST: [u64; 2] = [25_000, 1_000];
+const SHORT: u64 = LONGEST_SHORT_PACKET as u64;
+/// What is assumed of a line.
+const PRIOR: Prior = Prior { clean: 25_000, each: 10, lossy: 1_000 };
 /// Bytes that are expected to come through before the first error, for each that did.
 const BOLD: u64 = 30;
 /// A packet of this length comes through one bit error in 1,000 with one copy of 20.
 const BEARABLE: u64 = 300;
-/// Lengths below this are all overhead.
+/// Shorter packets are mostly overhead.
 const SHORTEST: u64 = 32;
-/// Losses after which the older half of the record is forgotten, so that the policy follows a line
+/// Losses after which the older half of the record is dropped, so that the policy follows a line
 /// that changes.
 const MEMORY: u64 = 64;
 
@@ -51,24 +56,23 @@ fn cost(overhead: u64, len: u64, between: u64) -> u64 {
     overhead * 1_000_000 / len + len * 1_000_000 / between
 }
 
-impl LengthPolicy {
+impl PacketLengths {
     pub(crate) fn new(enabled: bool) -> Self {
-        Self { bytes: 0, losses: 0, carried: 0, doubtful: false, is_bold: false, enabled }
+        Self { errors: ErrorRate::default(), carried: 0, doubtful: false, is_bold: false, enabled }
     }
 
     /// Nothing has been acknowledged yet.
     pub(crate) fn is_untried(&self) -> bool {
-        self.bytes == 0
+        self.errors.good() == 0
     }
 
     /// This many bytes of packets were acknowledged.
     pub(crate) fn carried(&mut self, len: usize) {
-        self.bytes += len as u64;
+        self.errors.add_good(len as u64);
         self.carried += len as u64;
         // A long clean stretch must be able to outweigh early errors.
-        if self.bytes > 4_000_000 {
-            self.bytes /= 2;
-            self.losses /= 2;
+        if self.errors.good() > 4_000_000 {
+            self.errors.halve();
         }
     }
 
@@ -82,16 +86,16 @@ impl LengthPolicy {
         self.doubtful = true;
     }
 
-    /// The longest packet that what came through speaks for. A packet keeps its length for all its
-    /// copies, since a NAK may have crossed with it: one that is much too long for the line is never
-    /// rid of. So the first ones are short, in a window, where those that are sent until the first
-    /// acknowledgement comes cost no waits but are many, only as short as noise makes necessary.
+    /// Longest packet justified by the bytes delivered so far. A retransmission keeps its length, so an
+    /// oversized packet may never get through. The first packets are therefore short. In a window, where
+    /// many are sent before the first acknowledgement and none of them waits, they are only as short as
+    /// noise requires.
     pub(crate) fn proven(&self, window: usize) -> usize {
         if !self.enabled {
             return usize::MAX;
         }
         let proven = if window == 1 || self.doubtful {
-            // Half of it: a noisy line may have let that much through by chance.
+            // Half of it: a noisy line may have delivered that by chance.
             (self.carried / 2).max(SHORT)
         } else {
             (self.carried * 2).max(BEARABLE)
@@ -99,26 +103,20 @@ impl LengthPolicy {
         usize::try_from(proven).unwrap_or(usize::MAX)
     }
 
-    /// Bytes between two hits, as far as is known.
+    /// Estimated bytes between two errors.
     fn between(&self) -> u64 {
-        if self.losses == 0 {
-            self.bytes * if self.is_bold { BOLD } else { 10 } + TRUST[0]
-        } else {
-            (self.bytes + TRUST[1]) / (self.losses + 1)
-        }
+        let each = if self.is_bold { BOLD } else { PRIOR.each };
+        self.errors.between(0, Prior { each, ..PRIOR })
     }
 
     /// A packet of this many bytes was lost.
     pub(crate) fn lost(&mut self, len: usize) {
-        // It says little of a line to lose what is too long for it: the first hit was somewhere, in a
-        // packet that is much longer than `between` at about that, in a short one in the middle.
+        // Losing an overlong packet tells little about a line: the first error was after about `between`
+        // bytes in a packet that is much longer than that, and in the middle of a short one.
         let (len, between) = (len as u64, self.between());
-        self.bytes += len * between / (4 * between * between + len * len).isqrt().max(1);
-        self.losses += 1;
-        if self.losses > MEMORY {
-            self.losses /= 2;
-            self.bytes /= 2;
-        }
+        let good = len * between / (4 * between * between + len * len).isqrt().max(1);
+        self.errors.add_good(good);
+        self.errors.add_loss(MEMORY);
     }
 
     /// The best length of a whole packet with its terminator. `idle` is how many bytes of line time
@@ -130,8 +128,8 @@ impl LengthPolicy {
         let idle = idle as u64;
         let best = match window.saturating_sub(1) as u64 {
             0 => self.fitting(idle),
-            // What a line that was never hit is trusted for is much already.
-            _ if self.losses == 0 => self.fitting(0),
+            // The estimate for a line without errors is high already.
+            _ if !self.errors.has_losses() => self.fitting(0),
             // The line does not wait where the other packets fill that time. Where those that are best
             // for a busy line do not, longer ones are better, up to those that do.
             others => self.fitting(0).max(self.fitting(idle).min(idle / others)),
@@ -144,8 +142,8 @@ impl LengthPolicy {
         let between = self.between();
         let [short, long] = OVERHEAD;
         let best = |overhead: u64, idle: u64, between: u64| {
-            // The trust in a line without errors is no measurement: the simpler rule is enough.
-            if self.losses == 0 {
+            // The estimate for a line without errors is not measured: the simpler rule is enough.
+            if !self.errors.has_losses() {
                 ((overhead + idle) * between).isqrt()
             } else {
                 best(overhead, idle, between)

@@ -162,7 +162,7 @@ impl Link {
     }
 
     /// Puts a copy of a finished packet into the queue, with padding, parity and terminator.
-    /// `answered` says that the line turns around after it. `None` if there is no room now.
+    /// `answered`: the line turns around after it. `None` if there is no room now.
     pub(crate) fn enqueue(
         &mut self,
         cx: &mut Cx<'_>,

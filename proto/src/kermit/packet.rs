@@ -64,6 +64,10 @@ const COUNTED: usize = field::DATA - field::SEQ;
 pub const MAX_LONG: usize = 9024;
 /// The longest LEN of a short packet: SEQ, TYPE, data and check.
 pub const MAX_SHORT: usize = 94;
+/// The terminator after a packet.
+pub(crate) const EOL: usize = 1;
+/// The longest packet in the short form, with MARK and the terminator.
+pub(crate) const LONGEST_SHORT_PACKET: usize = MARK + field::SEQ + MAX_SHORT + EOL;
 /// Bytes by which a packet may exceed the negotiated length and still be accepted: C-Kermit 10 beta overruns by a few
 /// (kermit.md §5.2).
 pub const SLACK: usize = 16;

@@ -64,7 +64,7 @@ enum Cancel {
     No,
     /// The letter for the next acknowledgement: `X` for the file, `Z` for all.
     PendingRequest(u8),
-    /// It was said.
+    /// It was reported.
     Said(u8),
 }
 

@@ -9,13 +9,13 @@ use self::protection::{Protection, Queued};
 use super::capability::{COMPRESS, Capabilities};
 use super::config::Config;
 use super::flight::Flight;
-use super::length::LengthPolicy;
+use super::length::PacketLengths;
 use super::link::{Link, trace_sent};
 use super::packet::{self, LONG_HEADER, MAX_SHORT, SHORT_HEADER, data_room, kind};
 use super::params::{self, OWN_DIGEST, Params};
 use super::source::Source;
 use super::states::{SenderInput, Sending};
-use super::timing::RoundTrip;
+use super::timing::PacketTimeout;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{DigestKind, FileInfo, FileKind, StoreError};
 use crate::line::line_time;
@@ -90,8 +90,8 @@ pub(super) struct Core {
     state: Sending,
     pending: PendingRequest,
     flight: Flight,
-    timing: RoundTrip,
-    lengths: LengthPolicy,
+    timing: PacketTimeout,
+    lengths: PacketLengths,
     congestion: Congestion,
     ours: Params,
     source: Source,
@@ -113,7 +113,7 @@ pub(super) struct Core {
     differing: Differing,
 }
 
-/// The memory of the slot a number lives in.
+/// The memory of the slot of a packet number.
 fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -> &'a mut [u8] {
     let len = Config::slot_len(usize::from(link.config.send_length));
     let at = flight.index(number) * len;
@@ -142,8 +142,8 @@ impl Core {
             state: Sending::Start,
             pending: PendingRequest::Nothing,
             flight: Flight::new(link.config.slots()),
-            timing: RoundTrip::new(initial, ceiling),
-            lengths: LengthPolicy::new(adapt),
+            timing: PacketTimeout::new(initial, ceiling),
+            lengths: PacketLengths::new(adapt),
             congestion: Congestion::new(),
             ours,
             source: Source::new(&link.text_coding()),

@@ -32,9 +32,9 @@ states! {
     }
     /// What moves a sender.
     enum SenderInput {
-        /// The engine is turned for the first time.
+        /// The engine is called for the first time.
         Opened,
-        /// S is acknowledged, or the store has closed a file: the next one, please.
+        /// S is acknowledged, or the file is closed: request the next file.
         Ready,
         /// The store has a file.
         File,
@@ -132,7 +132,7 @@ states! {
     }
     /// What moves a client.
     enum ClientInput {
-        /// The engine is turned for the first time.
+        /// The engine is called for the first time.
         Opened,
         /// The answer to I.
         Introduced,

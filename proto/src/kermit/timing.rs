@@ -4,18 +4,15 @@
 //! sent once, so that an answer is never credited to the wrong copy. It starts from what the line
 //! rate makes possible.
 
-use crate::session::Rtt;
+use crate::session::AnswerTimeout;
 use crate::time::{Duration, Instant};
 
 /// The wait for one answer, learnt from the answers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RoundTrip {
-    rtt: Rtt,
-    /// Timeout before the first measurement, and after silence.
-    wait: Duration,
+pub(crate) struct PacketTimeout {
+    timeout: AnswerTimeout,
     /// The most bytes that were in flight for a measurement.
     longest: u64,
-    ceiling: Duration,
     /// When the oldest packet was last acknowledged, and the smoothed time for each packet between two of those.
     advanced: Option<Instant>,
     spacing: Duration,
@@ -24,14 +21,11 @@ pub(crate) struct RoundTrip {
 /// The shortest wait: schedulers and terminal drivers pause for as long as this.
 const FLOOR: Duration = Duration::from_millis(400);
 
-impl RoundTrip {
+impl PacketTimeout {
     pub(crate) fn new(initial: Duration, ceiling: Duration) -> Self {
-        let wait = initial.min(ceiling);
         Self {
-            rtt: Rtt::default(),
-            wait,
+            timeout: AnswerTimeout::new(initial, ceiling),
             longest: 0,
-            ceiling,
             advanced: None,
             spacing: Duration::ZERO,
         }
@@ -41,33 +35,33 @@ impl RoundTrip {
     /// among them, in a window of this many packets.
     pub(crate) fn sample(&mut self, rtt: Duration, bytes: u64, window: u8) {
         self.longest = self.longest.max(bytes);
-        let smoothed = self.rtt.sample(rtt, 8);
-        self.wait = self.usual(smoothed, window);
+        let smoothed = self.timeout.rtt.sample(rtt, 8);
+        self.timeout.set(self.usual(smoothed, window));
     }
 
     /// The timeout in the absence of errors.
     fn usual(&self, smoothed: Duration, window: u8) -> Duration {
-        // In a window what is lost is told by the peer, or by the packets after it, before any
+        // In a window the peer, or later packets, report a loss before any
         // timer, and an unnecessary retransmission costs the whole packet.
         let wait = match window {
-            0 | 1 => smoothed + self.rtt.variation() * 4,
-            _ => smoothed * 3 + self.rtt.variation() * 4,
+            0 | 1 => smoothed + self.timeout.rtt.variation() * 4,
+            _ => smoothed * 3 + self.timeout.rtt.variation() * 4,
         };
-        wait.clamp(FLOOR, self.ceiling.max(smoothed * 2))
+        wait.clamp(FLOOR, self.timeout.ceiling.max(smoothed * 2))
     }
 
     /// The peer answered, with a refusal or with what came damaged: then it was noise for which we
     /// waited, and waits need not become longer. An acknowledgement tells less, since it may be of a
     /// copy that left before the one for which we waited too short.
     pub(crate) fn was_noise(&mut self, window: u8) {
-        if let Some(smoothed) = self.rtt.smoothed() {
-            self.wait = self.wait.min(self.usual(smoothed, window));
+        if let Some(smoothed) = self.timeout.rtt.smoothed() {
+            self.timeout.set(self.timeout.get().min(self.usual(smoothed, window)));
         }
     }
 
     /// A timeout: the next one is longer, until something is measured again.
     pub(crate) fn timed_out(&mut self) {
-        self.wait = (self.wait * 2).min(self.ceiling.max(self.wait));
+        self.timeout.back_off(4);
     }
 
     /// How long to wait for an answer from the moment the packet has left, with this many bytes in
@@ -77,11 +71,11 @@ impl RoundTrip {
     /// time that was measured is the time that a slow stretch after the port takes for each byte.
     pub(crate) fn wait(&self, bytes: u64) -> Duration {
         if self.longest == 0 || bytes <= self.longest {
-            return self.wait;
+            return self.timeout.get();
         }
-        let nanos = self.wait.as_nanos() * u128::from(bytes) / u128::from(self.longest);
+        let nanos = self.timeout.get().as_nanos() * u128::from(bytes) / u128::from(self.longest);
         let grown = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        grown.min(self.ceiling.max(self.wait))
+        grown.min(self.timeout.longest())
     }
 
     /// The oldest packets, this many, were acknowledged.
@@ -99,24 +93,24 @@ impl RoundTrip {
     /// timer at each of them for that).
     pub(crate) fn behind_others(&self, left: Instant) -> Option<Instant> {
         let advanced = self.advanced.filter(|advanced| *advanced > left)?;
-        Some(advanced + (self.spacing * 4).min(self.ceiling))
+        Some(advanced + (self.spacing * 4).min(self.timeout.ceiling))
     }
 
     /// A round trip that is certainly not longer than the real one: an answer that comes sooner
     /// after a packet cannot be about that packet. Zero before the first measurement.
     pub(crate) fn soonest(&self) -> Duration {
-        self.rtt.smoothed().map_or(Duration::ZERO, |smoothed| {
-            (smoothed / 4 * 3).min(smoothed.saturating_sub(self.rtt.variation()))
+        self.timeout.rtt.smoothed().map_or(Duration::ZERO, |smoothed| {
+            (smoothed / 4 * 3).min(smoothed.saturating_sub(self.timeout.rtt.variation()))
         })
     }
 
     /// The minimum RTT measured, if any: without queueing.
     pub(crate) fn shortest(&self) -> Option<Duration> {
-        self.rtt.shortest()
+        self.timeout.rtt.shortest()
     }
 
     /// The measured round trip, if any.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        self.rtt.smoothed()
+        self.timeout.rtt.smoothed()
     }
 }

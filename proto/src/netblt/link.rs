@@ -2,7 +2,7 @@
 //! ends and events for the user.
 
 use super::config::Config;
-use super::packet::{Body, Packet, Ports};
+use super::packet::{BadPacket, Body, Packet, Ports};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::StoreError;
 use crate::session::{Ending, EventQueue, EventTexts, QueuedEvent, Text, Timer, Timers, WaitTrace};
@@ -244,17 +244,17 @@ impl Link {
                 Some(packet)
             }
             Err(bad) => {
-                self.damaged(cx, bad.as_str(), bytes.len());
+                self.damaged(cx, bad, bytes.len());
                 None
             }
         }
     }
 
     /// A packet that cannot be used.
-    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: BadPacket, len: usize) {
         self.stats.damaged += 1;
         if cx.trace.enabled() {
-            cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+            cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         }
     }
 
@@ -397,7 +397,7 @@ impl Link {
         )
     }
 
-    /// How it ends once everything is said: one whose QUIT was answered may not have heard that
+    /// How it ends once everything is sent: one whose QUIT was answered may not have received that
     /// (RFC 998 "dallying").
     pub(crate) fn after_words(&mut self, now: Instant, outcome: Outcome) {
         match outcome {

@@ -35,9 +35,9 @@ pub mod kind {
     pub const OPEN: u8 = 0;
     /// Grants one.
     pub const RESPONSE: u8 = 1;
-    /// Says that its sender lives.
+    /// Tells the peer that its sender is alive.
     pub const KEEPALIVE: u8 = 2;
-    /// Ends a connection in good order.
+    /// Closes a connection normally.
     pub const QUIT: u8 = 3;
     /// Answers QUIT.
     pub const QUITACK: u8 = 4;
@@ -181,6 +181,8 @@ pub enum BadPacket {
     Version(u8),
     /// A type that is not known.
     Type(u8),
+    /// The checksum of the data is wrong.
+    DataChecksum,
     /// A length that its type cannot have.
     Length,
     /// A string without a NUL.
@@ -195,6 +197,7 @@ impl BadPacket {
             Self::Checksum => "checksum",
             Self::Version(_) => "version",
             Self::Type(_) => "type",
+            Self::DataChecksum => "data checksum",
             Self::Length => "length",
             Self::Text => "text",
         }
@@ -208,6 +211,7 @@ impl fmt::Display for BadPacket {
             Self::Checksum => f.write_str("the checksum of the packet is wrong"),
             Self::Version(got) => write!(f, "expected version {VERSION}, got {got}"),
             Self::Type(got) => write!(f, "expected a type from 0 to 11, got {got}"),
+            Self::DataChecksum => f.write_str("the checksum of the data is wrong"),
             Self::Length => f.write_str("the length does not fit the type"),
             Self::Text => f.write_str("expected a string with a NUL at its end"),
         }

@@ -297,8 +297,8 @@ impl Core {
         let turned = Ports { local: ports.foreign, foreign: ports.local };
         if self.link.is_open() && turned == self.link.ports && self.offer.ports == turned {
             match (self.stage, terms.id == self.offer.id) {
-                // To ABORT, as RFC 998 has it, would let anybody end what others have begun; and so
-                // would REFUSED before they know that it has.
+                // ABORT, as RFC 998 has it, would let any host abort another host's session, as would REFUSED
+                // before the session is known to the peer.
                 (_, false) if self.known > 0 => {
                     self.link.reply(ShortPacket::Refused, ports, b"these ports are in use");
                 }
@@ -528,7 +528,7 @@ impl Core {
         }
     }
 
-    /// Whether `transmit` would lend something, as far as is known without making it.
+    /// Whether `transmit` would lend something, as far as can be told without composing it.
     fn may_send(&self) -> bool {
         let more = self.messages.unsent > 0 || self.reports.wanted;
         self.link.next_short().is_some() || (more && !self.link.has_failed())

@@ -78,7 +78,7 @@ struct Core {
     file: File,
     /// A file is open in the store.
     open: bool,
-    /// No further file is wanted.
+    /// No further file is to be sent.
     stop: bool,
     /// The peer understands our strings.
     ours: bool,
@@ -216,7 +216,7 @@ impl Core {
         if ports.local != self.past.ports.foreign || ports.foreign != self.past.ports.local {
             return;
         }
-        // It lives, whatever it has not heard yet.
+        // The peer is alive, even if it has missed our packets.
         self.link.heard = self.link.heard.map(|_| now);
         match packet.body {
             Body::Control(_) => self.past.say = true,
@@ -553,7 +553,7 @@ impl Core {
 
     // ---- the user ----
 
-    /// Ends the connection of the current file in good order, if there is one.
+    /// Closes the connection of the current file normally, if there is one.
     fn give_up(&mut self, cx: &mut Cx<'_>) {
         if self.stage != Stage::Moving && self.stage != Stage::Opening {
             return self.close(cx, false, false);
@@ -565,7 +565,7 @@ impl Core {
         self.enter(cx, SenderInput::GivenUp);
     }
 
-    /// Whether `transmit` would lend something, as far as is known without making it.
+    /// Whether `transmit` would lend something, as far as can be told without composing it.
     fn may_send(&self) -> bool {
         self.link.next_short().is_some()
             || self.past.say

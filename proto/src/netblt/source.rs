@@ -2,7 +2,7 @@
 //!
 //! Positions are those of the connection's stream: the parts of the file that move, one after the
 //! other, and the digest of the whole file after them. What was sent long ago is read again when it
-//! is wanted again; a source that gives its bytes only once is kept until it is acknowledged.
+//! must be sent again; a source that gives its bytes only once is kept until it is acknowledged.
 
 use super::ranges::Ranges;
 use crate::file::DigestKind;
@@ -31,7 +31,7 @@ pub(crate) struct Source {
     high: u64,
     /// What was lent to the store.
     lent: usize,
-    /// What is wanted again: position, length, and how much of it is here.
+    /// The range to retransmit: position, length, and how much of it is here.
     patch: Option<(u64, usize, usize)>,
     /// The store is filling the patch: it holds nothing else before the store has answered.
     patch_lent: bool,
@@ -59,7 +59,7 @@ impl Source {
         self.trailer.is_some_and(|trailer| trailer[0] != NO_DIGEST)
     }
 
-    /// What is wanted. `keep` is the position from which on everything will be needed still.
+    /// The next request. `keep` is the position from which everything is still needed.
     pub(crate) fn want(&self, memory_len: usize, keep: u64) -> Option<PendingRequest> {
         if self.patch.is_some_and(|(_, len, here)| here < len) {
             return Some(PendingRequest::ReadAgain);
@@ -104,7 +104,7 @@ impl Source {
         !known
     }
 
-    /// Bytes of the file whose digest is wanted.
+    /// Bytes of the file to compute the digest of.
     pub(crate) fn file_len(&self) -> u64 {
         self.ranges.end(self.high)
     }
@@ -160,7 +160,7 @@ impl Source {
         }
     }
 
-    /// Of what is wanted again, the store has only the file.
+    /// Of the range to retransmit, the store has only the bytes of the file.
     fn patch_trailer(&mut self, patch: &mut [u8]) {
         let (Some((at, len, here)), Some(data)) = (&mut self.patch, self.data) else { return };
         let Some(trailer) = self.trailer else { return };

@@ -95,7 +95,7 @@ impl<'a> SendRing<'a> {
         &mut self.packets[slot * stride..(slot + 1) * stride]
     }
 
-    /// The buffer is wanted, all `count` packets of it; false if it was already.
+    /// All `count` packets of the buffer are needed; false if they were already.
     pub(crate) fn grant(&mut self, index: u64, count: u32) -> bool {
         let slot = self.slot(index);
         if !bits::put(self.granted, slot) {
@@ -114,7 +114,7 @@ impl<'a> SendRing<'a> {
         bits::has(self.done, self.slot(index))
     }
 
-    /// This packet is wanted again.
+    /// This packet is to be sent again.
     pub(crate) fn want(&mut self, index: u64, packet: u32) {
         let slot = self.slot(index);
         bits::put(self.set(slot), packet as usize);
@@ -202,7 +202,7 @@ pub(crate) struct Record {
     pub(crate) deadline_ns: u64,
     /// Packets that have come.
     pub(crate) got: u32,
-    /// Packets it has, as far as is known.
+    /// Packets it has, if known.
     pub(crate) count: u32,
     /// One more than the highest packet that has come.
     pub(crate) top: u32,
@@ -214,13 +214,13 @@ pub(crate) struct Record {
     pub(crate) passed_ns: u64,
 }
 
-/// GO was said.
+/// GO was sent.
 pub(crate) const GRANTED: u16 = 1;
 /// All packets have come.
 pub(crate) const WHOLE: u16 = 2;
 /// A RESEND waits for its acknowledgement.
 pub(crate) const ASKING: u16 = 4;
-/// OK was said.
+/// OK was sent.
 pub(crate) const SAID_OK: u16 = 8;
 /// [`Record::count`] is known for certain.
 pub(crate) const COUNTED: u16 = 16;

@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// A short text, truncated to fit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,
@@ -14,8 +14,15 @@ impl<const N: usize> Text<N> {
         Self { bytes: [0; N], len: 0 }
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    /// A text known when compiling.
+    pub(crate) const fn literal(text: &[u8]) -> Self {
+        let mut bytes = [0; N];
+        bytes.split_at_mut(text.len()).0.copy_from_slice(text);
+        Self { bytes, len: text.len() }
+    }
+
+    pub(crate) const fn as_bytes(&self) -> &[u8] {
+        self.bytes.split_at(self.len).0
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -53,5 +60,45 @@ impl<const N: usize> fmt::Write for Text<N> {
     fn write_str(&mut self, s: &str) -> fmt::Result {
         self.put(s.as_bytes());
         Ok(())
+    }
+}
+
+/// Writes text into memory that is passed in.
+#[derive(Debug)]
+pub(crate) struct TextWriter<'a> {
+    bytes: &'a mut [u8],
+    len: usize,
+}
+
+impl<'a> TextWriter<'a> {
+    /// Appends to the first `len` bytes.
+    pub(crate) fn new(bytes: &'a mut [u8], len: usize) -> Self {
+        Self { bytes, len }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Appends bytes. `None` if they do not fit.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        let end = self.len + bytes.len();
+        self.bytes.get_mut(self.len..end)?.copy_from_slice(bytes);
+        self.len = end;
+        Some(())
+    }
+
+    /// Appends a number with a radix of 8 to 16.
+    pub(crate) fn number(&mut self, mut value: u64, radix: u64) -> Option<()> {
+        let mut digits = [0u8; 22];
+        let mut at = digits.len();
+        loop {
+            at -= 1;
+            digits[at] = b"0123456789abcdef"[(value % radix) as usize];
+            value /= radix;
+            if value == 0 {
+                return self.put(&digits[at..]);
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! (\[TUUCP\] 6.5).
 
 use crate::file::Refusal;
+use crate::session::TextWriter;
 use core::ops::Range;
 
 /// Features that an end announces, as a set of bits (`-N`, `ROKN`).
@@ -244,55 +245,20 @@ fn unquote(word: &[u8], quoted: bool, into: &mut [u8]) -> Option<usize> {
     (!into[..len].contains(&0)).then_some(len)
 }
 
-/// Text in memory that is passed in.
-#[derive(Debug)]
-pub struct Text<'a> {
-    bytes: &'a mut [u8],
-    len: usize,
-}
-
-impl<'a> Text<'a> {
-    /// Empty.
-    pub fn new(bytes: &'a mut [u8]) -> Self {
-        Self { bytes, len: 0 }
-    }
-
-    /// Adds bytes. `None` if they do not fit.
-    pub fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        let end = self.len + bytes.len();
-        self.bytes.get_mut(self.len..end)?.copy_from_slice(bytes);
-        self.len = end;
-        Some(())
-    }
-
-    /// Adds a number.
-    fn number(&mut self, mut value: u64, radix: u64) -> Option<()> {
-        let mut digits = [0u8; 22];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            digits[at] = b"0123456789abcdef"[(value % radix) as usize];
-            value /= radix;
-            if value == 0 {
-                return self.put(&digits[at..]);
+/// Writes a name, with the option `q` quoted.
+fn put_name(text: &mut TextWriter<'_>, name: &[u8], quote: bool) -> Option<()> {
+    for byte in name {
+        match byte {
+            b'\\' if quote => text.put(b"\\\\")?,
+            0..=b' ' | 0x7F.. if quote => {
+                let digits = [byte >> 6, byte >> 3 & 7, byte & 7].map(|digit| digit + b'0');
+                text.put(b"\\")?;
+                text.put(&digits)?;
             }
+            _ => text.put(&[*byte])?,
         }
     }
-
-    fn name(&mut self, name: &[u8], quote: bool) -> Option<()> {
-        for byte in name {
-            match byte {
-                b'\\' if quote => self.put(b"\\\\")?,
-                0..=b' ' | 0x7F.. if quote => {
-                    let digits = [byte >> 6, byte >> 3 & 7, byte & 7].map(|digit| digit + b'0');
-                    self.put(b"\\")?;
-                    self.put(&digits)?;
-                }
-                _ => self.put(&[*byte])?,
-            }
-        }
-        Some(())
-    }
+    Some(())
 }
 
 /// Writes an `S` command for a file of this name, with its zero. `None` if the name cannot be encoded
@@ -305,7 +271,7 @@ pub fn emit(
     theirs: Features,
     into: &mut [u8],
 ) -> Option<usize> {
-    let mut text = Text::new(into);
+    let mut text = TextWriter::new(into, 0);
     let awkward = |byte: &u8| matches!(byte, 0..=b' ' | 0x7F..);
     let quote =
         theirs.contains(Features::QUOTED) && (name.iter().any(awkward) || name.contains(&b'\\'));
@@ -313,9 +279,9 @@ pub fn emit(
         return None;
     }
     text.put(b"S ")?;
-    text.name(name, quote)?;
+    put_name(&mut text, name, quote)?;
     text.put(b" ~/")?;
-    text.name(name, quote)?;
+    put_name(&mut text, name, quote)?;
     text.put(b" ")?;
     text.put(user.as_bytes())?;
     text.put(if quote { b" -dq D.0 0" } else { b" -d D.0 0" })?;
@@ -334,5 +300,5 @@ pub fn emit(
         }
     }
     text.put(&[0])?;
-    Some(text.len)
+    Some(text.len())
 }

@@ -65,7 +65,7 @@ impl Core {
         let second = config.line.rate_bps as usize / 10;
         let half = file_len / 2;
         let mut core = Self {
-            state: State::Slave,
+            state: if duty.caller { State::Next } else { State::Slave },
             pending: PendingRequest::Nothing,
             source: Source::default(),
             sink: Sink::default(),
@@ -76,10 +76,9 @@ impl Core {
             link: Link::new(config, duty.caller, slots, longest),
         };
         if duty.caller {
-            core.state = State::Next;
             core.master();
         } else {
-            core.turned(true);
+            core.reverse_roles(true);
         }
         core
     }
@@ -271,7 +270,7 @@ impl Core {
             }
             (State::Hangup, b'H', false) => {
                 self.enter(cx, Input::RolesReversed);
-                self.turned(true);
+                self.reverse_roles(true);
             }
             (State::Farewell | State::Parting, b'H', _) => self.ended(cx, Outcome::Done),
             _ => self.fail(cx, Blame::Peer, FailureKind::Violation),
@@ -285,7 +284,7 @@ impl Core {
     }
 
     /// The roles have changed.
-    fn turned(&mut self, receives: bool) {
+    fn reverse_roles(&mut self, receives: bool) {
         if self.duty.takes && self.duty.sends {
             self.link.notes.push(QueuedEvent::RolesReversed { receives });
         }
@@ -304,7 +303,7 @@ impl Core {
                 self.link.say(say, b"HN\0");
                 self.enter(cx, Input::RolesReversed);
                 self.master();
-                self.turned(false);
+                self.reverse_roles(false);
             }
             (State::Slave, Command::Send(send)) if self.duty.takes => {
                 self.offered(cx, say, name, &send);

@@ -16,7 +16,7 @@ const MOST_COPIES: u8 = 4;
 
 /// Chooses between long and short blocks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LengthPolicy {
+pub(crate) struct BlockLengths {
     adapt: bool,
     /// Smoothed time for one block of each length.
     long: Option<Duration>,
@@ -29,7 +29,7 @@ pub(crate) struct LengthPolicy {
     hopeless: bool,
 }
 
-impl LengthPolicy {
+impl BlockLengths {
     pub(crate) fn new(adapt: bool) -> Self {
         Self { adapt, long: None, short: None, trial: 0, shorts: 0, hopeless: false }
     }

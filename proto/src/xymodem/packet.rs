@@ -10,6 +10,7 @@
 
 use super::frame::{LONG, SHORT};
 use crate::file::{FileInfo, Left};
+use crate::session::TextWriter;
 
 /// Unix: a regular file.
 const REGULAR: u32 = 0o100_000;
@@ -74,7 +75,8 @@ pub fn emit(info: &FileInfo<'_>, records: bool, data: &mut [u8]) -> Option<usize
     if info.name.is_empty() || info.name.contains(&0) {
         return None;
     }
-    let mut text = Text { bytes: data, len: 0 };
+    let room = data.len().min(LONG);
+    let mut text = TextWriter::new(&mut data[..room], 0);
     text.put(info.name)?;
     text.put(&[0])?;
     if let Some(size) = info.size {
@@ -92,7 +94,7 @@ pub fn emit(info: &FileInfo<'_>, records: bool, data: &mut [u8]) -> Option<usize
         }
     }
     text.put(&[0])?;
-    let used = text.len;
+    let used = text.len();
     let len = if used <= SHORT { SHORT } else { LONG };
     data[used..len].fill(0);
     if let Some(size) = info.size.filter(|_| records && used <= 125) {
@@ -101,32 +103,4 @@ pub fn emit(info: &FileInfo<'_>, records: bool, data: &mut [u8]) -> Option<usize
         data[127] = count as u8;
     }
     Some(len)
-}
-
-/// Text in memory that is passed in.
-struct Text<'a> {
-    bytes: &'a mut [u8],
-    len: usize,
-}
-
-impl Text<'_> {
-    fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        let end = self.len + bytes.len();
-        self.bytes.get_mut(self.len..end).filter(|_| end <= LONG)?.copy_from_slice(bytes);
-        self.len = end;
-        Some(())
-    }
-
-    fn number(&mut self, mut value: u64, radix: u64) -> Option<()> {
-        let mut digits = [0u8; 22];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (value % radix) as u8;
-            value /= radix;
-            if value == 0 {
-                return self.put(&digits[at..]);
-            }
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::frame::{Check, EOT, HEADER, LONG, SHORT, WANT_CRC, WANT_STREAM, finish};
-use super::length::LengthPolicy;
+use super::length::BlockLengths;
 use super::link::{Link, trace_sent};
 use super::source::Source;
 use super::states::{SenderInput, Sending};
@@ -92,7 +92,7 @@ struct Core {
     owed: bool,
     /// Answers have been waited for since the last block.
     settled: bool,
-    lengths: LengthPolicy,
+    lengths: BlockLengths,
     /// The longest time an answer took.
     slowest: Duration,
     /// The shortest time an answer took to something sent once.
@@ -128,7 +128,7 @@ impl Core {
             repeated: false,
             owed: false,
             settled: false,
-            lengths: LengthPolicy::new(config.adapt_block),
+            lengths: BlockLengths::new(config.adapt_block),
             slowest: Duration::ZERO,
             fastest: None,
             busy_until: Instant::ZERO,

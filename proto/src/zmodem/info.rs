@@ -8,6 +8,7 @@
 use super::packet::Header;
 use crate::crc::crc32;
 use crate::file::{Extras, FileInfo, FileKind, Left, Wish, ZmodemExtras};
+use crate::session::TextWriter;
 
 /// ZF0: conversion of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -181,52 +182,24 @@ pub const ROOM: usize = 112;
 /// whole length. `out` has [`ROOM`] bytes after the name.
 pub fn emit(info: &FileInfo<'_>, name_len: usize, out: &mut [u8]) -> usize {
     // A field cannot be omitted if another follows: an unknown size ends the list.
-    let mut to = Text { out, len: name_len };
-    to.byte(0);
+    let mut to = TextWriter::new(out, name_len);
+    to.put(&[0]);
     if let Some(size) = info.size {
         to.number(size, 10);
-        to.byte(b' ');
+        to.put(b" ");
         to.number(u64::try_from(info.modified.unwrap_or(0)).unwrap_or(0), 8);
-        to.byte(b' ');
+        to.put(b" ");
         // 0100000 is a regular file of Unix.
         to.number(info.mode.map_or(0, |mode| u64::from(mode & 0o777) | 0o10_0000), 8);
-        to.byte(b' ');
-        to.byte(b'0');
+        to.put(b" ");
+        to.put(b"0");
         if let Some(left) = info.left {
-            to.byte(b' ');
+            to.put(b" ");
             to.number(u64::from(left.files), 10);
-            to.byte(b' ');
+            to.put(b" ");
             to.number(left.bytes, 10);
         }
     }
-    to.byte(0);
-    to.len
-}
-
-struct Text<'a> {
-    out: &'a mut [u8],
-    len: usize,
-}
-
-impl Text<'_> {
-    fn byte(&mut self, byte: u8) {
-        self.out[self.len] = byte;
-        self.len += 1;
-    }
-
-    fn number(&mut self, mut value: u64, base: u64) {
-        let mut digits = [0u8; 22];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (value % base) as u8;
-            value /= base;
-            if value == 0 {
-                break;
-            }
-        }
-        for &digit in &digits[at..] {
-            self.byte(digit);
-        }
-    }
+    to.put(&[0]);
+    to.len()
 }

@@ -4,27 +4,29 @@
 //! subpacket it hits. A subpacket of L bytes costs its overhead h once. On a line with m
 //! good bytes between errors the sum of both is least near L = sqrt(h m).
 
-/// Estimates the error rate of the line, and the best subpacket length.
+use super::packet::{Form, SUBPACKET_END};
+use crate::session::{ErrorRate, Prior};
+
+/// Finds the best subpacket length for the errors of the line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LengthPolicy {
-    good: u64,
-    losses: u64,
+pub(crate) struct SubpacketLengths {
+    errors: ErrorRate,
     enabled: bool,
 }
 
 /// Bytes of a subpacket that are not data: its end and its check.
-const OVERHEAD: u64 = 6;
-/// Assumed bytes between errors of a line without errors so far, and of one with errors.
-const TRUST: [u64; 2] = [1_000_000, 2_000];
-/// Subpackets below this are all overhead.
+const OVERHEAD: u64 = (SUBPACKET_END + Form::Bin32.check_len()) as u64;
+/// What is assumed of a line.
+const PRIOR: Prior = Prior { clean: 1_000_000, each: 10, lossy: 2_000 };
+/// Shorter subpackets are mostly overhead.
 const SHORTEST: usize = 32;
 /// Losses after which the older half of the record is dropped, so that the policy adapts to a line
 /// that changes.
 const MEMORY: u64 = 32;
 
-impl LengthPolicy {
+impl SubpacketLengths {
     pub(crate) fn new(enabled: bool) -> Self {
-        Self { good: 0, losses: 0, enabled }
+        Self { errors: ErrorRate::default(), enabled }
     }
 
     /// Adapts lengths from now on: the line is not as announced.
@@ -34,12 +36,8 @@ impl LengthPolicy {
 
     /// The line had an error after this many good bytes since the last one.
     pub(crate) fn hit(&mut self, good: u64) {
-        self.good += good;
-        self.losses += 1;
-        if self.losses > MEMORY {
-            self.losses /= 2;
-            self.good /= 2;
-        }
+        self.errors.add_good(good);
+        self.errors.add_loss(MEMORY);
     }
 
     /// The best length, given the bytes sent since the last error, at most `longest`.
@@ -47,12 +45,10 @@ impl LengthPolicy {
         if !self.enabled {
             return longest;
         }
-        let between = match self.good.checked_div(self.losses) {
-            None => since * 10 + TRUST[0],
-            // The error that will end the current stretch is counted, so that a stretch that has
-            // just started does not look like a short one.
-            Some(expected) => (self.good + since.max(expected) + TRUST[1]) / (self.losses + 1),
-        };
+        // The error that will end the current stretch is counted, so that a stretch that has just
+        // started does not look like a short one.
+        let since = self.errors.measured().map_or(since, |expected| since.max(expected));
+        let between = self.errors.between(since, PRIOR);
         let best = usize::try_from((OVERHEAD * between).isqrt()).unwrap_or(usize::MAX);
         // Multiples of 16, so that the length does not jitter.
         (best & !15).clamp(SHORTEST.min(longest), longest)

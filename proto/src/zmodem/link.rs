@@ -7,7 +7,7 @@ use super::frame::{BadFrame, FrameReader};
 use super::meter::Meter;
 use super::pace::Pace;
 use super::packet::{CANCEL, Header, MAX_HEADER, letter};
-use super::timing::RoundTrip;
+use super::timing::QueryTimeout;
 use crate::engine::{Cx, Outcome};
 use crate::line::line_time;
 use crate::session::{
@@ -141,7 +141,7 @@ pub(crate) struct Link {
     meter: Meter,
     /// The packet that the peer has to answer.
     pub(crate) question: Option<Query>,
-    pub(crate) timing: RoundTrip,
+    pub(crate) timing: QueryTimeout,
     /// The traced cause of waiting.
     pub(crate) waits: WaitTrace,
     /// The trace of received bytes.
@@ -153,7 +153,7 @@ impl Link {
         let ceiling = config.timeout.get();
         Self {
             question: None,
-            timing: RoundTrip::new(first_wait, ceiling),
+            timing: QueryTimeout::new(first_wait, ceiling),
             reader: FrameReader::new(config.dropping()),
             output: Output::default(),
             escaper: Escaper::new(config.escape),
@@ -206,7 +206,7 @@ impl Link {
         self.output.push(len);
     }
 
-    /// The header that should have come was hit: so much has come since the last frame, and is none.
+    /// The expected header was damaged: this many bytes since the last frame formed no header.
     pub(crate) fn missed_header(&self) -> bool {
         !self.reader.in_data() && self.reader.noise_bytes() - self.noise_then > MISSED
     }

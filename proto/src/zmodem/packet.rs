@@ -240,9 +240,12 @@ impl Header {
     }
 }
 
+/// ZDLE and the letter that end the data of a subpacket.
+pub(crate) const SUBPACKET_END: usize = 2;
+
 /// Room a data subpacket of `len` bytes may need on the wire.
 pub const fn subpacket_room(len: usize) -> usize {
-    2 * len + 2 + 8 + 1 + SLACK
+    2 * len + SUBPACKET_END + 2 * Form::Bin32.check_len() + 1 + SLACK
 }
 
 /// Writes a data subpacket to `out`, which has [`subpacket_room`]; returns the length of its escaped
@@ -256,8 +259,8 @@ pub fn put_subpacket(
 ) -> (usize, usize) {
     let coded = escaper.put(data, out);
     let mut made = coded;
-    out[made..made + 2].copy_from_slice(&[ZDLE, end]);
-    made += 2;
+    out[made..made + SUBPACKET_END].copy_from_slice(&[ZDLE, end]);
+    made += SUBPACKET_END;
     escaper.after(end);
     made += if form.check_len() == 2 {
         escaper.put(&crc16_update(crc16(data), &[end]).to_be_bytes(), &mut out[made..])

@@ -440,7 +440,7 @@ impl Core {
         if self.blocked() {
             return None;
         }
-        // A stream whose header was hit is noise, and goes on for the rest of the file.
+        // A stream whose header was damaged is noise up to the end of the file.
         let last = if self.link.missed_header() { self.link.spoke } else { self.heard };
         let silent = last + self.link.timing.wait().max(SILENCE);
         let due = match self.state {

@@ -5,7 +5,7 @@ use super::config::{Config, LONGEST, STANDARD};
 use super::escape::Escaping;
 use super::frame::BadFrame;
 use super::governor::Governor;
-use super::length::LengthPolicy;
+use super::length::SubpacketLengths;
 use super::link::Link;
 use super::packet::{
     self, Form, Header, TESCCTL, ZPAD, capability, end, kind, letter, subpacket_room,
@@ -69,7 +69,7 @@ struct Core {
     state: Sending,
     pending: PendingRequest,
     source: Source,
-    lengths: LengthPolicy,
+    lengths: SubpacketLengths,
     peer: Peer,
     file: Current,
     flow: stream::Flow,
@@ -111,7 +111,7 @@ impl Core {
             state: Sending::Start,
             pending: PendingRequest::Nothing,
             source: Source::default(),
-            lengths: LengthPolicy::new(adapt),
+            lengths: SubpacketLengths::new(adapt),
             peer: Peer {
                 form: Form::Bin16,
                 variable: false,

@@ -85,7 +85,7 @@ pub enum Command<'a> {
     Mode(Mode),
     /// STRU.
     Structure(Structure),
-    /// SOCK: the host as an old leader has it, if it is said, and the socket.
+    /// SOCK: the host as in an old leader, if it is given, and the socket.
     Sock(Option<u8>, u32),
     /// RETR.
     Retr(&'a [u8]),
@@ -122,7 +122,7 @@ pub enum BadCommand {
     Unknown,
     /// A word of the protocol that is not done here: 506.
     Undone,
-    /// The argument makes no sense: 501.
+    /// Invalid argument: 501.
     Syntax,
     /// The argument is missing: 502.
     Missing,

@@ -30,6 +30,7 @@ pub(crate) use session::Session;
 pub use session::{Asked, Denial, Granted};
 pub(crate) use user::User;
 
+use crate::session::Text;
 use crate::settings::{AsText, Range};
 use crate::time::Span;
 use core::fmt;
@@ -53,42 +54,37 @@ pub(crate) const NAMES: usize = 2048;
 /// Octets that wait to be said.
 pub(crate) const SAY: usize = 1536;
 
-/// A text of some octets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Text<const N: usize> {
-    octets: [u8; N],
-    len: usize,
-}
+/// An argument of a command: one line of ASCII.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument<const N: usize>(Text<N>);
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> Argument<N> {
     /// No text.
-    pub const EMPTY: Self = Self { octets: [0; N], len: 0 };
+    pub const EMPTY: Self = Self(Text::new());
 
-    /// A text; `None` if it is too long, or has something in it that ends a line.
+    /// An argument; `None` if it is too long, or has something in it that ends a line.
     pub fn new(text: &[u8]) -> Option<Self> {
-        let mut octets = [0; N];
-        octets.get_mut(..text.len())?.copy_from_slice(text);
         let good = text.iter().all(|octet| !matches!(octet, b'\r' | b'\n' | 0 | 128..));
-        good.then_some(Self { octets, len: text.len() })
-    }
-
-    /// A text that is known to be one.
-    const fn word(text: &[u8]) -> Self {
-        let (mut octets, mut len) = ([0; N], 0);
-        while len < text.len() {
-            octets[len] = text[len];
-            len += 1;
-        }
-        Self { octets, len }
+        let mut argument = Self::EMPTY;
+        argument.0.set(text);
+        (good && text.len() <= N).then_some(argument)
     }
 
     /// Its octets.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.octets[..self.len]
+        self.0.as_bytes()
     }
 }
 
-impl<const N: usize> AsText for Text<N> {
+impl<const N: usize> PartialEq for Argument<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl<const N: usize> Eq for Argument<N> {}
+
+impl<const N: usize> AsText for Argument<N> {
     fn parse(text: &str) -> Option<Self> {
         Self::new(text.as_bytes())
     }
@@ -130,10 +126,10 @@ crate::settings! {
     /// All settings of a user's or a server's process.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Options {
-        "ncp.user" user: Text<64>[text Range::Text, ANONYMOUS, if is_user] = "anonymous",
+        "ncp.user" user: Argument<64>[text Range::Text, ANONYMOUS, if is_user] = "anonymous",
             "USER for file transfer",
             "RFC 542";
-        "ncp.account" account: Text<64>[text Range::Text, Text::EMPTY] = "",
+        "ncp.account" account: Argument<64>[text Range::Text, Argument::EMPTY] = "",
             "ACCT for file transfer, where the server asks for it",
             "RFC 542";
         /// How files are carried: a server takes what it is told.
@@ -157,9 +153,9 @@ crate::settings! {
         /// Which RFC.
         dialect: Dialect = Dialect::Rfc542,
         /// The user's password.
-        password: Text<64> = ANONYMOUS,
+        password: Argument<64> = ANONYMOUS,
         /// Where files go to at the server: a directory, ended by `/`, or the name of the one file.
-        path: Text<128> = Text::EMPTY,
+        path: Argument<128> = Argument::EMPTY,
         /// The first of a process's sockets, a multiple of 8.
         socket: u32 = 0x100,
         /// The socket of the server.
@@ -170,10 +166,10 @@ crate::settings! {
 }
 
 /// Who a user is that says nothing else, and the password.
-const ANONYMOUS: Text<64> = Text::word(b"anonymous");
+const ANONYMOUS: Argument<64> = Argument(Text::literal(b"anonymous"));
 
-fn is_user(text: Text<64>) -> bool {
-    text != Text::EMPTY
+fn is_user(text: Argument<64>) -> bool {
+    text != Argument::EMPTY
 }
 
 impl Options {

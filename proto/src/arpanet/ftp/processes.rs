@@ -201,7 +201,7 @@ impl<M: Memory> Service<M> {
 }
 
 impl Options {
-    /// Octets of memory that a process lives in.
+    /// Octets of memory that a process needs.
     pub fn memory(&self) -> usize {
         lengths(self.buffer_len).iter().sum()
     }

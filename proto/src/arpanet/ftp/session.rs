@@ -30,7 +30,7 @@ enum Verdict {
     Failed,
 }
 
-/// A server's process with one user. Its memory is lent at every call; it lives on a host's NCP.
+/// A server's process with one user, on a host's NCP. Its memory is lent at every call.
 #[derive(Debug)]
 pub(crate) struct Session {
     options: Options,
@@ -44,7 +44,7 @@ pub(crate) struct Session {
     lines: Lines,
     say: Say,
     form: Form,
-    user: super::Text<64>,
+    user: super::Argument<64>,
     logged_in: bool,
     /// SOCK: what the user's data sockets are, if they are others.
     data_socket: Option<u32>,
@@ -67,7 +67,7 @@ pub(crate) struct Session {
     pending: PendingRequest,
     events: EventQueue,
     until: Option<Instant>,
-    /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
+    /// Octets that the store gave or took, and waiting bits of the connection, at the last trace.
     progress: (u64, usize),
     stats: Stats,
 }
@@ -94,7 +94,7 @@ impl Session {
             lines: Lines::default(),
             say: Say::default(),
             form,
-            user: super::Text::EMPTY,
+            user: super::Argument::EMPTY,
             logged_in: false,
             data_socket: None,
             announced: None,

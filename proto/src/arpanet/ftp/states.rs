@@ -63,9 +63,9 @@ states! {
         Good,
         /// The store is asked for the next file.
         Ready,
-        /// ALLO is said.
+        /// ALLO is sent.
         Allocate,
-        /// STOR or RETR is said.
+        /// STOR or RETR is sent.
         Start,
         /// The file cannot be sent, or the server does not take it.
         Refused,
@@ -77,7 +77,7 @@ states! {
         DataOver,
         /// The file is whole at both ends.
         Whole,
-        /// There are no more files: BYE is said.
+        /// There are no more files: BYE is sent.
         NoMoreFiles,
         /// The server has closed the session.
         Done,
@@ -133,7 +133,7 @@ states! {
         Connected,
         /// A command needs an answer of the program or the store.
         PendingRequest,
-        /// It has one, and the reply is said.
+        /// It has one, and the reply is sent.
         Answered,
         /// The file may go: the data connection is opened.
         Granted,
@@ -141,11 +141,11 @@ states! {
         Begun,
         /// The file is over, whole or not, or there is no data connection for it.
         DataOver,
-        /// The store has closed the file, and the reply is said.
+        /// The store has closed the file, and the reply is sent.
         Closed,
         /// BYE is heard.
         LoggedOut,
-        /// The last reply has left, the user is gone, or is silent for too long.
+        /// The last reply has left, the user has disconnected, or the user has timed out.
         HungUp,
     }
     table {

@@ -31,7 +31,7 @@ impl Current {
     const NONE: Self = Self { name_len: 0, size: None, modified: None, mode: None, open: false };
 }
 
-/// A user's process. Its memory is lent at every call; it lives on a host's NCP.
+/// A user's process on a host's NCP. Its memory is lent at every call.
 #[derive(Debug)]
 pub(crate) struct User {
     options: Options,
@@ -62,7 +62,7 @@ pub(crate) struct User {
     ending: Ending,
     /// Until when something must happen.
     until: Option<Instant>,
-    /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
+    /// Octets that the store gave or took, and waiting bits of the connection, at the last trace.
     progress: (u64, usize),
     stats: Stats,
     /// The table of states has no edge for what happened.
@@ -231,7 +231,7 @@ impl User {
         self.settle(host);
     }
 
-    /// After the outcome is fixed: the store closes the file, then the host says its last control commands.
+    /// After the outcome is fixed: the store closes the file, then the host sends its last control commands.
     fn settle(&mut self, host: &Host<'_>) {
         let (Ending::LastPackets(outcome) | Ending::Linger { outcome }) = self.ending else {
             return;
@@ -322,7 +322,7 @@ impl User {
         }
     }
 
-    /// What is wanted of the store.
+    /// The pending store request.
     pub(crate) fn request<'a>(
         &'a mut self,
         file: &'a mut [u8],

@@ -88,7 +88,7 @@ crate::settings! {
 }
 
 impl Config {
-    /// Octets of the memory that an NCP of this configuration lives in.
+    /// Octets of memory that an NCP of this configuration needs.
     pub fn memory(&self) -> usize {
         self.lengths().iter().sum()
     }

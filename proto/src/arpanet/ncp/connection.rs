@@ -22,7 +22,7 @@ pub enum State {
     Open,
     /// Nothing more will come or go, and all of it went or was read.
     Ended,
-    /// It came to nothing, or not to its end.
+    /// It could not be opened, or was not completed.
     Failed(Trouble),
 }
 
@@ -105,7 +105,7 @@ pub struct Wanted {
     pub foreign: Option<u32>,
     /// Bits of a byte, of a connection that sends: 1 to 255.
     pub size: u8,
-    /// Whether the other's request is awaited before ours is said.
+    /// Whether to wait for the peer's request before sending ours.
     pub passive: bool,
     /// Which messages go first, of a connection that sends.
     pub class: Class,
@@ -290,7 +290,7 @@ impl Connection {
         self.rfc_until = None;
         self.all_until = None;
         self.owes_rfc = false;
-        // A sender must have nothing in flight when it says so.
+        // A sender must have nothing in flight when it sends CLS.
         self.closing = true;
         if !self.said_rfc {
             self.said_cls = true;

@@ -6,11 +6,32 @@ use super::{Core, Mem, PENDING_OF_ONE, Pending, drop_if};
 use crate::arpanet::control::{self, BadControl, Control, HEADER, Header, LINKS, PACKET_BITS};
 use crate::arpanet::leader::{BadLeader, Dead, Form, Incomplete, Kind, Leader};
 use crate::engine::Cx;
+use crate::reason::reasons;
 use crate::time::Duration;
 use crate::trace::TraceEvent;
 
 /// How long to wait before what was not delivered goes again, the first time.
 const AGAIN: Duration = Duration::from_millis(500);
+
+reasons! {
+    /// Why input is not used.
+    pub(super) enum BadInput {
+        /// The leader is malformed.
+        Leader = "leader",
+        /// The IMP reports an error in a leader of ours.
+        OurLeader = "our leader",
+        /// The text does not match its header.
+        Text = "text",
+        /// The link number is not in use for this.
+        Link = "link",
+        /// A control command is unknown or truncated.
+        Command = "command",
+        /// There is no connection on the link.
+        NotConnected = "link not connected",
+        /// More came than was allocated.
+        NotAllocated = "not allocated",
+    }
+}
 
 /// A part of an allocation, in 128ths, rounded up; 128 and more is all.
 fn part(of: u64, fraction: u8) -> u64 {
@@ -24,7 +45,7 @@ impl Core {
         let leader = match Leader::parse(self.config.form, message) {
             Ok(leader) => leader,
             Err(bad) => {
-                self.damaged(cx, "leader", message.len());
+                self.damaged(cx, BadInput::Leader, message.len());
                 if matches!(bad, BadLeader::Form(_)) {
                     // Who speaks the other form would not understand what is wrong, and say so, and so on.
                     self.counts.other_form += 1;
@@ -49,26 +70,26 @@ impl Core {
             Kind::Down => self.imp_goes_down = true,
             Kind::Nop => self.imp_goes_down = false,
             Kind::Reset => self.interface_reset(),
-            Kind::LeaderError => self.damaged(cx, "our leader", message.len()),
+            Kind::LeaderError => self.damaged(cx, BadInput::OurLeader, message.len()),
             Kind::Regular | Kind::Uncontrolled | Kind::Status => {}
         }
     }
 
-    fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+    fn damaged(&mut self, cx: &mut Cx<'_>, why: BadInput, len: usize) {
         self.counts.damaged += 1;
         if cx.trace.enabled() {
-            cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+            cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         }
     }
 
     fn regular(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, leader: &Leader, message: &[u8]) {
         let behind = &message[self.config.form.octets()..];
         let Ok((header, text)) = control::text(behind) else {
-            return self.damaged(cx, "text", message.len());
+            return self.damaged(cx, BadInput::Text, message.len());
         };
         let is_control = leader.link == control::LINK;
         if !(is_control && header.size == 8 || LINKS.contains(&leader.link)) {
-            return self.damaged(cx, "link", message.len());
+            return self.damaged(cx, BadInput::Link, message.len());
         }
         let Some(peer) = self.peer(cx.now, leader.address) else {
             self.counts.dropped += 1;
@@ -96,7 +117,7 @@ impl Core {
                     (used, self.obey(cx, peer, &command).err())
                 }
                 Err(bad) => {
-                    self.damaged(cx, "command", text.len());
+                    self.damaged(cx, BadInput::Command, text.len());
                     let opcode = control_len(bad).unwrap_or(text.len());
                     (opcode, Some(bad.code()))
                 }
@@ -351,7 +372,7 @@ impl Core {
             here && !c.sends() && c.is_open() && !c.got_cls
         };
         let Some(slot) = self.connections.iter().position(is) else {
-            self.damaged(cx, "link not connected", text.len());
+            self.damaged(cx, BadInput::NotConnected, text.len());
             let [high, low] = header.count.to_be_bytes();
             let about = [leader.link, header.size, high, low];
             return self.complain(peer, control::code::CONNECTION, &about);
@@ -371,7 +392,7 @@ impl Core {
         };
         if let Some(trouble) = trouble {
             c.fail(trouble);
-            return self.damaged(cx, "not allocated", text.len());
+            return self.damaged(cx, BadInput::NotAllocated, text.len());
         }
         c.messages -= 1;
         c.bits -= bits as u32;
@@ -452,7 +473,7 @@ impl Core {
         flight.stage = Stage::Again(again(flight.tries));
         flight.tries = flight.tries.saturating_add(1);
         // What came after it may have been taken: the order is lost.
-        // Nor does anybody take it any longer who has closed.
+        // A closed connection does not accept it either.
         if !alone || flight.tries > most || c.trouble.is_some() || c.got_cls {
             c.fail(Trouble::Lost);
         }
@@ -516,7 +537,7 @@ impl Core {
     }
 }
 
-/// Whether the IMP says that a message of ours was longer than it takes.
+/// Whether the IMP reports that our message exceeded its limit.
 fn is_too_long(leader: &Leader) -> bool {
     leader.kind == Kind::Incomplete && Incomplete::of(leader.subtype) == Incomplete::TooLong
 }

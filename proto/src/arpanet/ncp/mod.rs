@@ -170,7 +170,7 @@ pub(crate) struct Core {
     nops: u8,
     leader_error: Option<u8>,
     imp_goes_down: bool,
-    /// Bits of the longest text that the net takes, as far as is known.
+    /// Bits of the longest text that the net is known to accept.
     longest_text: usize,
     out: Out,
     out_len: usize,
@@ -313,7 +313,7 @@ impl Core {
         self.left(cx, &mem, len);
     }
 
-    /// Whether there may be something to say: cheap, and never wrong when it says no.
+    /// Whether there may be something to send: a quick check without false negatives.
     pub(crate) fn may_say(&self) -> bool {
         self.out_len > 0
             || self.nops > 0

@@ -1,4 +1,4 @@
-//! What is said to the IMP and to other hosts.
+//! Output to the IMP and to other hosts.
 
 use super::config::Config;
 use super::connection::{Allowance, Class, Connection, Flight, Stage};
@@ -11,12 +11,12 @@ use crate::engine::Cx;
 use crate::trace::{Load, TraceEvent};
 
 /// A control message that grows.
-struct Text<'a> {
+struct ControlMessage<'a> {
     octets: &'a mut [u8; CONTROL],
     len: usize,
 }
 
-impl Text<'_> {
+impl ControlMessage<'_> {
     /// Appends a command if there is room for it.
     fn say(&mut self, command: &Control) -> bool {
         let put = command.put(&mut self.octets[self.len..]);
@@ -80,7 +80,7 @@ impl Core {
     fn send_control(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: usize) -> bool {
         if self.peers[index].control == ControlState::Free {
             let mut octets = [0; CONTROL];
-            let mut text = Text { octets: &mut octets, len: 0 };
+            let mut text = ControlMessage { octets: &mut octets, len: 0 };
             self.compose(cx, mem, index, &mut text);
             let len = text.len;
             if len == 0 {
@@ -112,7 +112,13 @@ impl Core {
     }
 
     /// Gathers what is to be said to a host.
-    fn compose(&mut self, cx: &mut Cx<'_>, mem: &Mem<'_>, index: usize, text: &mut Text<'_>) {
+    fn compose(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &Mem<'_>,
+        index: usize,
+        text: &mut ControlMessage<'_>,
+    ) {
         let peer = &mut self.peers[index];
         if core::mem::take(&mut peer.owes_rrp) {
             text.say(&Control::Rrp);
@@ -304,7 +310,13 @@ impl Core {
 
 impl Connection {
     /// What is to be said about it.
-    fn compose(&mut self, cx: &mut Cx<'_>, config: &Config, memory: &[u8], text: &mut Text<'_>) {
+    fn compose(
+        &mut self,
+        cx: &mut Cx<'_>,
+        config: &Config,
+        memory: &[u8],
+        text: &mut ControlMessage<'_>,
+    ) {
         let link = self.link;
         if self.owes_rfc
             && let Some(yours) = self.foreign
@@ -339,7 +351,7 @@ impl Connection {
         }
     }
 
-    fn compose_open(&mut self, config: &Config, memory: &[u8], text: &mut Text<'_>) {
+    fn compose_open(&mut self, config: &Config, memory: &[u8], text: &mut ControlMessage<'_>) {
         let link = self.link;
         if let Some((messages, bits)) = self.owes_ret
             && text.say(&Control::Ret { link, messages, bits })

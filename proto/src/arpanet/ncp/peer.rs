@@ -7,12 +7,12 @@ use crate::time::Instant;
 /// How a host was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Life {
-    /// Nothing was heard of it.
+    /// Nothing has come from it.
     #[default]
     Unknown,
-    /// A RST was said to it, and no RRP came yet.
+    /// A RST was sent to it, and no RRP has come yet.
     Resetting,
-    /// It has said something.
+    /// It has sent something.
     Up,
 }
 

@@ -12,7 +12,7 @@ use super::ASKED_ROOM;
 use crate::kermit::attributes::format_decimal;
 use crate::kermit::check::{tochar, unchar};
 
-/// One thing that is said.
+/// One mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mark {
     /// Refused, with the tag of the reason.
@@ -36,10 +36,10 @@ pub(crate) const LONGEST: usize = 3 + SIXES;
 /// Characters of bits.
 const SIXES: usize = 40;
 
-/// All that is said of a packet that is kept until its turn comes; it is acknowledged again when it is done.
+/// The only mark for a packet that is kept until its turn comes; it is acknowledged again when it is done.
 pub(crate) const KEPT: &[u8] = b"+";
 
-/// All that is said of a packet that is wanted again because characters were lost or added, where errors can be corrected.
+/// The only mark for a packet to be sent again because characters were lost or added, where errors can be corrected.
 pub(crate) const MISPLACED: &[u8] = b"-";
 
 /// Before all else that is said: the number after it, of packets before this one of which nothing was said, are
@@ -57,7 +57,7 @@ pub(crate) fn count(what: u8, data: &[u8]) -> Option<(u8, &[u8])> {
     (*first == what && unchar(*count) <= MOST).then(|| (unchar(*count), rest))
 }
 
-/// The rest of what says that a packet is kept.
+/// The rest of the mark for a kept packet.
 pub(crate) fn kept(data: &[u8]) -> Option<&[u8]> {
     let rest = data.strip_prefix(KEPT)?;
     (rest.is_empty() || count(ERRORS, rest).is_some_and(|(_, rest)| rest.is_empty()))
@@ -67,7 +67,7 @@ pub(crate) fn kept(data: &[u8]) -> Option<&[u8]> {
 /// Room for an acknowledgement's data.
 pub(crate) const ANSWER: usize = ROOM + 4;
 
-/// Room for what is said of the files of one packet.
+/// Room for the marks about the files of one packet.
 pub(crate) const ROOM: usize = if super::IS_BUILT { 86 } else { 1 };
 
 /// The character of a file's number.

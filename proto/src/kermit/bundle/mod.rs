@@ -48,7 +48,7 @@ pub(crate) const MOST_ANSWERS: usize = if IS_BUILT { MAX_SLOTS } else { 1 };
 pub(crate) const BLOCK_ROOM: usize = if IS_BUILT { radix::LONGEST_BLOCK } else { 1 };
 /// Headers in one packet: its acknowledgement must have room for what is to be said of each.
 pub(crate) const MOST_HEADS: usize = 8;
-/// The same of files that may be continued, of which more is said.
+/// The same for files that may be continued, which have longer marks.
 pub(crate) const MOST_RESUMED: usize = 2;
 /// The longest data record.
 pub(crate) const CHUNK: usize = 8192;
@@ -65,7 +65,7 @@ pub(crate) const fn packed_room(len: usize) -> usize {
 
 /// Signatures in one record.
 pub(crate) const MOST_SIGNATURES: u64 = 682;
-/// Blocks in one question: its answer is in the acknowledgement, with what else is said there.
+/// Blocks in one question: its answer is in the acknowledgement, with the other marks.
 pub(crate) const MOST_ASKED: u64 = 240;
 /// Bits of the answer.
 pub(crate) const ASKED_ROOM: usize = if IS_BUILT { MOST_ASKED as usize / 8 } else { 1 };

@@ -47,7 +47,7 @@ pub(super) struct Unpacking {
     plain_len: usize,
     /// What is to be said of the files of the packet in hand.
     said: Text<ROOM>,
-    /// What was said in the acknowledgements of the last packets, and how many of them, to the last, said nothing.
+    /// The marks in the acknowledgements of the last packets, and how many of them, up to the last, had none.
     answers: [Text<ANSWER>; MOST_ANSWERS],
     silent: u64,
     /// A file whose header came, and which is offered as soon as the user has heard of those before: its name is in
@@ -177,7 +177,7 @@ impl Core {
         }
     }
 
-    /// What was said in the acknowledgement of a packet.
+    /// The marks in the acknowledgement of a packet.
     pub(super) fn said_before(&self, number: u64) -> Text<ANSWER> {
         self.unpacking.answers[(number % MOST_ANSWERS as u64) as usize].clone()
     }
@@ -230,7 +230,7 @@ impl Core {
         }
     }
 
-    /// The beginning of an acknowledgement: it is one of the packets before, too, as far as nothing was said of them.
+    /// The beginning of an acknowledgement: it also covers the packets before, as far as they had no marks.
     pub(super) fn also(&self) -> Text<ANSWER> {
         let mut answer = Text::new();
         if self.bundles() && self.unpacking.silent > 0 && self.arrivals.window() > 1 {
@@ -378,7 +378,7 @@ impl Core {
         }
         self.enter(cx, ReceiverInput::Named);
         if matches!(self.cancel, Cancel::PendingRequest(b'Z') | Cancel::Said(b'Z')) {
-            // The sender did not know yet that nothing more is wanted.
+            // The sender did not know yet that no more files are accepted.
             self.enter(cx, ReceiverInput::Described);
             self.enter(cx, ReceiverInput::Decided);
             let Current { name_len, screen, attributes, .. } = self.file;

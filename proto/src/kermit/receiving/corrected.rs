@@ -70,7 +70,7 @@ impl Core {
         }
     }
 
-    /// What is said of a packet that is kept until its turn comes.
+    /// The mark for a packet that is kept until its turn comes.
     pub(super) fn kept(&mut self) -> Text<4> {
         let mut said = Text::new();
         said.put(KEPT);

@@ -37,7 +37,7 @@ impl Decompression {
 }
 
 impl Core {
-    /// A record says that a frame follows. One inside of another is not to be.
+    /// A record announces a frame. Frames cannot be nested.
     pub(super) fn frame_begins(&mut self) -> Piece {
         let frame = &mut self.unpacking.frame;
         if frame.is_open() || !self.link.agreed.compress {

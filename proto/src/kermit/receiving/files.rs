@@ -13,9 +13,20 @@ use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
 use crate::kermit::states::{ReceiverInput, Receiving};
+use crate::reason::reasons;
 use crate::session::{PendingRequest, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 use core::cmp::Ordering;
+
+reasons! {
+    /// How the length of a file differs from the one announced.
+    enum Misfit {
+        /// Bytes are missing.
+        Shorter = "The file is shorter than was announced",
+        /// There are more bytes.
+        Longer = "The file is longer than was announced",
+    }
+}
 
 impl Core {
     pub(super) fn name(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8, data: &[u8]) {
@@ -66,7 +77,7 @@ impl Core {
             self.file.attributes.unsupported = Some(b'+');
         }
         let attributes = &self.file.attributes;
-        // The list may continue in another packet unless it says that it is complete. A request to
+        // The list may continue in another packet unless it is marked as complete. A request to
         // resume must be answered at once.
         if attributes.complete
             || attributes.disposition.is_some()
@@ -271,23 +282,24 @@ impl Core {
 
     /// How what came differs from the length that the sender announced. The length of text differs
     /// by its line ends.
-    fn misfit(&self, mem: &Mem<'_>) -> Option<(Ordering, &'static str)> {
+    fn misfit(&self, mem: &Mem<'_>) -> Option<Misfit> {
         let info = self.info(mem.name);
         let size = info.size.filter(|_| info.kind == FileKind::Binary)?;
         match self.sink.end().cmp(&size) {
-            Ordering::Less => Some((Ordering::Less, "The file is shorter than was announced")),
+            Ordering::Less => Some(Misfit::Shorter),
             Ordering::Equal => None,
-            Ordering::Greater => Some((Ordering::Greater, "The file is longer than was announced")),
+            Ordering::Greater => Some(Misfit::Longer),
         }
     }
 
     /// Gives the file up if more of it came than was announced.
     fn ran_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
-        let over = self.misfit(mem).filter(|(misfit, _)| *misfit == Ordering::Greater);
-        if let Some((_, say)) = over {
-            self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, Some(say));
+        let over = self.misfit(mem) == Some(Misfit::Longer);
+        if over {
+            let say = Some(Misfit::Longer.as_str());
+            self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, say);
         }
-        over.is_some()
+        over
     }
 
     /// The next step of closing: write what is left, compare, close, acknowledge.
@@ -295,9 +307,10 @@ impl Core {
         let whole = !self.file.discard && self.cancel == Cancel::No;
         if self.file.open
             && whole
-            && let Some((_, say)) = self.misfit(mem)
+            && let Some(misfit) = self.misfit(mem)
         {
-            return self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, Some(say));
+            let say = Some(misfit.as_str());
+            return self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, say);
         }
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
         self.pending = if !self.file.open {

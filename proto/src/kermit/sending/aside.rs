@@ -232,7 +232,7 @@ impl Core {
         }
     }
 
-    /// An acknowledgement says something of files.
+    /// An acknowledgement has marks about files.
     pub(super) fn marked(&mut self, number: u64, mut data: &[u8]) {
         while let Some((name, mark, rest)) = Mark::take(data) {
             data = rest;
@@ -334,7 +334,7 @@ impl Core {
         let at = self.under_way.at(self.under_way.settled);
         let file = &mut self.under_way.files[at];
         file.over = true;
-        // Between what the user is told of its beginning and of its end.
+        // Only between its FileStarted and FileDone events.
         if file.reported == Reported::Begun {
             self.link.stats.known_bytes += file.known;
         }

@@ -58,7 +58,7 @@ impl Core {
             return false;
         }
         let noisy = self.link.stats.damaged > 0 || !self.lengths.is_untried();
-        // Of that many timeouts in a row, each for a packet or its answer, noise makes no more.
+        // Noise does not cause more timeouts in a row than that, each for a packet or its answer.
         let heard = self.silent <= retries;
         !(noisy && heard && slot.copies <= retries.saturating_mul(PERSISTENCE))
     }

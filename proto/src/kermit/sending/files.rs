@@ -140,7 +140,7 @@ impl Core {
                 self.file.digest = Some(first);
                 self.compared(cx, mem);
             }
-            // A store without digests sends files all the same.
+            // A store without digests can still send files.
             (PendingRequest::Digest { .. }, Reply::Failed(_)) => self.compared(cx, mem),
             (PendingRequest::Aside, Reply::Done) if self.bundles() => self.put_aside(cx, true),
             (PendingRequest::Aside, Reply::Failed(StoreError::Unsupported)) if self.bundles() => {

@@ -66,7 +66,7 @@ pub(super) struct Packing {
     /// What is staged belongs to a header, to an end.
     in_head: bool,
     in_end: bool,
-    /// The end says that the file is cut short.
+    /// The end record marks the file as truncated.
     pub(super) cut: bool,
     /// Bytes of the source that are still to come in the data record.
     chunk: usize,
@@ -76,7 +76,7 @@ pub(super) struct Packing {
     /// Runs of equal bytes are counted in the data record.
     runs: Option<Runs>,
     before: Before,
-    /// The receiver has this much of the current file.
+    /// The receiver has this many bytes of the current file.
     pub(super) continues: Option<u64>,
     pub(super) probe_in: u64,
     /// The store has no more files.

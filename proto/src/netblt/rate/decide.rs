@@ -143,7 +143,7 @@ impl Controller {
         let interval = if self.paced { 0 } else { 8_000_000 * self.values.interval_ms() };
         let least = SHORTEST.max(smooth / 2).max(interval);
         let long = time >= LONG && arrivals.count >= FEWEST_PACKETS;
-        // Where nearly nothing arrives it is judged all the same.
+        // It is judged even where nearly nothing arrives.
         let few = time > (8 * least).max(LONG) && arrivals.count >= FEWEST_PACKETS / 2;
         time >= least
             && (arrivals.count >= MANY_PACKETS || long || few || time > 64 * least.max(LONG))

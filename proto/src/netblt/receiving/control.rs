@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const GATHER: Duration = Duration::from_millis(4);
 /// Longest time to retransmit a message, for safety; where there are many, a quarter of it.
 const LATER: Duration = Duration::from_millis(128);
-/// Losses in a row are of packets: what is said seldom is lost for long. So CONTROL leaves a part of a long
+/// Losses in a row are of packets, so rare messages stay lost for long. CONTROL therefore leaves a part of a long
 /// round trip after the one before while anything waits for its acknowledgement, but not sooner than this,
 const PACE: Duration = Duration::from_millis(64);
 /// and after a control timeout, this many times, not sooner than that. Then it becomes longer.

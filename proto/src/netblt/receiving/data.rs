@@ -5,7 +5,7 @@ use super::{Core, Mem, ReceiverInput, Stage};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::netblt::link::Link;
 use crate::netblt::messages::MessageKind;
-use crate::netblt::packet::{Body, Data, Mark, Packet, data_checksum};
+use crate::netblt::packet::{BadPacket, Body, Data, Mark, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
 use crate::netblt::sink::Verdict;
 use crate::netblt::window::{ASKING, COUNTED, ReceiveRing, Record, SAID_OK, WHOLE};
@@ -14,15 +14,15 @@ use crate::time::{Duration, Instant};
 
 /// Timers are no finer.
 const TICK: Duration = Duration::from_millis(1);
-/// Before anything is known of the rate what should come is awaited so long.
+/// Timeout for expected packets before the rate is known.
 const FIRST_WAIT: Duration = Duration::from_secs(4);
-/// What is granted lasts so long without a word.
+/// A grant expires after this long without traffic.
 const UNHEARD: Duration = Duration::from_millis(250);
 /// A path with a shorter round trip loses nothing to speak of.
 const NEAR: Duration = Duration::from_millis(5);
 /// Numbers that are kept for OKs and RESENDs at most.
 const RESERVED: usize = 3500;
-/// Lateness that was seen once counts for so long, in nanoseconds.
+/// How long an observed delay is remembered, in nanoseconds.
 const FORGOTTEN: u64 = 30_000_000_000;
 /// Lateness beyond this always counts as a loss.
 const LATEST: u64 = 4_000_000_000;
@@ -41,7 +41,7 @@ impl Core {
         Some(total.div_ceil(u64::from(self.link.agreed.buffer)).max(1))
     }
 
-    /// Packets of a buffer, as far as is known, and whether that is certain.
+    /// Packets of a buffer, if known, and whether that is certain.
     fn count(&self, index: u64) -> (u32, bool) {
         let agreed = &self.link.agreed;
         let start = index * u64::from(agreed.buffer);
@@ -67,7 +67,7 @@ impl Core {
         }
         let agreed = self.link.agreed;
         if agreed.checksum && data_checksum(data.bytes) != data.checksum {
-            return self.link.damaged(cx, "data checksum", data.bytes.len());
+            return self.link.damaged(cx, BadPacket::DataChecksum, data.bytes.len());
         }
         let Some(index) = self.index_of(data.buffer) else {
             return self.duplicate(cx, data);
@@ -80,7 +80,7 @@ impl Core {
         let record = ReceiveRing::new(self.shape, mem.slots).record(index);
         let at = index * u64::from(agreed.buffer) + u64::from(packet) * u64::from(agreed.packet);
         let Some(bytes) = self.fitting(index, at, &record, data) else {
-            return self.link.damaged(cx, "length", data.bytes.len());
+            return self.link.damaged(cx, BadPacket::Length, data.bytes.len());
         };
         if ReceiveRing::new(self.shape, mem.slots).has(index, packet) {
             self.marked(cx, mark);
@@ -377,7 +377,7 @@ impl Core {
         if self.sink.in_order {
             self.advance_in_order();
         }
-        // The last OK says that the file is in its place.
+        // The last OK confirms that the file is stored.
         if !is_last {
             if !self.paced {
                 self.look_at_rate(cx);
@@ -508,7 +508,7 @@ impl Core {
     /// Buffers to grant beyond where the sender is at most, if it is near: what is on its way, and what this host
     /// keeps until it comes to read it. There nothing is lost on the way, but all that a host loses which is slower
     /// than its peer; and what bursts say is how soon it came to read them. A host that keeps less than two
-    /// buffers would stop the sender all the time: there losses are the cheaper.
+    /// buffers would stop the sender all the time: there losses cost less.
     fn near(&self, packets: u64) -> Option<u64> {
         let rtt = self.path.least_round_trip()?;
         let kept = self.link.config.room as u64 / u64::from(self.link.agreed.packet);

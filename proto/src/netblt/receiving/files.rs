@@ -285,7 +285,7 @@ impl Core {
         if same {
             self.pending = PendingRequest::Close { complete: true, verified: true };
         } else if !self.have.is_empty() && self.attempts < ATTEMPTS {
-            // What was here is of another file: all of it is wanted.
+            // The stored part is of another file: all of this one is needed.
             self.attempts += 1;
             self.restarted = true;
             self.told = false;
@@ -407,7 +407,7 @@ impl Core {
 
     // ---- we end it ----
 
-    /// Ends the connection in good order.
+    /// Closes the connection normally.
     pub(super) fn say_quit(&mut self, cx: &mut Cx<'_>, say: &[u8], then: AfterQuit) {
         self.messages.begin();
         self.link.timers.stop(Timer::Control);

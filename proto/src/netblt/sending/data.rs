@@ -73,7 +73,7 @@ impl Core {
         }
         self.look(mem);
         if self.buffers().is_some_and(|buffers| self.low >= buffers) {
-            // Everything has come: that is said at once, as no data will.
+            // Everything has come: acknowledge at once, as no more data will come.
             self.whole(cx);
         }
     }
@@ -104,7 +104,7 @@ impl Core {
         Some(total.div_ceil(u64::from(self.link.agreed.buffer)).max(1))
     }
 
-    /// Packets of a buffer, as far as is known.
+    /// Packets of a buffer, if known.
     pub(super) fn count(&self, index: u64) -> u32 {
         let agreed = &self.link.agreed;
         let start = index * u64::from(agreed.buffer);
@@ -304,7 +304,7 @@ impl Core {
         }
     }
 
-    /// Asks the store for what is wanted.
+    /// Requests the needed bytes from the store.
     pub(super) fn ask_source(&mut self) {
         if self.pending.is_idle()
             && let Some(want) = self.source.want(self.ring_len(), self.keep())

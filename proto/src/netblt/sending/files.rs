@@ -53,7 +53,7 @@ impl Core {
                 let ring = &mut mem.data[..self.ring_len()];
                 self.source.set_digest(ring, Some(&digest[..16]));
             }
-            // A store without digests sends files all the same.
+            // A store without digests can still send files.
             (PendingRequest::Digest { .. }, Reply::Failed(_)) => {
                 let ring = &mut mem.data[..self.ring_len()];
                 self.source.set_digest(ring, None);

@@ -38,7 +38,7 @@ pub(super) struct Mem<'a> {
     pub(super) out: &'a mut [u8],
     /// The ring of file data.
     pub(super) data: &'a mut [u8],
-    /// A packet of file data that is wanted again.
+    /// A packet of file data to retransmit.
     pub(super) patch: &'a mut [u8],
     /// The ring of buffers.
     pub(super) slots: &'a mut [u8],

@@ -2,7 +2,7 @@
 //!
 //! What is lost of the last round trip is known a round trip later, what is lost of that after another, and nothing
 //! else is left to be sent meanwhile. Where packets are lost the sender does not wait: it says the last round
-//! trip again once, and what it was asked for again as well. What has been acknowledged by then does not leave.
+//! trip again once, and what it was asked for again as well. What has been acknowledged meanwhile is not sent.
 
 use super::{Core, Mem, Stage};
 use crate::netblt::window::SendRing;

@@ -28,10 +28,10 @@ impl Driver {
 
     /// When a timer expires. `mid` is in the middle of a packet.
     pub(in crate::uucp) fn deadline(&self, mid: bool) -> Option<Instant> {
-        // Nothing can be answered that is still leaving: where the rate of the line is not known, a long packet
-        // at 300 bit/s takes longer than all retries.
+        // The peer cannot answer a packet that is still being transmitted: where the rate of the line is not
+        // known, a long packet at 300 bit/s takes longer than all retries.
         let progress = self.progress.max(self.took_data);
-        // Nor can anything come before the end of the packet that is arriving.
+        // No other packet can come before the end of the one that is arriving.
         let progress = if mid { progress.max(self.heard) } else { progress };
         let quiet = (mid || self.owed).then(|| self.quiet_at());
         let main = match self.stage {

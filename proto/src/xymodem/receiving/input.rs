@@ -143,7 +143,7 @@ impl Core {
         self.link.timers.set(Timer::Settle, cx.now + quiet);
     }
 
-    /// All of a block has come: its sender waits for the answer. What comes all the same belongs to a longer block, and
+    /// All of a block has come: its sender waits for the answer. Anything further belongs to a longer block, and
     /// is purged as anything else.
     fn await_answer(&mut self, cx: &Cx<'_>) {
         let config = &self.link.config;

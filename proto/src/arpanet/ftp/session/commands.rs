@@ -52,7 +52,7 @@ impl Session {
                 self.logged_in = false;
                 self.form = Form::default();
                 self.data_socket = None;
-                self.user = super::super::Text::EMPTY;
+                self.user = super::super::Argument::EMPTY;
                 self.reply_line(mem, 233, &"logged out, parameters as at first");
                 self.reply_line(mem, 300, &"at your service");
             }
@@ -109,7 +109,7 @@ impl Session {
     ) {
         if question == Question::User {
             self.logged_in = false;
-            match super::super::Text::new(argument) {
+            match super::super::Argument::new(argument) {
                 Some(user) => self.user = user,
                 None => return self.reply_line(mem, 501, &"expected a shorter name"),
             }

@@ -66,7 +66,7 @@ pub(super) enum Question {
 }
 
 impl Session {
-    /// What is wanted of the program, if anything is.
+    /// The pending question to the program, if any.
     pub(crate) fn asked<'a>(&'a self, line: &'a [u8]) -> Option<Asked<'a>> {
         let argument = &line[self.argument.0..self.argument.1];
         Some(match self.question? {

@@ -142,7 +142,7 @@ impl Session {
         self.enter(cx, Input::DataOver);
     }
 
-    /// What is wanted of the store, if anything is.
+    /// The pending store request, if any.
     pub(crate) fn request<'a>(
         &'a mut self,
         file: &'a mut [u8],

@@ -1,0 +1,62 @@
+//! How often the line damages what is sent.
+
+/// What is assumed of a line before it is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prior {
+    /// Good bytes before the first loss, besides those seen; and that one seen byte stands for.
+    pub(crate) clean: u64,
+    pub(crate) each: u64,
+    /// Good bytes of a line with losses, besides those seen.
+    pub(crate) lossy: u64,
+}
+
+/// Estimates the good bytes between two losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ErrorRate {
+    good: u64,
+    losses: u64,
+}
+
+impl ErrorRate {
+    /// This many bytes were not damaged.
+    pub(crate) fn add_good(&mut self, bytes: u64) {
+        self.good += bytes;
+    }
+
+    /// One loss. After more than `memory` the older half is dropped, so that the estimate follows a line that changes.
+    pub(crate) fn add_loss(&mut self, memory: u64) {
+        self.losses += 1;
+        if self.losses > memory {
+            self.halve();
+        }
+    }
+
+    /// Drops the older half.
+    pub(crate) fn halve(&mut self) {
+        self.good /= 2;
+        self.losses /= 2;
+    }
+
+    pub(crate) fn good(&self) -> u64 {
+        self.good
+    }
+
+    pub(crate) fn has_losses(&self) -> bool {
+        self.losses > 0
+    }
+
+    /// Measured good bytes for each loss.
+    pub(crate) fn measured(&self) -> Option<u64> {
+        self.good.checked_div(self.losses)
+    }
+
+    /// Good bytes between two losses, when `since` good bytes were not added yet.
+    pub(crate) fn between(&self, since: u64, prior: Prior) -> u64 {
+        let good = self.good + since;
+        if self.losses == 0 {
+            good * prior.each + prior.clean
+        } else {
+            (good + prior.lossy) / (self.losses + 1)
+        }
+    }
+}
