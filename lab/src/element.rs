@@ -27,6 +27,14 @@ impl End {
         }
     }
 
+    /// Its name in messages and events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
+
     /// 0 or 1, for arrays of two.
     pub const fn index(self) -> usize {
         self as usize
@@ -119,7 +127,7 @@ pub(crate) trait Inside {
     /// When the next internal event is due.
     fn next_inside(&self) -> Option<Instant>;
 
-    /// Moves what can be moved at this time, until nothing moves any more; returns whether anything did.
+    /// Moves everything that can move at this instant; returns whether anything did.
     fn settle(&mut self, cx: &mut Cx<'_>) -> bool;
 
     /// Processes all internal events due by now.
@@ -130,7 +138,7 @@ pub(crate) trait Inside {
             let at = last.map_or(at, |last: Instant| last.max(at));
             let moved = self.settle(&mut Cx { now: at, trace: &mut *cx.trace });
             if !moved && last == Some(at) {
-                // Nothing moved twice at one time: a refusal stands until time has advanced.
+                // Nothing moves again at this instant: a refusal holds until time has advanced.
                 break;
             }
             last = Some(at);

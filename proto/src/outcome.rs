@@ -97,6 +97,31 @@ pub enum FailureKind {
     Internal,
 }
 
+impl FailureKind {
+    /// A fixed name for programs, in kebab case; all failures of the store have one.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Silence => "silence",
+            Self::TooManyRetries => "too-many-retries",
+            Self::NotReliable => "not-reliable",
+            Self::PeerError => "peer-error",
+            Self::Violation => "violation",
+            Self::Unsupported => "unsupported",
+            Self::CannotResume => "cannot-resume",
+            Self::NoProtocol => "no-protocol",
+            Self::NotAServer => "not-a-server",
+            Self::WrongPeer => "wrong-peer",
+            Self::DigestDiffers => "digest-differs",
+            Self::LengthDiffers => "length-differs",
+            Self::Store(_) => "store",
+            Self::Refused => "refused",
+            Self::Aborted => "aborted",
+            Self::Closed => "closed",
+            Self::Internal => "internal",
+        }
+    }
+}
+
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -121,15 +146,21 @@ impl fmt::Display for FailureKind {
     }
 }
 
+impl Blame {
+    /// A fixed name for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Peer => "peer",
+            Self::Line => "line",
+            Self::Store => "store",
+            Self::Local => "local",
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let blame = match self.blame {
-            Blame::Peer => "peer",
-            Blame::Line => "line",
-            Blame::Store => "store",
-            Blame::Local => "local",
-        };
-        write!(f, "{blame}: {}", self.kind)
+        write!(f, "{}: {}", self.blame.name(), self.kind)
     }
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
 /// The end of a line, whose interruption is normal.
 fn ending(report: &live::Report) -> Ending {
     let message = match report.stop {
-        Stop::Closed(end) => format!("the program at end {end:?} has gone"),
+        Stop::Closed(end) => format!("the program at end {} has gone", end.name()),
         _ => String::new(),
     };
     let summary = Some(Summary::Line(Box::new(LineUsage {
@@ -175,12 +175,13 @@ fn open_subnet<'s>(
 }
 
 fn open_datagrams(ui: &Output, end: End, spec: &LineSpec) -> Result<DatagramEnd, Ending> {
+    let end = end.name();
     let mut notes = |text: &str| {
-        ui.say(Level::Note, &format!("end {end:?}: {text}"));
-        ui.event(Event::Line { text: text.to_owned(), end: Some(format!("{end:?}")) });
+        ui.say(Level::Note, &format!("end {end}: {text}"));
+        ui.event(Event::Line { text: text.to_owned(), end: Some(end.to_owned()) });
     };
     datagrams::open(spec, &mut notes)
-        .map_err(|error| Ending::early(Exit::Line, format!("end {end:?}: {}", in_words(&error))))
+        .map_err(|error| Ending::early(Exit::Line, format!("end {end}: {}", in_words(&error))))
 }
 
 fn open(
@@ -190,21 +191,23 @@ fn open(
     spec: &LineSpec,
     claims_bps: u32,
 ) -> Result<Box<dyn Port>, Ending> {
+    let end = end.name();
     let mut notes = |text: &str| {
-        ui.say(Level::Note, &format!("end {end:?}: {text}"));
-        ui.event(Event::Line { text: text.to_owned(), end: Some(format!("{end:?}")) });
+        ui.say(Level::Note, &format!("end {end}: {text}"));
+        ui.event(Event::Line { text: text.to_owned(), end: Some(end.to_owned()) });
     };
     live::open(spec, claims_bps, Some(signals), &mut notes).map_err(|bad| {
         let ending = not_opened(spec, &bad);
-        Ending { message: format!("end {end:?}: {}", ending.message), ..ending }
+        Ending { message: format!("end {end}: {}", ending.message), ..ending }
     })
 }
 
 fn carried(end: End, usage: &Usage) -> String {
     let bytes = |n: u64| format::count(n, "byte");
     format!(
-        "{end:?} to {:?}: {} carried, {} damaged, {} lost, {} doubled",
-        end.other(),
+        "{} to {}: {} carried, {} damaged, {} lost, {} doubled",
+        end.name(),
+        end.other().name(),
         bytes(usage.bytes_out),
         usage.damaged_bytes,
         usage.dropped_bytes,

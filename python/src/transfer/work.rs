@@ -73,29 +73,6 @@ struct Early {
     kind: &'static str,
 }
 
-/// `TooManyRetries` as `too-many-retries`.
-fn kebab(kind: FailureKind) -> String {
-    let name = format!("{kind:?}");
-    let name = name.split('(').next().unwrap_or_default();
-    let mut out = String::new();
-    for (index, c) in name.chars().enumerate() {
-        if c.is_uppercase() && index > 0 {
-            out.push('-');
-        }
-        out.extend(c.to_lowercase());
-    }
-    out
-}
-
-const fn blamed(blame: Blame) -> &'static str {
-    match blame {
-        Blame::Peer => "peer",
-        Blame::Line => "line",
-        Blame::Store => "store",
-        Blame::Local => "local",
-    }
-}
-
 /// Exit code and word, as those of `wst`.
 const fn exit_of(failure: Failure) -> (u8, &'static str) {
     match (failure.kind, failure.blame) {
@@ -325,7 +302,9 @@ fn conclude(
         }
     };
     let failure = match ended.outcome {
-        Outcome::Failed(failure) => Some((blamed(failure.blame).to_owned(), kebab(failure.kind))),
+        Outcome::Failed(failure) => {
+            Some((failure.blame.name().to_owned(), failure.kind.name().to_owned()))
+        }
         Outcome::Done => None,
     };
     let report = Report {

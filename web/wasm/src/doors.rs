@@ -1,8 +1,8 @@
 //! The doors of an engine, for JavaScript: what each number means.
 
 use wetstring_proto::{
-    Blame, Command, Cx, DigestKind, Event, FailureKind, FileInfo, LineFacts, NoTrace, Outcome,
-    Refusal, Reply, Request, Status, StoreError,
+    Command, Cx, DigestKind, Event, FileInfo, LineFacts, NoTrace, Outcome, Refusal, Reply, Request,
+    Status, StoreError,
 };
 
 use crate::{Session, instant, is_for, milliseconds, protocols};
@@ -232,11 +232,8 @@ impl Session {
         let outcome = if closed { engine.if_closed() } else { status.outcome() };
         let (text, blame, kind) = match outcome {
             Some(Outcome::Failed(failure)) => {
-                let kind = match failure.kind {
-                    FailureKind::Store(_) => "Store".to_owned(),
-                    kind => format!("{kind:?}"),
-                };
-                (failure.kind.to_string(), blame(failure.blame), kind)
+                let kind = camel_case(failure.kind.name());
+                (failure.kind.to_string(), failure.blame.name(), kind)
             }
             Some(Outcome::Done) => Default::default(),
             None => ("the line closed".to_owned(), "line", "Closed".to_owned()),
@@ -273,13 +270,11 @@ impl Session {
     }
 }
 
-fn blame(blame: Blame) -> &'static str {
-    match blame {
-        Blame::Peer => "peer",
-        Blame::Line => "line",
-        Blame::Store => "store",
-        Blame::Local => "local",
-    }
+/// A name of the engine as JavaScript has it: `too-many-retries` as `TooManyRetries`.
+fn camel_case(name: &str) -> String {
+    name.split('-')
+        .flat_map(|part| [part[..1].to_ascii_uppercase(), part[1..].to_owned()])
+        .collect()
 }
 
 /// A file in numbers: 0 and 1 its name, 2 its size, 3 its modification time, 4 and 5 files and bytes that are left;

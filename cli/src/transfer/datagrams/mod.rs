@@ -316,7 +316,7 @@ impl<'a> Session<'a> {
     }
 
     fn opened(&self, peer: &Peer) {
-        let suite = peer.suite.map(|suite| format!("{suite:?}"));
+        let suite = peer.suite.map(|suite| suite.name().to_owned());
         self.ours.ui.event(Event::Opened(Opened {
             line: peer.address.to_string(),
             reliable: Some(Some(false)),

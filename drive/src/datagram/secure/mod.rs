@@ -96,6 +96,14 @@ impl Suite {
         if has_aes { Self::AesGcm } else { Self::ChaChaPoly }
     }
 
+    /// Its name in messages and events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ChaChaPoly => "ChaChaPoly",
+            Self::AesGcm => "AesGcm",
+        }
+    }
+
     const fn code(self) -> u8 {
         match self {
             Self::ChaChaPoly => 1,
