@@ -50,7 +50,7 @@ pub trait Port: Send {
     fn held(&self) -> bool {
         false
     }
-    /// Writes as much as fits of what is [held](Port::held).
+    /// Writes as many [held](Port::held) bytes as the device accepts.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -43,7 +43,7 @@ impl Chain {
         }
     }
 
-    /// Moves bytes from element to element until nothing moves any more.
+    /// Moves bytes from element to element until none can move.
     fn settle(&mut self, cx: &mut Cx<'_>) {
         let mut moved = true;
         while moved {

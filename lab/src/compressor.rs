@@ -187,7 +187,7 @@ mod tests {
         frame.extend(pack(&mut compressor, &[], false, true));
         let (out, is_over) = unpack(&mut compressor, &frame).unwrap();
         assert!(out == text && is_over);
-        // Another frame knows nothing of the first.
+        // Another frame does not refer to the first.
         let other = pack(&mut compressor, b"something else", true, true);
         assert_eq!(unpack(&mut compressor, &other).unwrap(), (b"something else".to_vec(), true));
     }

@@ -328,7 +328,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Calls everything until nothing moves any more at this time; false if that does not end.
+    /// Calls everything until nothing moves at this instant; false if that does not end.
     pub(crate) fn settle(
         &mut self,
         sides: &mut [Side<'_>; 2],
@@ -337,7 +337,7 @@ impl<'a> Pair<'a> {
     ) -> bool {
         let mut calls = 0;
         let mut ticks = [0; 2];
-        // An engine that did nothing does nothing at this time until something is done to it.
+        // An idle engine stays idle at this instant unless it receives something.
         let mut idle = [false; 2];
         loop {
             let mut moved = false;

@@ -1,4 +1,4 @@
-//! `wst ports`: the serial ports of this machine, and those that come and go.
+//! `wst ports`: the serial ports of this machine, and ports that appear and disappear.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::ui::output::{Level, Output, print};
 /// How often `--watch` looks.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Lists them; with `watch` also those that come and go, until a signal arrives.
+/// Lists them; with `watch` also reports ports that appear and disappear, until a signal arrives.
 pub(crate) fn run(ui: &Output, watch: bool) -> Result<Exit, (Exit, String)> {
     let mut found = listed()?;
     for port in &found {

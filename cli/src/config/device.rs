@@ -34,7 +34,7 @@ pub(crate) struct Device {
     pub(crate) title: String,
     /// What it was tested against, in words.
     pub(crate) tested: String,
-    /// Where what it says of the device stands.
+    /// Where the profile describes the device.
     #[serde(default)]
     pub(crate) sources: Vec<String>,
     /// A regular expression: the end of what was received, if the device waits for a command. Without one, the

@@ -122,7 +122,7 @@ impl Session<'_> {
         }
     }
 
-    /// Does something with the wires or settings of the port, and says what came of it.
+    /// Changes pins or settings of the port; returns a message with the result.
     fn with_controls(
         &mut self,
         what: &str,
@@ -228,7 +228,7 @@ impl Session<'_> {
         self.screen.say(&text);
     }
 
-    /// Begins a log; its name as it may be shown, or what is wrong with it.
+    /// Starts a log; returns its name for display, or an error message.
     fn begin_log(&mut self, path: &Path) -> Result<String, String> {
         let name = escaped(path.as_os_str().as_encoded_bytes());
         match Log::open(path, self.options.log_format, size_of(stdout())) {

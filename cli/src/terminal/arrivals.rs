@@ -62,7 +62,7 @@ impl Session<'_> {
             return self.offered(&start, &files);
         }
         if !self.has_user() {
-            // Nothing says what to send.
+            // It is not known what to send.
             return self.show(&start.bytes);
         }
         self.ask(Question::Offer(start));
@@ -153,7 +153,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The user does not want it: the peer is told, and asks no more by itself.
+    /// The user refuses: the peer is told, and stops asking.
     pub(super) fn refuse(&mut self, start: &Start) {
         if start.part == Part::Sender {
             self.options.autodownload = Autodownload::Off;
@@ -163,7 +163,7 @@ impl Session<'_> {
         } else {
             self.screen.say("(cancelled)");
         }
-        // What it sent again while the user was asked is for no one, other text is.
+        // Repeated requests that arrived while the user was asked are dropped; other text is kept.
         if peer::recognise(&self.held, 0).is_some() {
             self.held.clear();
         }

@@ -15,12 +15,12 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The name of the port that is plugged in next.
 const NEW: &str = "@new";
 
-/// What is known about a port that comes and goes.
+/// The state of a port that may be unplugged.
 pub(crate) struct Plugged {
     next_look: Instant,
     /// Ports that are not new.
     known: Vec<PathBuf>,
-    /// It was there, and has gone.
+    /// It was present, and has disappeared.
     lost: bool,
     /// Waiting was said.
     told: bool,
@@ -54,7 +54,7 @@ impl Plugged {
             return Some(spec.clone());
         }
         let now = ports().unwrap_or_default();
-        // What was plugged out is new when it comes again.
+        // A port that was unplugged is new when it returns.
         self.known.retain(|path| now.iter().any(|port| port.path == *path));
         let path = newest(&self.known, &now)?;
         let mut serial = serial.clone();
@@ -104,7 +104,7 @@ impl Session<'_> {
     pub(super) fn unplugged(&mut self) {
         let name = self.port.take().map(|mut port| {
             let name = port.facts().name.clone();
-            // Nothing can leave any more.
+            // Nothing can be sent now.
             let _ = port.finish(Duration::ZERO);
             name
         });

@@ -174,7 +174,7 @@ impl Share {
         self.clients.retain(|client| !client.gone);
     }
 
-    /// Accepts clients and reads from them; `outgoing` gets what is for the line. Returns what is to be said.
+    /// Accepts clients and reads from them; appends bytes for the line to `outgoing`. Returns messages for the user.
     pub(super) fn serve(&mut self, outgoing: &mut Vec<u8>) -> Vec<String> {
         let mut said = Vec::new();
         while let Some(stream) = self.accept() {

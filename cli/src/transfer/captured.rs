@@ -15,7 +15,7 @@ use wetstring_lab::element::Element;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 
-/// How long what has passed is kept: until then serial bytes may still be joined to a packet.
+/// How long captured bytes are kept: until then serial bytes may still be joined to a packet.
 const KEPT: Duration = Duration::from_millis(200);
 
 /// A record of a line; nothing without a file.

@@ -1,4 +1,4 @@
-//! What stands below a directory, and what of it is sent.
+//! The files below a directory, and which of them are sent.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::shown;
 
-/// What is sent, and what is not.
+/// Which files are sent, and which are not.
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// What is left out without having been asked for, and what was excluded; `None` if nothing.
+    /// A summary of what was skipped and what was excluded; `None` if nothing was.
     pub(crate) fn left_out(&self) -> Option<String> {
         let link = ["symbolic link", "symbolic links"];
         let kinds = [

@@ -11,7 +11,7 @@ use crate::ui::exit::Exit;
 
 /// Between looks at a line that is stalled.
 const LOOK: Duration = Duration::from_millis(500);
-/// A line that takes nothing for this long is stalled.
+/// A line that accepts nothing for this long is stalled.
 const STALLED: Duration = Duration::from_secs(10);
 
 /// What a wait for bytes brought.

@@ -1,4 +1,4 @@
-//! A transfer without an engine: who watches the conversation, and what came of it.
+//! A transfer without an engine: the observer of the session, and its result.
 
 use std::time::Instant;
 

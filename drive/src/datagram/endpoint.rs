@@ -311,7 +311,7 @@ impl Endpoint {
         match error.kind() {
             ErrorKind::WouldBlock => Ok(false),
             ErrorKind::Interrupted => Ok(true),
-            // Windows says so of what was sent before: nothing listens there. It does not name the peer.
+            // Windows reports this for an earlier datagram: nothing listens there. It does not name the peer.
             ErrorKind::ConnectionReset if self.dialled => Err(ErrorKind::ConnectionRefused.into()),
             ErrorKind::ConnectionReset => Ok(true),
             _ => Err(error),
@@ -408,7 +408,7 @@ fn both(clock: &Clock) -> (Instant, SystemTime) {
         if between(&best) < 1_000_000 {
             break;
         }
-        // Suspended between the two: what came would seem to have come later.
+        // The process was suspended between the two: datagrams would seem to have arrived later.
         let again = read();
         if between(&again) < between(&best) {
             best = again;

@@ -126,7 +126,7 @@ pub enum Fit {
     Whole,
     /// This packet instead.
     Part(Vec<u8>),
-    /// Nothing until more is received.
+    /// No message until more is received.
     Not,
     /// Nothing; it is not needed.
     Drop,

@@ -220,7 +220,7 @@ impl Sizes {
         }
     }
 
-    /// The path no longer takes what it took.
+    /// The path no longer carries datagrams of this length.
     fn hole(&mut self, now: Instant) {
         if self.proven > self.base {
             // Probes may pass where a stream of the same length does not.
@@ -277,8 +277,8 @@ mod tests {
     /// A packet of a connection whose handshake passed at 1200 bytes, sealed.
     const PACKET: usize = 1200;
 
-    /// Both ends of a session over a path in virtual time. The path takes what `takes` says at a millisecond
-    /// and has 5 ms delay; one end sends this many bytes per millisecond.
+    /// Both ends of a session over a path in virtual time. At each millisecond `takes` gives the longest datagram of
+    /// the path, whose delay is 5 ms; one end sends this many bytes per millisecond.
     struct Path<F> {
         ends: [Sizes; 2],
         takes: F,

@@ -1,4 +1,4 @@
-//! How a part of ours is told from a user's file: attributes of the file. Where there are none, nothing is ours.
+//! Extended attributes distinguish our partial files from a user's files. Without attributes, no file counts as ours.
 
 use crate::os::fd::OwnedFd;
 use crate::os::files::attribute::{get, remove, set};

@@ -113,8 +113,8 @@ pub(super) fn sweep(directory: &OwnedFd, name: &[u8], part: &[u8]) {
     }
 }
 
-/// The longest part of at most `size` bytes that `accepts` takes; the callback is told whether it bears our
-/// mark. One without the mark only if there is none with it.
+/// The longest part of at most `size` bytes that `accepts` takes; the callback is told whether it has our mark. A
+/// file without the mark is used only if there is none with it.
 pub(super) fn find(
     directory: &OwnedFd,
     name: &[u8],

@@ -159,7 +159,7 @@ impl Scribe {
         true
     }
 
-    /// Hands over the gathered bytes.
+    /// Passes the gathered bytes to the writer thread.
     fn flush(&mut self) -> bool {
         if self.block.is_empty() {
             return true;

@@ -27,7 +27,7 @@ pub enum Guard {
     User(String, String),
 }
 
-/// What is served, and to whom.
+/// What is served, and to which hosts.
 #[derive(Debug)]
 pub struct Plan<'a> {
     /// The directory; nothing outside it is visible.

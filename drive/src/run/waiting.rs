@@ -1,4 +1,4 @@
-//! When nothing moves: what is waited for, and how long.
+//! When nothing moves: the events to wait for, and the timeout.
 
 use super::{SPIN, Turning};
 use crate::event::{self, Interest};

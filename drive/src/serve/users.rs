@@ -105,7 +105,7 @@ impl Users {
         Err(NotLoggedIn::Wrong)
     }
 
-    /// Waits, or until the server ends.
+    /// Waits; returns early if the server ends.
     fn wait_until(&self, at: Duration, stop: Option<&Signals>) {
         let left = at.saturating_sub(self.epoch.elapsed());
         match stop {

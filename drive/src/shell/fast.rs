@@ -159,7 +159,7 @@ pub(super) fn worth(
     }
 }
 
-/// Makes the program ready at the shell; false, said, if it cannot be had there.
+/// Makes the program available at the shell; false, with a message, if that is impossible.
 pub(super) fn ready(
     talk: &mut Talk<'_>,
     report: &mut Report<'_>,
@@ -282,7 +282,7 @@ fn each_byte_passes(talk: &mut Talk<'_>, check: &Tool) -> Result<bool, Broken> {
     talk.send(&every)?;
     let got = match talk.answer_within("a digest of each byte", TRIED) {
         Err(Broken::Silence { .. }) => {
-            // Some were lost: this counts instead, and what is left of it is an empty line.
+            // Some were lost: this one counts instead, and its rest is an empty line.
             talk.send(&[b'\n'; FILLER])?;
             talk.answer("a digest of each byte")?
         }
@@ -545,7 +545,7 @@ mod tests {
         assert!(pays(5600.0, 200_000, 55_000, Lines::Hex));
         assert!(!pays(1e6, 2_000_000, 55_000, base64));
         assert!(pays(1e6, 20_000_000, 55_000, base64));
-        // One that is there already.
+        // A program that is already installed.
         assert!(pays(8300.0, 100_000, 0, base64));
     }
 }

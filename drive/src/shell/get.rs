@@ -105,7 +105,7 @@ fn get_one(
         let got = talk.ask("a $(k <\"$n\")", "a digest")?;
         digest.compare(Some(tool), got).map(|()| true)
     });
-    // Of one that differs nothing is to be resumed.
+    // A file that differs must not be resumed.
     let verified = matches!(done, Ok(true) | Err(Broken::Differs { .. }));
     let verified = store::close(store, done, verified)?;
     report.stats.files_done += 1;

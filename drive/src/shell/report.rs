@@ -16,7 +16,7 @@ pub(crate) trait Counted {
     fn counted(&self) -> (u64, u64);
 }
 
-/// Counters, and who wants to know.
+/// Counters, and their observer.
 pub(crate) struct Report<'a> {
     pub(crate) watch: &'a mut dyn Watch,
     pub(crate) stats: &'a mut Stats,
@@ -35,7 +35,7 @@ impl<'a> Report<'a> {
         self.watch.event(event, self.stats);
     }
 
-    /// Shows how it goes; an error if the user wants no more.
+    /// Shows progress; an error if the user has cancelled.
     pub(crate) fn go_on(&mut self, talk: &impl Counted) -> Result<(), Broken> {
         if self.last.elapsed() < REPORT {
             return Ok(());

@@ -24,7 +24,7 @@ const TOLD: Duration = Duration::from_secs(2);
 /// How long the shell may take to leave.
 const LEAVE: Duration = Duration::from_secs(3);
 
-/// A marker that stands in nothing else.
+/// A marker that occurs nowhere else.
 pub fn nonce() -> String {
     let mut bytes = [0; 4];
     // Without random numbers the time is unlikely enough.
@@ -145,7 +145,7 @@ impl<'a> Talk<'a> {
         if !up.starts_with(b"up") {
             return Err(Broken::Peer { expected: "up from the shell".to_owned(), got: up });
         }
-        // Nothing of the user's shell is in the way; the temporary file goes whatever happens.
+        // The user's shell settings do not interfere; the temporary file is removed in every case.
         self.tell("LC_ALL=C;export LC_ALL;set +C;t=;unset IFS")?;
         self.tell("m=;trap '[ \"$t$m\" ]&&rm -f \"$t\" \"$m\";[ \"$s\" ]&&stty \"$s\";a bye' 0")
     }
@@ -276,7 +276,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// All answers so far have come: nothing is on the way but these bytes.
+    /// All answers so far have arrived: only these bytes are in transit.
     pub(super) fn on_the_way(&mut self, bytes: usize) {
         self.unanswered = bytes;
     }

@@ -1,4 +1,4 @@
-//! What a conversation with a shell goes over, and how it fails.
+//! The transport of a session with a shell, and its failures.
 
 use crate::event::{self, Interest};
 use crate::in_words;
@@ -17,7 +17,7 @@ use wetstring_proto::trace::NoTrace;
 pub enum Broken {
     /// The line failed or closed.
     Line(String),
-    /// Nothing came in time: expected what, and the last that came instead.
+    /// A timeout: what was expected, and the last bytes received instead.
     Silence {
         /// What was expected.
         expected: String,
@@ -82,9 +82,9 @@ pub trait Wire {
     ///
     /// # Errors
     ///
-    /// If the line fails, or takes nothing for long.
+    /// If the line fails, or is stalled.
     fn send(&mut self, bytes: &[u8]) -> Result<(), Broken>;
-    /// Appends what has arrived, or arrives within `patience`; nothing if nothing does.
+    /// Appends what has arrived, or arrives within `patience`.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl Wire for PortWire<'_> {
                 Err(error) => break Err(Self::failed(&error)),
                 _ => {}
             }
-            // What the shell says is read meanwhile, or both ends wait for each other.
+            // The shell's output is read meanwhile, or both ends would wait for each other.
             match self.take(&mut early) {
                 Err(broken) => break Err(broken),
                 Ok(_) if self.closed => break Err(Broken::Line("the line closed".to_owned())),

@@ -30,7 +30,7 @@ pub use tun::{Net, Tun, TunConfig};
 const READ: usize = 4096;
 /// Buffer for a local packet; none is longer than the MTU, which is at most 1500.
 const PACKET: usize = 2048;
-/// Local packets taken in one turn, so that the line is served as well.
+/// Most local packets in one turn, so that the line is served as well.
 const PACKETS: usize = 64;
 /// How long a port of a known rate is not polled after it had a few bytes: drivers wake us for each of them, at
 /// 3 Mb/s ten thousand times a second. The delay is not noticeable.

@@ -120,7 +120,7 @@ impl Joint {
         }
     }
 
-    /// Time until the next event other than those of its half over the line.
+    /// Time until the next event that is not one of the peer's half of the connection.
     pub(super) fn due(&self, now: Duration) -> Option<Duration> {
         match self.phase {
             Phase::Strays(until) => Some(until.saturating_sub(now)),

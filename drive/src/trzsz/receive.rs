@@ -61,7 +61,7 @@ fn one(talk: &mut Talk<'_>, store: &mut dyn Store, name: &[u8]) -> Result<(), Br
     }
     talk.event(&Event::FileStarted { info, offset: 0 });
     let done = stored(talk, store, size);
-    // Of one that differs nothing is to be resumed.
+    // A file that differs must not be resumed.
     let verified = matches!(done, Ok(_) | Err(Broken::Differs { .. }));
     let digest = store::close(store, done, verified)?;
     talk.send(&packed("SUCC", &digest))?;

@@ -17,13 +17,13 @@ const MOST_SAID: usize = 200;
 const LOOK: Duration = Duration::from_millis(200);
 /// Silence after which the peer is gone.
 const SILENCE: Duration = Duration::from_secs(60);
-/// The same once it was told to end; it waits for silence itself.
+/// The same after the peer was told to end; it waits for silence itself.
 const ENDING: Duration = Duration::from_secs(3);
 /// How long what it still sends then may take: lines that take a second and more get no longer.
 const LATE: Duration = Duration::from_secs(10);
 /// The last that it writes: its cursor shows again.
 const LAST: &[u8] = b"\x1b[?25h";
-/// Of what comes before that this much is kept, in case it does not come.
+/// How many bytes before it are kept, in case it does not arrive.
 const KEPT: usize = 4096;
 /// Characters of a file that are decoded at once.
 const PART: usize = 4096;
@@ -65,7 +65,7 @@ impl<'a> Talk<'a> {
         self.report.event(&self.counts, event);
     }
 
-    /// Shows how it goes; an error if the user wants no more.
+    /// Shows progress; an error if the user has cancelled.
     pub(super) fn go_on(&mut self) -> Result<(), Broken> {
         self.report.go_on(&self.counts)
     }
@@ -144,7 +144,7 @@ impl<'a> Talk<'a> {
             self.fill(expected)?;
         }
         if !self.received[self.taken..].starts_with(expected.as_bytes()) {
-            // Whatever it is says why.
+            // What was received instead explains why.
             return Err(self.value("DATA").err().unwrap_or_else(|| bad("DATA", "a part of it")));
         }
         self.taken += expected.len();
@@ -170,7 +170,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Tells the peer why it ends, unless it is the one that has ended.
+    /// Tells the peer the reason, unless the peer ended the transfer.
     pub fn stop(&mut self, why: &Broken) {
         self.wire.clean_up();
         let text = match why {

@@ -209,7 +209,7 @@ impl Budget {
         self.ns[part as usize] += ns;
     }
 
-    /// Takes the excess over `whole` off these parts, the first ones first.
+    /// Reduces these parts, in this order, by what exceeds `whole`.
     pub(super) fn trim(&mut self, whole: u64, parts: &[Part]) {
         let mut excess = self.total().saturating_sub(whole);
         for part in parts {

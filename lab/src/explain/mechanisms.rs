@@ -12,7 +12,7 @@ struct Corrected {
     /// Data packets, and those of them that were hit.
     packets: u64,
     hit: u64,
-    /// Of those, packets that came whole by parity.
+    /// Of those, packets that parity restored.
     mended: u64,
     /// Characters of parity, and all that were sent.
     parity: u64,
@@ -47,7 +47,7 @@ impl Account {
         sentences.into_iter().flatten().collect()
     }
 
-    /// Wrong characters that the trace tells of: those that were corrected, and one for each packet that had to come again.
+    /// Damaged characters according to the trace: the corrected ones, and one for each retransmitted packet.
     pub(super) fn wrong_characters(&self) -> u64 {
         let mended = self.log.sender.iter().flat_map(|side| &side.mended).sum::<u64>();
         self.estimate.errors + mended
@@ -103,7 +103,7 @@ impl Account {
         ))
     }
 
-    /// The line's time that bytes would have taken.
+    /// The time that the bytes would have taken on the line.
     fn saved(&self, bytes: u64) -> String {
         let Some(millicps) = self.millicps.filter(|rate| *rate > 0) else { return String::new() };
         let tenths = u128::from(bytes) * 10_000 / u128::from(millicps);

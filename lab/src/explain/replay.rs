@@ -251,7 +251,7 @@ impl Account {
             for name in ["streaming", "bundle", "compress"] {
                 switch(&mut base, name, self.agreed(name));
             }
-            // Without bundles nothing is said of it, and there may be with them.
+            // Traces without bundles do not mention it, but a replay may use bundles.
             if let Some(on) = self.value_of_sender("correction") {
                 switch(&mut base, "correction", on == 1);
             }

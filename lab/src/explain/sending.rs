@@ -319,7 +319,7 @@ impl Idle {
             _ if own.is_some() => disks[0],
             (_, Wait::Pause) => Part::Pause,
             (_, Wait::Turn) => Part::TurnAround,
-            // What the sender waited for was there, and the receiver's computer had not come to it.
+            // The awaited packet had arrived at the receiver's computer, which had not processed it.
             _ if blame == Some(Part::Timeout) && theirs.is_some() => disks[1],
             _ if blame.is_some() => blame.unwrap_or(Part::Timeout),
             (_, Wait::Store) => Part::Store,
@@ -344,7 +344,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Goes through the time once; every nanosecond is counted once.
+    /// Walks through the transfer; every nanosecond is counted once.
     fn sweep(mut self, busy: &[Busy], end: u64) -> Budget {
         let mut budget = Budget::default();
         let mut now = 0;

@@ -254,7 +254,7 @@ impl Element for Hosted {
                 }
                 let written = side.host.call(now, Work::Write, bytes.len());
                 let sent = side.host.work(written, Work::Send, bytes.len());
-                // The card takes as long over it as the processor over loading it.
+                // The interface needs as long for the packet as the processor needs to load it.
                 let load = side.host.model.load.of_ns(bytes.len());
                 side.down.put(sent.saturating_sub(load).max(written), bytes);
                 // A host that takes no time passes it on at once.

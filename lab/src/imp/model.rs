@@ -13,7 +13,7 @@ pub enum RfnmAt {
     /// When the host has taken its first packet, so that the RFNM does not depend on its length.
     #[default]
     First,
-    /// When the host has taken all of it.
+    /// When the host has accepted the whole message.
     Last,
 }
 

@@ -410,7 +410,7 @@ impl Subnet {
         self.agenda.put(now + self.host_time(bits), Event::Out(end));
     }
 
-    /// The host has taken the first packet of its input, or all of it.
+    /// The host has accepted the first packet of the message, or all of it.
     fn out(&mut self, now: Instant, end: End, part: RfnmAt) {
         let outlet = &mut self.outlets[end.index()];
         let message = outlet.under_way.as_ref().and_then(|outgoing| outgoing.message);

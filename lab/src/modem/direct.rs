@@ -135,7 +135,7 @@ impl Direct {
 
     /// When the next internal event is due.
     pub(super) fn next(&self, host: &Link) -> u64 {
-        // Half of what was put ahead has left, or something comes that can go at once.
+        // Half of the queued characters have left, or a character arrives that can leave at once.
         let sends = match self.leaving.len() {
             left if left < AHEAD => host.ways[0].arrives_at(),
             left => self.leaving.nth(left - AHEAD / 2),

@@ -44,7 +44,7 @@ pub struct NicModel {
     pub send: Cost,
     /// From the arrival of a packet until the host has read it.
     pub receive: Cost,
-    /// From then until it is armed again.
+    /// From then until the receiver is armed again.
     pub rearm: Duration,
     /// From the end of sending until the host has armed it again; it may send meanwhile.
     pub deaf: Duration,

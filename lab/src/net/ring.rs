@@ -125,7 +125,7 @@ pub struct Ring {
     wire: Wire,
     /// Once around for a token, in ns; at least 1.
     round: u64,
-    /// When the token left a station of ours, and which.
+    /// When the token left one of our stations, and which.
     token: (u64, End),
     stations: [Station; 2],
 }

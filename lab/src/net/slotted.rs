@@ -350,7 +350,7 @@ impl Element for Slotted {
             }
         }
         if let Some(time) = self.model.collapse.filter(|_| full && now >= way.down_until) {
-            // What has left the station stays in transit.
+            // Packets that have left the station stay in transit.
             way.down_until = now.saturating_add(nanos(time));
             let left = way.frames.front().map_or(now, |(number, _)| number * self.frame);
             let safe = left.saturating_add(self.delay);

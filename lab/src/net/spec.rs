@@ -38,8 +38,7 @@ pub enum Link {
     Line(LineModel),
 }
 
-/// What lies between two programs: a network, TCP over it if bytes are to be carried, and the hosts
-/// at both ends.
+/// The path between two programs: a network, TCP over it if they exchange bytes, and both hosts.
 ///
 /// ```text
 /// [CARRIER over ] LINK [ + LINK]... [ with host:WORDS]
@@ -231,7 +230,7 @@ impl fmt::Display for Link {
 }
 
 impl fmt::Display for Network {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(tcp) = &self.tcp {
             write!(f, "{tcp} over ")?;

@@ -186,7 +186,7 @@ impl FromStr for WifiModel {
 }
 
 impl fmt::Display for WifiModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         write!(f, "wifi:rate={}", ShownRate(self.rates_bps[0]))?;
@@ -227,7 +227,7 @@ struct Packet {
 /// One station.
 #[derive(Clone, Debug)]
 struct Station {
-    /// In order; those before the first that is missing have been handed over.
+    /// In order; all before the first missing one have been delivered.
     packets: VecDeque<Packet>,
     /// Since when it has something to send.
     ready: u64,
@@ -383,7 +383,7 @@ impl Wifi {
             station.window = WINDOW[0];
             station.draw();
         }
-        // In order: the first that is missing holds the others back.
+        // Delivered in order: a missing packet delays the later ones.
         while station.packets.front().is_some_and(|packet| packet.arrived)
             && let Some(packet) = station.packets.pop_front()
         {
@@ -411,7 +411,7 @@ fn note(cx: &mut Cx<'_>, at: u64, names: [&'static str; 2], end: End, len: usize
 impl Element for Wifi {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
         let now = cx.now.as_nanos();
-        // One that comes when an aggregate begins goes with it.
+        // A packet that arrives as an aggregate begins is part of it.
         self.advance(cx, now.saturating_sub(1));
         let station = &mut self.stations[end.index()];
         station.usage.bytes_in += bytes.len() as u64;

@@ -1,4 +1,4 @@
-//! A handshake and keys that hide nothing and cost nothing.
+//! A handshake and keys without encryption, which take no time.
 //!
 //! QUIC leaves its cryptography to others [RFC 9001]. The laboratory needs none of it: nothing there
 //! listens, and nothing damages a packet without losing it. What is kept is what costs time on a
@@ -166,7 +166,7 @@ const HELLO: u8 = 1;
 const PARAMS: u8 = 2;
 const FINISHED: u8 = 3;
 
-/// Where a handshake stands: what is to be said, or waited for.
+/// State of a handshake: the next message to send or to wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     SayHello,

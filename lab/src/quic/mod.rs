@@ -113,7 +113,7 @@ impl Quic {
         }
     }
 
-    /// Does what happens at one time, until nothing moves any more.
+    /// Processes all events of one instant.
     fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
         let now = cx.now.as_nanos();
         let mut moved = false;

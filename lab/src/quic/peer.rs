@@ -172,7 +172,7 @@ impl Peer {
         }
     }
 
-    /// The datagram in `made` is to go.
+    /// The datagram in `made` is to be sent.
     fn queue(&mut self, len: usize) {
         let mut packet = self.spare.pop().unwrap_or_default();
         packet.clear();

@@ -26,7 +26,7 @@ mod watch;
 
 use std::fmt;
 
-/// Bytes that went or came together.
+/// Bytes that were sent or received together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Piece {
     /// Since the start of the clock of the recording, in ns: when the program began to send them, or was told that they were there,
@@ -50,7 +50,7 @@ struct Side {
     sees_calls: bool,
 }
 
-/// Why nothing can be made of a recording.
+/// Why a recording cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadRecording {
     /// What was expected, and what was found.

@@ -132,7 +132,7 @@ impl Log {
         Ok(())
     }
 
-    /// The ends that the program may have had.
+    /// The descriptors through which the program may have reached the peer.
     fn candidates(&self) -> Vec<Side> {
         let has = |fd: u32, sent: bool| {
             self.moved.iter().any(|moved| moved.fd == fd && moved.piece.sent == sent)

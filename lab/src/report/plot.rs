@@ -158,7 +158,7 @@ pub(super) struct Series {
 
 /// Axis labels of [`lines`].
 pub(super) struct Axes<'a> {
-    /// What the whole plot is, for those who do not see it.
+    /// Description of the whole plot for readers who cannot see it.
     pub(super) label: &'a str,
     /// Beneath the horizontal axis.
     pub(super) x: &'a str,

@@ -100,7 +100,7 @@ impl FromStr for SackModel {
 }
 
 impl fmt::Display for SackModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         write!(f, "sack:window={}", ShownSize(self.window_bytes))?;
@@ -214,7 +214,7 @@ impl Peer {
         }
     }
 
-    /// Does what is due, and makes the packets that may go.
+    /// Handles expired timers, and makes the packets that may be sent.
     fn turn(&mut self, now: u64) {
         if let State::Calling { calls, .. } = self.state
             && self.next() <= now

@@ -3,7 +3,7 @@
 use super::segment::{BLOCKS, Segment};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What has come, and what of it is in order.
+/// The received ranges, and the part that is in order.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// The next byte that is missing.

@@ -64,7 +64,7 @@ pub(super) struct Sender {
     pipe: u64,
     /// The end of the highest segment that is acknowledged by SACK.
     high_sacked: u64,
-    /// No segment below this one is to be sent again.
+    /// No segment below this one needs a retransmission.
     hint: u64,
     /// What the peer's window ends with.
     edge: u64,

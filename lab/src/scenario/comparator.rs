@@ -112,7 +112,7 @@ impl Comparator {
         };
         let window = window.clamp(1 << 16, 1 << 30);
         let mut text = match self {
-            // Both ends shake hands over the network, as all others do.
+            // The handshake passes through the network, as with all others.
             Self::TcpReno | Self::TcpCubic => {
                 format!("tcp:window={window},sendbuf={window},queue=1000,handshake")
             }
@@ -144,7 +144,7 @@ fn holds(network: &Network) -> (u64, u64) {
     let bytes = |queue| match queue {
         Queue::Bytes(bytes) => bytes,
         Queue::Packets(count) => count * 1500,
-        // As much as the path holds again.
+        // The bandwidth-delay product once more.
         Queue::Unlimited => product,
     };
     let queue = |link: &Link| match link {

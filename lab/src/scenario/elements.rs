@@ -139,7 +139,7 @@ impl fmt::Display for BadElement {
 
 impl std::error::Error for BadElement {}
 
-/// The machines at both ends, where they cost anything.
+/// The hosts at both ends, if they take time.
 pub type Hosts = [Option<HostModel>; 2];
 
 /// What elements have from outside of their descriptions, and give there.
@@ -192,7 +192,7 @@ pub fn part(
 ) -> Result<Part, BadElement> {
     let text = spec.trim();
     if let Some(other) = text.strip_prefix("flip ") {
-        // The machines stand where they stand; what is between them is turned.
+        // The hosts stay where they are; the path between them is reversed.
         hosts.swap(0, 1);
         let part = part(other, name, seed, hosts, outside);
         hosts.swap(0, 1);

@@ -100,7 +100,7 @@ impl Ends {
         Some([of(&self.configs[0])?, of(&self.configs[1])?])
     }
 
-    /// Ends that nothing can be set of, for a comparator of this name.
+    /// Ends without settings, for a comparator of this name.
     pub(crate) fn idle(name: &'static str, ports: [LineFacts; 2]) -> Self {
         Self { idle: Some(name), ..Self::new(Protocol::default(), ports) }
     }

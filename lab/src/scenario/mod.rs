@@ -304,8 +304,8 @@ impl Scenario {
         self.ends.set(end, key, value)
     }
 
-    /// What lies between the ends, and how each of them is configured, for Kermit engines that
-    /// somebody else turns: a script's, which has files of its own. `None` for another protocol.
+    /// What lies between the ends, and how each of them is configured, for Kermit engines that the caller runs, such
+    /// as a script with its own files. `None` for another protocol.
     pub fn stage(&self) -> Option<Stage> {
         let configs = self.ends.kermit().filter(|_| self.other.is_none())?;
         let stretch = self.stretch(Unit::Bytes);

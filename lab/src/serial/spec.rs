@@ -249,7 +249,7 @@ impl fmt::Display for Probability {
 }
 
 impl fmt::Display for LineModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         write!(f, "{}", self.rate_bps)?;

@@ -154,7 +154,7 @@ impl Timeline {
         while let Some(run) = self.runs.back_mut() {
             let keep = match at.checked_sub(run.start) {
                 None | Some(0) => 0,
-                // Those that end before `at` and the one that begins when they have ended.
+                // The characters that end before `at`, and the next one.
                 Some(ns) => {
                     (self.time.count_within(run.carry, ns - 1, run.count) + 1).min(run.count)
                 }

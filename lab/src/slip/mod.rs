@@ -54,7 +54,7 @@ const PIECE: usize = 256;
 /// One end of the line.
 struct Side {
     link: Link<Vec<u8>>,
-    /// The line took less than was lent.
+    /// The line accepted less than was offered.
     refused: bool,
     /// The number of the next packet.
     number: u16,
@@ -138,7 +138,7 @@ impl SlipLine {
         }
     }
 
-    /// Takes what has arrived out of the line.
+    /// Reads what has arrived from the line.
     fn receive(&mut self, cx: &mut Cx<'_>, end: End) -> bool {
         let side = &mut self.sides[end.index()];
         let mut piece = [0; PIECE];

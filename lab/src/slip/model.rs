@@ -59,7 +59,7 @@ enum Pace {
     Port,
     /// This one.
     Rate(u64),
-    /// None: the port takes what it takes.
+    /// No pacing: the port accepts as much as it can.
     Off,
 }
 
@@ -74,7 +74,7 @@ pub struct SlipModel {
     pub fifo: bool,
     /// Bytes of packets that may wait at each end; `None`: 32 of the longest.
     pub queue_bytes: Option<usize>,
-    /// Connections whose headers are kept.
+    /// Number of connections whose headers are kept.
     pub slots: u16,
     /// What carries the bytes, from A to B.
     pub line: Vec<String>,
@@ -178,7 +178,7 @@ impl FromStr for SlipModel {
 }
 
 impl fmt::Display for SlipModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "slip:{},mtu={}", self.headers.as_str(), self.mtu)?;
         if self.fifo {

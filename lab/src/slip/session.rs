@@ -97,7 +97,7 @@ impl Run<'_> {
         false
     }
 
-    /// Offers and takes of the file; whether anything moved, or `None` if a wrong byte came.
+    /// Moves bytes of the file; whether any moved, or `None` if a wrong byte arrived.
     fn exchange(&mut self, cx: &mut Cx<'_>) -> Option<bool> {
         let want = (self.session.bytes - self.sent).min(CHUNK as u64) as usize;
         let chunk = self.session.stream.at(self.sent, want);

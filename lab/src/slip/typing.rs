@@ -63,7 +63,7 @@ pub(super) struct Typist {
     model: TypingModel,
     random: Random,
     next_key: Instant,
-    /// Keys that the connection has not taken, and keys whose echo has not come: when they were hit.
+    /// Times of key presses: those that the connection has not accepted, and those whose echo is missing.
     waiting: u64,
     open: VecDeque<Instant>,
     /// Characters that the far program has read and not written yet.

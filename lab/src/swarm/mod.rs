@@ -522,7 +522,7 @@ fn is_of_the_sender(report: &PairReport, sink: &MemorySink) -> bool {
     receiver.outcome != Some(Outcome::Done) && receiver.files_done <= sink.complete().count() as u64
 }
 
-/// A user wants no more files: the remaining ones are never mentioned.
+/// A user cancels the batch: the remaining files are never mentioned.
 fn ends_batch(acts: &[(Duration, Act)]) -> bool {
     acts.iter().any(|(_, act)| matches!(act, Act::Command(_, Command::CancelBatch)))
 }

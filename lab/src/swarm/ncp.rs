@@ -210,7 +210,7 @@ fn plan(seed: u64) -> Plan {
         let mut host = Processes::default();
         let picks = [
             ("ncp.buffers", random.pick(&["both", "small", "large"])),
-            // Of several under way none can be sent again: the order would be lost.
+            // If several messages are in transit, none can be retransmitted: they would change places.
             ("ncp.window", if faults.incomplete > 0 { "1" } else { random.pick(&["1", "2", "4"]) }),
             ("ncp.buffer", random.pick(&["2048", "8192", "32768"])),
             ("ncp.mode", "stream"),
@@ -274,7 +274,7 @@ fn check(plan: &Plan, report: &Report) -> Result<(), Fault> {
             "{count} users are done with {bytes} octets each, {written} came"
         )));
     }
-    // Every user knows its outcome; a server may wait for one that is gone.
+    // Every user has an outcome; a server may wait for a user that has left.
     if report.outcomes.iter().any(Option::is_none) || report.stop == Stop::Storm {
         return Err(Fault::NoEnd(report.stop));
     }

@@ -200,7 +200,7 @@ struct Session<'a> {
     into: Vec<u8>,
     /// The others that have been sent.
     sent: usize,
-    /// The others that came as they were sent, by their places.
+    /// The other packets that arrived unchanged, by their index.
     came: u64,
 }
 
@@ -285,7 +285,7 @@ impl Session<'_> {
         self.sent > before
     }
 
-    /// On a line that damages nothing, what is no connection's is one of those that were sent.
+    /// On a clean line, a packet of no known connection is one of those that were sent.
     fn take_others(&mut self, now: Instant, recorder: &mut Recorder) -> Result<bool, Fault> {
         let mut trace = recorder.of("line");
         let cx = &mut Cx { now, trace: &mut trace };

@@ -140,7 +140,7 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// Nothing of it was published.
+    /// The row is ours: nothing in it was published.
     pub own: bool,
     /// Every transfer of its trials, for plots; none if it has no trials.
     pub samples: Vec<Sample>,

@@ -148,7 +148,7 @@ impl Judge<'_> {
         cell
     }
 
-    /// What the source says in words: it holds if the transfer is better by more than the cell says.
+    /// A statement of the source: it holds if the transfer is better by more than the cell's value.
     fn better(&self, better: &Better) -> Cell {
         let Better { words, of, by } = better;
         let of = *of;
@@ -187,7 +187,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The cell of what is said in words of this row's runs and others.
+    /// The cell for a statement that compares this row's runs with others.
     fn statement(&self, what: &str, unit: &'static str) -> Cell {
         let setting = self.transfer.own_setting.clone();
         Cell { kind: Kind::Words, setting, ..self.cell(what, unit) }
@@ -367,7 +367,7 @@ impl Judge<'_> {
             }
             Measure::Mbps => run.millicps() * 8 / 1_000_000,
             Measure::Lost => {
-                // Each packet of data comes once in the end: what else went again came twice or never.
+                // Each data packet arrives once in the end: every other retransmission was a duplicate or was lost.
                 let twice = run.report.sides[1].stats.duplicates;
                 self.scaled(run, again(run).saturating_sub(twice) * 1000)?
             }
@@ -410,7 +410,7 @@ impl Judge<'_> {
     }
 }
 
-/// Packets of data that went again: not an OPEN.
+/// Retransmitted data packets; OPENs do not count.
 fn again(run: &Outcome) -> u64 {
     let stats = &run.report.sides[0].stats;
     let longest = stats.longest_packet_bytes.max(1);

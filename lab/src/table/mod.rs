@@ -157,7 +157,7 @@ struct Runs<'a> {
     load: Load<'a>,
 }
 
-/// What was predicted once and is not any more, and why.
+/// Predictions that were withdrawn, with reasons.
 pub fn left() -> Vec<(String, &'static str)> {
     let lines = include_str!("../../tables/left.tsv").lines();
     let of = |line: &'static str| {
@@ -421,7 +421,7 @@ impl Table {
         &self.file.title
     }
 
-    /// Everything that has to be run, in the order in which [`Table::judge`] wants the outcomes.
+    /// All runs, in the order in which [`Table::judge`] expects their outcomes.
     pub fn jobs(&self) -> &[Scenario] {
         &self.jobs
     }

@@ -168,7 +168,7 @@ fn grid(rows: &[Vec<String>]) -> String {
     page
 }
 
-/// A value, and from where to where those of our runs go.
+/// A value, and the range of our runs.
 fn among(ours: String, range: &str) -> String {
     if range.is_empty() { ours } else { format!("{ours} ({range})") }
 }

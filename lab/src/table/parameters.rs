@@ -69,12 +69,12 @@ pub struct Parameter {
     pub why: Option<String>,
     /// Where in the source the value stands.
     pub source: Option<String>,
-    /// What was taken because no source has it.
+    /// The reason for a value that no source has.
     pub assumed: Option<String>,
 }
 
 impl Parameter {
-    /// What is wrong with it, if anything is: it has one origin, and a fit has its reason.
+    /// An error message unless it has exactly one origin and a fit has a reason.
     pub(super) fn fault(&self) -> Option<&'static str> {
         let origins = [!self.fitted.is_empty(), self.source.is_some(), self.assumed.is_some()];
         if origins.iter().filter(|origin| **origin).count() != 1 {
@@ -120,7 +120,7 @@ impl Parameter {
     }
 }
 
-/// Whether a name is what a pattern says: the same, or anything behind what stands before its `*`.
+/// Whether a name matches a pattern: an equal name, or any name with the prefix before its `*`.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(begin) => name.starts_with(begin),

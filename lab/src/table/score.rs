@@ -142,7 +142,7 @@ fn score(group: &[&Cell]) -> Score {
     }
 }
 
-/// Whether the counts of the runs of a setting could be of ours: what was lost, what went again, what timed out.
+/// Whether a setting's published counts of losses, retransmissions and timeouts are plausible for our runs.
 fn holds(group: &[&Cell]) -> bool {
     let what = |cell: &Cell| cell.col.rsplit(' ').next().unwrap_or_default().to_owned();
     group.iter().all(|of| {

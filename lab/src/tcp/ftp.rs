@@ -135,7 +135,7 @@ struct Run {
 }
 
 impl Run {
-    /// Offers and takes at one time, until nothing moves; false if a wrong byte came.
+    /// Moves all bytes that can move at one instant; false if a wrong byte arrived.
     fn exchange(&mut self, cx: &mut Cx<'_>, element: &mut dyn Element, into: &mut [u8]) -> bool {
         loop {
             let want = (self.bulk.bytes - self.sent).min(CHUNK as u64) as usize;

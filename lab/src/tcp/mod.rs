@@ -150,8 +150,8 @@ impl Side {
         }
     }
 
-    /// How many of these bytes the process takes into its hands. A program whose packets have marks
-    /// writes one of them, and before the next it looks whether something has arrived.
+    /// How many of these bytes the process reads at once. A program whose packets begin with a mark writes one
+    /// packet, and checks for input before the next.
     fn one_call(&self, bytes: &[u8], room: usize) -> usize {
         let most = bytes.len().min(room);
         let Some(mark) = self.host.model.mark else { return most };
@@ -293,7 +293,7 @@ impl Tcp {
         }
     }
 
-    /// Does what happens at one time, until nothing moves any more.
+    /// Processes all events of one instant.
     fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut moved = false;
         loop {

@@ -137,7 +137,7 @@ impl FromStr for Ibm7171Model {
 }
 
 impl fmt::Display for Ibm7171Model {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         write!(f, "{WHAT}:rate={}", self.rate_bps)?;
@@ -208,7 +208,7 @@ impl Ibm7171 {
             rx_buffer_bytes: model.ahead_bytes,
             ..FlowModel::default()
         };
-        // The micro's driver holds what its Kermit has not taken.
+        // The micro's driver holds what its Kermit has not read.
         let to_micro = FlowModel { rx_buffer_bytes: 4096, ..line.clone() };
         Self {
             link: Link::new(line.way(), to_micro.way()),

@@ -181,7 +181,7 @@ impl FromStr for TelnetModel {
 }
 
 impl fmt::Display for TelnetModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         match self.escape {
@@ -425,7 +425,7 @@ impl Element for TelnetPath {
     }
 
     fn room(&self, _end: End) -> Option<Instant> {
-        // Room comes when something is taken at the peer.
+        // There is room again when the peer has read something.
         None
     }
 

@@ -164,7 +164,7 @@ impl FromStr for BleModel {
 }
 
 impl fmt::Display for BleModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         write!(f, "ble:interval={}", Shown(self.interval))?;

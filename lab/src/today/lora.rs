@@ -176,7 +176,7 @@ impl FromStr for LoraModel {
 }
 
 impl fmt::Display for LoraModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         write!(f, "lora:sf={}", self.factor)?;

@@ -159,7 +159,7 @@ impl FromStr for UsbModel {
 }
 
 impl fmt::Display for UsbModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::usual(self.ftdi);
         write!(f, "usb:{}", if self.ftdi { "ftdi" } else { "cdc" })?;

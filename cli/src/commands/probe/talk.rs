@@ -14,7 +14,7 @@ pub(super) struct Talk<'a> {
     pub(super) port: &'a mut dyn Port,
     pub(super) signals: &'a Signals,
     pub(super) parser: Parser,
-    /// A request of ours came back.
+    /// One of our requests was echoed.
     pub(super) echo: bool,
 }
 

@@ -31,7 +31,7 @@ pub(super) fn order() -> Vec<u8> {
     all
 }
 
-/// A tried byte, and what came of it.
+/// A byte that was tried, and the result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Item {
     pub(super) byte: u8,

@@ -63,7 +63,7 @@ enum Over {
     Page,
     /// The line has closed, or cannot be opened.
     Line(String),
-    /// Another page has come, or the program ends.
+    /// Another page has connected, or the program ends.
     Taken,
     /// The page does not keep to the rules.
     Broken,
@@ -153,7 +153,7 @@ impl Bridge<'_> {
             port.flush().map_err(|error| Over::Line(in_words(&error)))?;
         }
         let over = self.read_line(port);
-        // What came before the end is for the page.
+        // Bytes that arrived before the end go to the page.
         moved |= self.sent()?;
         Ok(over? || moved)
     }

@@ -40,7 +40,7 @@ pub(super) struct Broken;
 #[derive(Default)]
 pub(super) struct Frames {
     head: Vec<u8>,
-    /// The frame whose payload comes.
+    /// The frame whose payload is being received.
     frame: Option<Frame>,
     /// The opcode of a message in several frames.
     message: u8,

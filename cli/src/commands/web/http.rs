@@ -173,7 +173,7 @@ fn answer(port: &mut dyn Port, status: &str, kind: &str, body: &[u8]) {
     let _ = send(port, head.as_bytes()) && send(port, body);
 }
 
-/// Writes all of it; false if the peer has gone or takes too long.
+/// Writes all of it; false if the peer has closed the connection or is too slow.
 fn send(port: &mut dyn Port, mut bytes: &[u8]) -> bool {
     let until = Instant::now() + PATIENCE;
     while !bytes.is_empty() {

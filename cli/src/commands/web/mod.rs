@@ -147,7 +147,7 @@ impl Site {
             || self.names.contains(&name)
     }
 
-    /// Whether this is the token. All of it is compared, so that the time tells nothing.
+    /// Whether this is the token. The time of the comparison does not depend on where they differ.
     fn admits(&self, offered: Option<&str>) -> bool {
         let Some(token) = &self.token else { return true };
         let offered = offered.unwrap_or_default().as_bytes();

@@ -22,7 +22,7 @@ use crate::ui::prompt::{Answer, ask, can_ask};
 const TYPED: u32 = 5;
 /// Retry interval while the listener is not up yet.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Time until the user is told that the wait goes on; then twice as long each time.
+/// Time until the user is told that the wait continues; doubled each time.
 pub(crate) const TELL_AFTER: Duration = Duration::from_secs(5);
 
 /// The phrase of this run: given, generated, or prompted for.

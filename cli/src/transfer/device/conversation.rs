@@ -1,4 +1,4 @@
-//! The conversation with a device, without I/O: what it says and the time go in, what to do comes out.
+//! The conversation with a device, without I/O: its input is received bytes and the time, its output actions.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -116,13 +116,13 @@ impl Conversation {
         if !self.script.fast.contains(&self.index) {
             return false;
         }
-        // What is awaited now and would not be after a failure is passed over.
+        // Skips what is awaited only if nothing has failed.
         self.failed = true;
         self.since = now;
         true
     }
 
-    /// What is to be done now; `None`: nothing before more is heard or [`Conversation::deadline`].
+    /// The next action; `None`: none until more is received or at [`Conversation::deadline`].
     pub(super) fn next(&mut self, now: Instant) -> Option<Act> {
         loop {
             if let Some(act) = self.due.pop_front() {
@@ -231,7 +231,7 @@ impl Conversation {
         let (line, typed) = (line.clone(), *typed);
         if let Some(at) = find(&self.text, &line) {
             self.text.drain(..at + line.len());
-            // What a device says must not be found in what it was told.
+            // A device's echo must not be mistaken for its answer.
             if let Some(at) = find(&self.all, &line) {
                 self.all.drain(..at + line.len());
             }
@@ -245,7 +245,7 @@ impl Conversation {
         true
     }
 
-    /// Whether there is something to do: what is awaited came, or something is due.
+    /// Whether there is an action: the awaited text has arrived, or something is due.
     fn awaited(&mut self, now: Instant) -> Result<bool, Trouble> {
         if !self.past_echo(now) {
             return Ok(false);

@@ -37,7 +37,7 @@ const TWICE: Duration = Duration::from_millis(500);
 /// The length of a pulse on a wire.
 const PULSE: Duration = Duration::from_millis(100);
 
-/// A device, and what the user wants of it.
+/// A device, and the user's options for it.
 pub(crate) struct Device {
     pub(crate) profile: device::Device,
     pub(crate) vars: Vars,

@@ -10,7 +10,7 @@ use crate::config::device::{Answer, Device, Method, Step};
 
 /// The pause before something is typed at a new rate: U-Boot waits 50 ms before and after its change.
 const AFTER_SWITCH: Duration = Duration::from_millis(200);
-/// Typed again at a new rate, until the device has it.
+/// Typed repeatedly after a change of rate, until the device uses the new one.
 const AGAIN: Duration = Duration::from_secs(1);
 /// The longest wait for an answer that needs no work of the device.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -28,7 +28,7 @@ pub(super) enum Op {
     Pause(Duration),
     /// The transfer.
     Transfer,
-    /// Typed if the transfer failed or is not wanted any more.
+    /// Typed if the transfer failed or was cancelled.
     Abort(Vec<u8>),
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Await {
     pub(super) verifies: bool,
     /// What to type at what the device says.
     pub(super) answers: Vec<(Regex, Vec<u8>)>,
-    /// What is done again and again until then.
+    /// The action to repeat until then.
     pub(super) again: Option<Again>,
-    /// What the user is told if it takes a moment.
+    /// Message for the user if the step is slow.
     pub(super) hint: String,
     /// After a failure it is not waited for long: an engine that ends may have heard it.
     pub(super) may_be_missed: bool,
@@ -57,7 +57,7 @@ pub(super) struct Await {
     pub(super) limit: Duration,
 }
 
-/// What is done again and again.
+/// An action that is repeated.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
     pub(super) types: Vec<u8>,

@@ -48,7 +48,7 @@ pub(super) enum Wire {
         /// are ours.
         echo: Option<u16>,
     },
-    /// Nothing is sent any more.
+    /// Nothing more is sent.
     Mute,
     /// Sealed.
     Sealed(Box<Sealed>),

@@ -18,7 +18,7 @@ pub(super) struct Placed {
 }
 
 impl Incoming {
-    /// Whether it takes the name of the file that has it, and nothing of it is here.
+    /// Whether it replaces the file of that name, and no part of it is stored.
     pub(super) fn replaces(&self) -> bool {
         matches!(self.placing, Placing::Replace | Placing::Backup) && self.map.resumed == 0
     }

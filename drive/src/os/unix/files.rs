@@ -193,7 +193,7 @@ pub(crate) fn read_in_order(file: &OwnedFd) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
 }
 
-/// Nothing to say to this system.
+/// This system has no such call.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 pub(crate) fn read_in_order(_: &OwnedFd) {}
 

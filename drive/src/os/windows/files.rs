@@ -118,7 +118,7 @@ pub(crate) fn forget(file: &OwnedFd) {
     let _ = super::fs::fsync(file);
 }
 
-/// Nothing to say to this system.
+/// This system has no such call.
 pub(crate) fn read_in_order(_: &OwnedFd) {}
 
 /// This system reserves only what is part of the file.

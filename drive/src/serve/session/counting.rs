@@ -80,7 +80,7 @@ impl Session {
                 return self.announced(info);
             }
             Request::Write { offset, bytes } => (*offset, bytes.len() as u64),
-            // What is taken from an older version takes as much space as what comes.
+            // Data that is copied from an older version takes as much space as received data.
             Request::Copy { from, to } => (*from, to.saturating_sub(*from)),
             _ => return Ok(()),
         };

@@ -29,13 +29,13 @@ pub(in super::super) struct Evidence {
     pub(super) has_disk: bool,
     /// Characters were lost in front of a computer.
     pub(in super::super) is_overrun: bool,
-    /// Both ends got everything as it was sent, and some of it twice.
+    /// Nothing was damaged or lost, and something arrived twice.
     pub(super) nothing_harmed: bool,
     /// The receiver's computer was busy for much of the time.
     pub(super) receiver_is_busy: bool,
     /// Packets of at least this length never arrived, and shorter ones did.
     pub(in super::super) too_long: Option<u64>,
-    /// For how long, in milliseconds, bytes had been queued when something had to be sent again.
+    /// How long, in milliseconds, bytes had been queued at a retransmission.
     pub(super) queued_ms: Option<u64>,
     /// Most of the waiting for answers was for few of them, which took much longer than the others.
     pub(super) slow_answers: bool,
@@ -121,7 +121,7 @@ fn says_eighth_bit(side: &Side) -> bool {
         .any(|event| event.kind == "negotiated" && event.text.contains("8th-bit"))
 }
 
-/// A data packet that was sent: its length, and whether it had to be sent again.
+/// A data packet that was sent: its length, and whether it was retransmitted.
 struct Attempt {
     len: u64,
     failed: bool,
@@ -185,8 +185,8 @@ fn latency(account: &Account) -> Option<u64> {
     narrow.then_some(beats * BEAT_MS)
 }
 
-/// How long, in milliseconds, what was under way when the receiver asked again took to arrive, on average, beyond
-/// what the way and a few packets take.
+/// Average delay, in milliseconds, of bytes that were in transit when the receiver repeated its request, beyond that
+/// of the path and a few packets.
 fn queued(sender: &Side, receiver: &Side, rate: Rate) -> Option<u64> {
     let at = |steps: &[(u64, u64)], time: u64| {
         let index = steps.partition_point(|(at, _)| *at <= time);

@@ -143,7 +143,7 @@ impl Account {
         }
     }
 
-    /// Why something had to be sent again.
+    /// The cause of a retransmission.
     fn repair(part: Part, evidence: &Evidence) -> Cause {
         if evidence.is_overrun {
             return Cause::Overrun;

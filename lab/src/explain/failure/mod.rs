@@ -17,7 +17,7 @@ use wetstring_protocols::Protocol;
 /// What was wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// Nothing came from the peer.
+    /// Nothing was received from the peer.
     Unanswered,
     /// The peer answered, and then fell silent.
     FellSilent,
@@ -196,7 +196,7 @@ impl Account {
         (kind == "peer-error" || kind == "closed").then_some(told.text.as_str())
     }
 
-    /// The side whose failure explains more: one that did not merely hear of it from its peer.
+    /// The side whose failure explains more: the one that was not just told of it by its peer.
     fn failing(&self) -> Option<&Side> {
         let sides = || self.log.sender.iter().chain(&self.log.receiver);
         let failed = || sides().filter(|side| side.failed.is_some());
@@ -272,7 +272,7 @@ fn data_damaged(log: &Log) -> bool {
             !receiver.got.is_empty() && tried && receiver.got.iter().all(|got| got.data == 0)
         }
         (Some(sender), None) => {
-            // Nothing was sent that was not the first packet of data, again.
+            // Only the first data packet was sent, repeatedly.
             let first = sender.sent.iter().find(|sent| sent.file > 0);
             let none_passed = first.is_some_and(|first| {
                 sender.sent.iter().filter(|sent| sent.file > 0).all(|sent| {

@@ -331,7 +331,7 @@ impl PepPair {
             self.holder = self.holder.other();
             self.sent = 0;
             self.micros = 0;
-            // The other side's turn tells what was hit, and begins with it.
+            // The other side's turn begins with its report of damaged packets.
             self.free_at = at.saturating_add(nanos(self.model.gap)).max(at + 1);
             return;
         }

@@ -184,7 +184,7 @@ impl FromStr for PepModel {
 }
 
 impl fmt::Display for PepModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         let [dte, other] = self.dte_bps;

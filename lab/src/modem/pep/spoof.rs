@@ -242,7 +242,7 @@ impl Spoof {
         }
         let ahead = sequence.wrapping_sub(self.expected) & 7;
         if ahead != 0 {
-            // One that came before is acknowledged again; one that comes too early shows a gap.
+            // A duplicate is acknowledged again; a packet ahead of its turn shows a gap.
             if ahead < WINDOW {
                 self.reject();
             } else {

@@ -192,8 +192,8 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// Takes one more character. If the string cannot grow by it, the string's entry comes out:
-    /// its codeword is to be sent.
+    /// Adds a character. If no entry continues the string with it, returns the string's entry, whose codeword is
+    /// sent.
     pub(super) fn push(&mut self, dictionary: &mut Dictionary, character: u8) -> Option<u16> {
         let mut done = None;
         if let Some(string) = self.string {

@@ -52,7 +52,7 @@ const STEPUP: u16 = 2;
 const ECM: u8 = 0;
 /// After the escape octet: it was data.
 const EID: u8 = 1;
-/// After the escape octet: both ends begin again.
+/// After the escape octet: both dictionaries are reset.
 const RESET: u8 = 2;
 
 /// What one end proposes for the compression [V.42bis 10, XID parameters P0 to P2].

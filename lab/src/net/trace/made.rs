@@ -106,7 +106,7 @@ impl Shape {
         let way = if down { "down" } else { "up" };
         let stream = |what: &str| Random::stream(seed, self.name(), &format!("{what} {way}"));
         let mut fading = stream("fading");
-        // What is in the way, is for both directions.
+        // An obstruction affects both directions.
         let mut events = Random::stream(seed, self.name(), "events");
         let numbers = self.numbers();
         let median = numbers.median_bps[usize::from(!down)];

@@ -193,7 +193,7 @@ impl FromStr for TraceModel {
 }
 
 impl fmt::Display for TraceModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("trace:")?;
         match &self.source {

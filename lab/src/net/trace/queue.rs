@@ -186,7 +186,7 @@ impl Waits {
         self.packets == 0
     }
 
-    /// Takes a packet in; one that finds no room goes to `dropped`, or another in its place.
+    /// Queues a packet; without room, it or another packet moves to `dropped`.
     pub(super) fn put(&mut self, packet: Waiting) {
         let len = packet.bytes.len() as u64;
         let full = match self.limit {

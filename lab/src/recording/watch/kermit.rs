@@ -28,7 +28,7 @@ struct Packets {
 }
 
 pub(super) struct Kermit {
-    /// Those of what was received, and of what was sent.
+    /// Readers of the received and of the sent bytes.
     readers: [FrameReader; 2],
     rooms: [Vec<u8>; 2],
     /// Whether this end sent the last S.

@@ -13,7 +13,7 @@ use wetstring_proto::{Instant, TraceEvent};
 
 /// A protocol, looking.
 trait Watch {
-    /// Bytes that went out or came in; `notes` knows when.
+    /// Processes sent or received bytes; `notes` has their time.
     fn take(&mut self, notes: &mut Notes, sent: bool, bytes: &[u8]);
 
     /// Its name in `wst show`, once all was seen.

@@ -64,10 +64,10 @@ pub(super) struct Notes {
     received: Stream,
     /// The recording shows when the program called the system, and so when it could have sent.
     sees_calls: bool,
-    /// Since when nothing but the program itself has kept it from sending.
+    /// The time from which only the program itself delayed sending.
     free: Option<u64>,
     waiting: Option<Wait>,
-    /// Something came since a packet was sent, or nothing was yet.
+    /// Something arrived since a packet was sent, or none was sent yet.
     heard: bool,
     settled: bool,
     file: u64,
@@ -120,7 +120,7 @@ impl Notes {
         self.lines.push((at, Line::Engine(event.to_string())));
     }
 
-    /// When a packet began to be sent, or was there.
+    /// When a packet began to be sent, or had arrived.
     pub(super) fn time(&self, sent: bool, span: Span) -> u64 {
         if sent {
             self.sent.times(span.begins).0
@@ -158,7 +158,7 @@ impl Notes {
         at
     }
 
-    /// The packet that came had been there.
+    /// The packet that arrived is a duplicate.
     pub(super) fn duplicate(&mut self, at: u64, number: u64) {
         self.note(at, &TraceEvent::Duplicate { number });
     }

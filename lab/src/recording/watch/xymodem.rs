@@ -77,7 +77,7 @@ impl Xymodem {
         notes.good += len;
         let is_header = number == 0 && !self.in_file;
         let number = match self.last {
-            // The nearest number after the last one that ends so.
+            // The nearest number after the last one with these low bits.
             Some((last, _)) if !is_header => {
                 last.wrapping_add_signed(i64::from(number.wrapping_sub(last as u8) as i8))
             }

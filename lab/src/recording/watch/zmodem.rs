@@ -13,7 +13,7 @@ const ROOM: usize = 64 * 1024;
 const END: usize = 2;
 
 pub(super) struct Zmodem {
-    /// Those of what was received, and of what was sent.
+    /// Readers of the received and of the sent bytes.
     readers: [FrameReader; 2],
     rooms: [Vec<u8>; 2],
     /// The bytes of each since its last item, and the position after that.
@@ -24,10 +24,10 @@ pub(super) struct Zmodem {
     /// What the last header of the sender was, and its form.
     header: u8,
     form: Form,
-    /// Position of the next subpacket in the file, and the end of what was sent or came of it.
+    /// Offset of the next subpacket, and the highest offset that was sent or received.
     position: u64,
     highest: u64,
-    /// A ZRPOS came since the last data: what is sent now is sent again.
+    /// A ZRPOS arrived since the last data, so the next data is a retransmission.
     repositioned: bool,
     /// The sender has said ZFIN.
     is_over: bool,
@@ -183,8 +183,8 @@ impl Zmodem {
         }
     }
 
-    /// A sender that is asked to go back leaves its subpacket unfinished: the header that follows was taken for data.
-    /// What is to be looked at again.
+    /// A sender that is told to go back leaves its subpacket unfinished, so the next header was read as data. Returns
+    /// the bytes to read again.
     fn unfinished(&mut self, which: usize) -> Vec<u8> {
         let open = &self.open[which];
         let header = |bytes: &[u8]| matches!(bytes, [ZPAD, ZDLE, b'A'..=b'C']);

@@ -20,7 +20,7 @@ pub(in super::super) struct Mark {
 
 /// A time-sequence diagram.
 pub(in super::super) struct Sequence<'a> {
-    /// What it is, for those who do not see it.
+    /// Description for readers who cannot see the plot.
     pub(in super::super) label: &'a str,
     /// Names of the kinds of packets.
     pub(in super::super) kinds: &'a [&'static str],

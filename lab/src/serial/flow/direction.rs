@@ -184,7 +184,7 @@ impl Direction {
         }
     }
 
-    /// Takes back what has not begun at `at`.
+    /// Removes the characters whose transmission has not begun at `at`.
     fn retract(&mut self, at: u64) {
         let count = self.wire.retract(at);
         self.sent -= count;
@@ -211,8 +211,7 @@ impl Direction {
         self.signals.push_back((now.saturating_add(self.spec.reaction), go));
     }
 
-    /// Takes what the receiver holds; says how many characters, and whether it lets the sender go
-    /// on.
+    /// Reads what the receiver holds; returns how many characters, and whether the sender may continue.
     pub(super) fn take(&mut self, into: &mut [u8]) -> (usize, Option<FlowSignal>) {
         let len = into.len().min(self.held);
         if len == 0 {
@@ -229,7 +228,7 @@ impl Direction {
         (len, None)
     }
 
-    /// When the receiver holds enough to say stop, as things are.
+    /// When the receiver will hold enough to stop the sender, if nothing changes.
     fn chokes_at(&self) -> Option<u64> {
         if self.choked || self.spec.flow == FlowControl::None || self.spec.latency > 0 {
             return None;
@@ -318,7 +317,7 @@ impl Direction {
         [self.choke(), None]
     }
 
-    /// Says stop if the receiver holds too much.
+    /// Stops the sender if the receiver holds too much.
     fn choke(&mut self) -> Option<FlowSignal> {
         let too_much = self.held >= self.spec.high && self.spec.flow != FlowControl::None;
         (too_much && !self.choked).then(|| {

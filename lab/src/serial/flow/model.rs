@@ -60,12 +60,12 @@ impl Default for FlowModel {
 }
 
 impl FlowModel {
-    /// When the receiver says stop, in characters held.
+    /// The fill level, in characters, at which the receiver stops the sender.
     pub fn high(&self) -> usize {
         self.high.unwrap_or((self.rx_buffer_bytes * 3 / 4).max(1))
     }
 
-    /// When the receiver says go.
+    /// The fill level, in characters, at which the receiver lets the sender continue.
     pub fn low(&self) -> usize {
         self.low.unwrap_or((self.rx_buffer_bytes / 4).min(self.high() - 1))
     }
@@ -195,7 +195,7 @@ impl FlowModel {
 }
 
 impl fmt::Display for FlowModel {
-    /// The notation that is read; what is as usual is left out.
+    /// The notation that is parsed; default values are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Self::default();
         write!(f, "{}", self.rate_bps)?;

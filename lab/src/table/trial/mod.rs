@@ -1,5 +1,4 @@
-//! Trials: the same transfer over and over with other settings, and what was published of all of
-//! them together.
+//! Trials: the same transfer with many settings, and published statements about all of them together.
 //!
 //! ```toml
 //! [[trial]]
@@ -103,7 +102,7 @@ pub(super) struct Origin<'a> {
 }
 
 impl Trial {
-    /// Makes the scenarios of a trial and puts them behind those that are there.
+    /// Appends the scenarios of a trial to the list.
     pub(super) fn plan(
         file: TrialFile,
         origin: Origin<'_>,

@@ -90,7 +90,7 @@ enum Peer {
 }
 
 impl Peer {
-    /// Whether it has ended. How says nothing of other people's programs: whether the file is there does.
+    /// Whether it has ended. Exit codes of other programs prove nothing: whether the file exists does.
     fn has_ended(&mut self, is_ours: bool) -> Result<bool, String> {
         let running = match self {
             Self::Child(running) => running,

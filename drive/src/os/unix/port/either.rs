@@ -24,7 +24,7 @@ impl Either {
         imp::add(&self.0, fd.as_fd())
     }
 
-    /// Takes it off: at its end it would always be ready.
+    /// Removes it: at end of file it would always be ready.
     pub(super) fn remove(&self, fd: impl AsFd) -> io::Result<()> {
         imp::remove(&self.0, fd.as_fd())
     }
