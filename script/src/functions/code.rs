@@ -1,6 +1,6 @@
 //! Code functions: characters, checks, hexadecimal, Base64, addresses.
 
-use super::{Arguments, Given, digits};
+use super::{Arguments, FunctionError, Given, digits};
 use crate::interp::Interp;
 use crate::text::trim;
 
@@ -14,7 +14,7 @@ impl Interp<'_> {
                 None => digits(0),
             },
             "character" => self.argument(a, 0, None).and_then(|code| {
-                let byte = u8::try_from(code).map_err(|_| "ARG_OUT_OF_RANGE")?;
+                let byte = u8::try_from(code).map_err(|_| FunctionError::ArgOutOfRange)?;
                 Ok(vec![byte])
             }),
             "hexify" => {
@@ -30,7 +30,7 @@ impl Interp<'_> {
             "ip2hex" => ip_to_hex(a.text(0)),
             "hex2ip" => unhexify(a.text(0)).and_then(|bytes| match bytes.as_slice() {
                 [a, b, c, d] => Ok(format!("{a}.{b}.{c}.{d}").into_bytes()),
-                _ => Err("ARG_BAD_FORMAT"),
+                _ => Err(FunctionError::ArgBadFormat),
             }),
             "stringtype" => Ok(string_type(a.text(0)).as_bytes().to_vec()),
             "emailaddress" => Ok(email(a.text(0))),
@@ -62,17 +62,17 @@ fn octets(text: &[u8]) -> Option<[u8; 4]> {
 }
 
 fn ip_to_hex(text: &[u8]) -> Given {
-    let octets = octets(trim(text)).ok_or("ARG_BAD_FORMAT")?;
+    let octets = octets(trim(text)).ok_or(FunctionError::ArgBadFormat)?;
     Ok(octets.iter().flat_map(|b| format!("{b:02x}").into_bytes()).collect())
 }
 
 fn unhexify(text: &[u8]) -> Given {
     let text = trim(text);
     if !text.len().is_multiple_of(2) {
-        return Err("ARG_BAD_HEX");
+        return Err(FunctionError::ArgBadHex);
     }
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    text.chunks(2).map(pair).collect::<Option<Vec<u8>>>().ok_or("ARG_BAD_HEX")
+    text.chunks(2).map(pair).collect::<Option<Vec<u8>>>().ok_or(FunctionError::ArgBadHex)
 }
 
 /// `%41`, or two digits after another mark.
@@ -120,7 +120,7 @@ fn decode(text: &[u8]) -> Given {
     let mut out = Vec::new();
     let (mut word, mut bits) = (0u32, 0);
     for byte in trim(text).iter().filter(|b| **b != b'=') {
-        let digit = BASE64.iter().position(|b| b == byte).ok_or("ARG_BAD_FORMAT")?;
+        let digit = BASE64.iter().position(|b| b == byte).ok_or(FunctionError::ArgBadFormat)?;
         word = word << 6 | digit as u32;
         bits += 6;
         if bits >= 8 {
@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(encode(b"hello"), b"aGVsbG8=");
         assert_eq!(encode(b"hell"), b"aGVsbA==");
         assert_eq!(decode(b"aGVsbG8="), Ok(b"hello".to_vec()));
-        assert_eq!(decode(b"*"), Err("ARG_BAD_FORMAT"));
-        assert_eq!(unhexify(b"616"), Err("ARG_BAD_HEX"));
+        assert_eq!(decode(b"*"), Err(FunctionError::ArgBadFormat));
+        assert_eq!(unhexify(b"616"), Err(FunctionError::ArgBadHex));
         assert_eq!(email(b"Frank <fdc@kermit.org>"), b"fdc@kermit.org");
     }
 }

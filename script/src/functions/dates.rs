@@ -1,6 +1,6 @@
 //! Date and time functions.
 
-use super::{Arguments, Given, digits};
+use super::{Arguments, FunctionError, Given, digits};
 use crate::calendar::{DAYS, MONTHS, Stamp, clock, parse, time_of};
 use crate::interp::Interp;
 use crate::text::{integer, lossy, trim};
@@ -28,19 +28,19 @@ impl Interp<'_> {
             "ntime" => self.stamp(a, 0).and_then(|s| digits(s.second)),
             "tod2secs" => {
                 let text = lossy(a.text(0));
-                time_of(&text).ok_or("BAD_TIME").and_then(digits)
+                time_of(&text).ok_or(FunctionError::BadTime).and_then(digits)
             }
             "n2time" => self.argument(a, 0, None).map(|n| signed_clock(n).into_bytes()),
             "diffdates" => self.difference(a),
             "cmpdates" => self.compare_dates(a),
             "utcdate" => self.utc(a),
-            "delta2secs" => delta(a.text(0)).ok_or("BAD_DELTA_TIME").and_then(digits),
+            "delta2secs" => delta(a.text(0)).ok_or(FunctionError::BadDeltaTime).and_then(digits),
             _ => return None,
         })
     }
 
     /// A date argument; now if it is missing.
-    fn stamp(&mut self, a: &Arguments, index: usize) -> Result<Stamp, &'static str> {
+    fn stamp(&mut self, a: &Arguments, index: usize) -> Result<Stamp, FunctionError> {
         let now = self.local();
         let text = String::from_utf8_lossy(a.text(index)).into_owned();
         // A delta may follow a date: 20010101 00:00:00 +2d.
@@ -51,7 +51,7 @@ impl Interp<'_> {
             }
             _ => (text.as_str(), Some(0)),
         };
-        let stamp = parse(date, now).ok_or("BAD_DATE")?;
+        let stamp = parse(date, now).ok_or(FunctionError::BadDate)?;
         Ok(Stamp::of_local(stamp.local_s() + by.unwrap_or(0)))
     }
 
@@ -123,12 +123,12 @@ fn signed_clock(seconds: i64) -> String {
 fn from_day_of_year(a: &Arguments) -> Given {
     let text = a.text(0);
     let at = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
-    let number = integer(&text[..at]).ok_or("BAD_DATE")?;
+    let number = integer(&text[..at]).ok_or(FunctionError::BadDate)?;
     let (year, day) = (number / 1000, number % 1000);
     let first = crate::calendar::days(year.clamp(1, 9999), 1, 1);
     let (y, month, d) = crate::calendar::date(first + day - 1);
     if y != year || day == 0 {
-        return Err("BAD_DATE");
+        return Err(FunctionError::BadDate);
     }
     Ok(Stamp { year: y, month, day: d, second: 0 }.number().into_bytes())
 }

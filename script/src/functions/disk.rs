@@ -1,6 +1,6 @@
 //! File and shell functions.
 
-use super::{Arguments, Given, digits};
+use super::{Arguments, FunctionError, Given, digits};
 use crate::channels::{EOF, NOT_FOR_THIS, NOT_OPEN, error_text};
 use crate::interp::Interp;
 use crate::text::{integer, trim_end};
@@ -36,9 +36,9 @@ impl Interp<'_> {
         })
     }
 
-    fn facts(&mut self, a: &Arguments) -> Result<Facts, &'static str> {
+    fn facts(&mut self, a: &Arguments) -> Result<Facts, FunctionError> {
         let name = a.needed(0)?;
-        self.world.files().facts(name, true).ok_or("FILE_NOT_FOUND")
+        self.world.files().facts(name, true).ok_or(FunctionError::FileNotFound)
     }
 
     fn file_date(&mut self, a: &Arguments) -> Given {
@@ -84,7 +84,7 @@ impl Interp<'_> {
         } else {
             self.matching_directories(pattern, recursive)
         };
-        let found = found.map_err(|_| "TOO_MANY_FILES")?;
+        let found = found.map_err(|_| FunctionError::TooManyFiles)?;
         if !a.is_missing(1) {
             return self.fill_array(a.text(1), found);
         }
@@ -124,11 +124,11 @@ impl Interp<'_> {
         let mode = Mode { read: true, ..Mode::default() };
         let (one, two) = (a.needed(0)?, a.needed(1)?);
         let (Ok(mut one), Ok(mut two)) = (self.stream(one, mode), self.stream(two, mode)) else {
-            return Err("FILE_NOT_READABLE");
+            return Err(FunctionError::FileNotReadable);
         };
         loop {
             let parts = (one.bytes(65_536), two.bytes(65_536));
-            let (Ok(x), Ok(y)) = parts else { return Err("FILE_NOT_READABLE") };
+            let (Ok(x), Ok(y)) = parts else { return Err(FunctionError::FileNotReadable) };
             if x != y {
                 return digits(1);
             }
@@ -140,10 +140,10 @@ impl Interp<'_> {
 
     fn shell(&mut self, a: &Arguments, trimmed: bool) -> Given {
         let command = a.needed(0)?.to_vec();
-        let ran = self.world.run(&command, true).map_err(|_| "COMMAND_FAILED")?;
+        let ran = self.world.run(&command, true).map_err(|_| FunctionError::CommandFailed)?;
         self.shell_status = ran.status;
         if ran.output.len() > self.limits.value {
-            return Err("TOO_LONG");
+            return Err(FunctionError::TooLong);
         }
         Ok(if trimmed { trim_end(&ran.output).to_vec() } else { ran.output })
     }
@@ -176,13 +176,13 @@ impl Interp<'_> {
         }
         let Some(stream) = self.channels.numbered(number) else {
             self.channels.error = NOT_OPEN;
-            return if name == "eof" { digits(1) } else { Err("FILE_NOT_OPEN") };
+            return if name == "eof" { digits(1) } else { Err(FunctionError::FileNotOpen) };
         };
         let reads = name.starts_with("get");
         let writes = name.starts_with("put");
         if (reads && !stream.mode.read) || (writes && !stream.mode.write && !stream.mode.append) {
             self.channels.error = NOT_FOR_THIS;
-            return Err("FILE_NOT_OPEN");
+            return Err(FunctionError::FileNotOpen);
         }
         let size = a.text(1);
         let got = match name {
@@ -190,23 +190,27 @@ impl Interp<'_> {
             "pos" => return digits(stream.offset),
             "line" => return digits(stream.lines),
             "handle" => return digits(number),
-            "getline" => stream.line(most).map_err(|_| "FILE_ERROR")?,
-            "getchar" => Some(stream.bytes(1).map_err(|_| "FILE_ERROR")?),
+            "getline" => stream.line(most).map_err(|_| FunctionError::FileError)?,
+            "getchar" => Some(stream.bytes(1).map_err(|_| FunctionError::FileError)?),
             "getblock" => {
                 let size = integer(size).and_then(|size| usize::try_from(size).ok());
-                Some(stream.bytes(size.unwrap_or(0).min(most)).map_err(|_| "FILE_ERROR")?)
+                Some(
+                    stream
+                        .bytes(size.unwrap_or(0).min(most))
+                        .map_err(|_| FunctionError::FileError)?,
+                )
             }
             "putline" => {
                 let line = [size, b"\n"].concat();
-                stream.write(&line).map_err(|_| "FILE_ERROR")?;
+                stream.write(&line).map_err(|_| FunctionError::FileError)?;
                 return digits(line.len());
             }
             "putchar" => {
-                stream.write(&size[..size.len().min(1)]).map_err(|_| "FILE_ERROR")?;
+                stream.write(&size[..size.len().min(1)]).map_err(|_| FunctionError::FileError)?;
                 return digits(size.len().min(1));
             }
             _ => {
-                stream.write(size).map_err(|_| "FILE_ERROR")?;
+                stream.write(size).map_err(|_| FunctionError::FileError)?;
                 return digits(size.len());
             }
         };

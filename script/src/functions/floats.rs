@@ -1,6 +1,6 @@
 //! Floating-point functions, `\ffp...()`.
 
-use super::{Arguments, Given};
+use super::{Arguments, FunctionError, Given};
 use crate::interp::Interp;
 use crate::text::float;
 
@@ -22,7 +22,7 @@ impl Interp<'_> {
         );
         let value = |index: usize| {
             let text = a.needed(index)?;
-            float(text).ok_or("ARG_NOT_FLOAT")
+            float(text).ok_or(FunctionError::ArgNotFloat)
         };
         let x = value(0)?;
         let y = if two { value(1)? } else { 0.0 };
@@ -31,7 +31,7 @@ impl Interp<'_> {
             "add" => x + y,
             "subtract" => x - y,
             "multiply" => x * y,
-            "divide" | "modulus" if y == 0.0 => return Err("DIVIDE_BY_ZERO"),
+            "divide" | "modulus" if y == 0.0 => return Err(FunctionError::DivideByZero),
             "divide" => x / y,
             "modulus" => x % y,
             "raise" => x.powf(y),
@@ -39,7 +39,7 @@ impl Interp<'_> {
             "minimum" => x.min(y),
             "absolute" => x.abs(),
             "exp" => x.exp(),
-            "sqrt" | "logn" | "log10" if x < 0.0 => return Err("ARG_OUT_OF_RANGE"),
+            "sqrt" | "logn" | "log10" if x < 0.0 => return Err(FunctionError::ArgOutOfRange),
             "sqrt" => x.sqrt(),
             "logn" => x.ln(),
             "log10" => x.log10(),
@@ -51,7 +51,7 @@ impl Interp<'_> {
             _ => x,
         };
         if !result.is_finite() {
-            return Err("FLOATING_POINT_OVERFLOW");
+            return Err(FunctionError::FloatingPointOverflow);
         }
         let places = usize::try_from(places).unwrap_or(0).min(DIGITS);
         Ok(shown(result, places).into_bytes())

@@ -1,6 +1,6 @@
 //! Words and arrays.
 
-use super::{Arguments, Given, digits};
+use super::{Arguments, FunctionError, Given, digits};
 use crate::interp::Interp;
 use crate::pattern::matches;
 use crate::text::closing;
@@ -95,7 +95,7 @@ impl Interp<'_> {
         })
     }
 
-    fn cut(&mut self, a: &Arguments, from: usize) -> Result<Cut, &'static str> {
+    fn cut(&mut self, a: &Arguments, from: usize) -> Result<Cut, FunctionError> {
         Ok(Cut {
             breaks: a.text(from).to_vec(),
             include: if a.text(from + 1).eq_ignore_ascii_case(b"all") {
@@ -120,7 +120,7 @@ impl Interp<'_> {
     }
 
     /// The letter of `&a`, `\&a[]`.
-    fn array_name(text: &[u8]) -> Result<u8, &'static str> {
+    fn array_name(text: &[u8]) -> Result<u8, FunctionError> {
         let name = text.strip_prefix(b"\\").unwrap_or(text);
         match name {
             [b'&', letter] | [b'&', letter, b'[', ..]
@@ -129,16 +129,16 @@ impl Interp<'_> {
                 Ok(letter.to_ascii_lowercase())
             }
             [letter] if letter.is_ascii_alphabetic() => Ok(letter.to_ascii_lowercase()),
-            _ => Err("ARG_NOT_ARRAY"),
+            _ => Err(FunctionError::ArgNotArray),
         }
     }
 
-    fn cells_of(&self, letter: u8) -> Result<Vec<Option<Vec<u8>>>, &'static str> {
+    fn cells_of(&self, letter: u8) -> Result<Vec<Option<Vec<u8>>>, FunctionError> {
         if letter == b'_' {
             let level = self.levels.last().map(|level| &level.arguments);
             return Ok(level.into_iter().flatten().cloned().map(Some).collect());
         }
-        self.variables.cells(letter).map(<[_]>::to_vec).ok_or("ARG_NOT_ARRAY")
+        self.variables.cells(letter).map(<[_]>::to_vec).ok_or(FunctionError::ArgNotArray)
     }
 
     /// Fills an array with elements 1 to n.
@@ -146,7 +146,7 @@ impl Interp<'_> {
         let letter = Self::array_name(name)?;
         let count = words.len();
         let cells = std::iter::once(None).chain(words.into_iter().map(Some));
-        self.variables.fill(letter, cells.collect()).map_err(|_| "TOO_LONG")?;
+        self.variables.fill(letter, cells.collect()).map_err(|_| FunctionError::TooLong)?;
         digits(count)
     }
 
@@ -192,7 +192,7 @@ impl Interp<'_> {
                 None => out.extend(grouped(&value, group)),
             }
             if out.len() > self.limits.value {
-                return Err("TOO_LONG");
+                return Err(FunctionError::TooLong);
             }
         }
         Ok(out)

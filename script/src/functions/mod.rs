@@ -6,6 +6,7 @@
 mod code;
 mod dates;
 mod disk;
+mod error;
 mod floats;
 mod lists;
 mod numbers;
@@ -16,9 +17,10 @@ use crate::interp::Interp;
 use crate::keywords::{Found, lookup};
 use crate::text::{closing, lossy, trim};
 use crate::trouble::Trouble;
+pub(crate) use error::FunctionError;
 
-/// The result of a function: its value, or the name of its error.
-pub(crate) type Given = Result<Vec<u8>, &'static str>;
+/// The result of a function: its value, or its error.
+pub(crate) type Given = Result<Vec<u8>, FunctionError>;
 
 /// A value, an error of the function, or a fatal error.
 type Applied = Result<Result<Vec<u8>, String>, Trouble>;
@@ -221,9 +223,9 @@ impl Arguments {
     }
 
     /// A required argument.
-    pub(crate) fn needed(&self, index: usize) -> Result<&[u8], &'static str> {
+    pub(crate) fn needed(&self, index: usize) -> Result<&[u8], FunctionError> {
         let text = self.text(index);
-        if text.is_empty() { Err("MISSING_ARG") } else { Ok(text) }
+        if text.is_empty() { Err(FunctionError::MissingArg) } else { Ok(text) }
     }
 
     pub(crate) fn is_missing(&self, index: usize) -> bool {
@@ -238,9 +240,9 @@ impl Interp<'_> {
         arguments: &Arguments,
         index: usize,
         default: Option<i64>,
-    ) -> Result<i64, &'static str> {
+    ) -> Result<i64, FunctionError> {
         if arguments.is_missing(index) {
-            return default.ok_or("MISSING_ARG");
+            return default.ok_or(FunctionError::MissingArg);
         }
         self.arithmetic(arguments.text(index)).map_err(arith_error)
     }
@@ -250,7 +252,6 @@ impl Interp<'_> {
         let Some(name) = find(name) else {
             return Ok(Err(format!("<ERROR:NO_SUCH_FUNCTION:\\f{}()>", lossy(name))));
         };
-        let failed = |kind: &str| Ok(Err(format!("<ERROR:{kind}:\\f{name}()>")));
         match name {
             "literal" => return Ok(Ok(raw.to_vec())),
             "contents" => {
@@ -287,11 +288,11 @@ impl Interp<'_> {
                 self.check_len(value.len())?;
                 Ok(Ok(value))
             }
-            Err("TOO_LONG") => Err(Trouble::new(format!(
+            Err(FunctionError::TooLong) => Err(Trouble::new(format!(
                 "\\f{name}() would give more than {} bytes",
                 self.limits.value
             ))),
-            Err(kind) => failed(kind),
+            Err(error) => Ok(Err(format!("<ERROR:{}:\\f{name}()>", error.name()))),
         }
     }
 
@@ -314,7 +315,7 @@ impl Interp<'_> {
         if let Some(name) = name.strip_prefix("fp") {
             return self.float_function(name, a);
         }
-        self.disk_function(name, a).unwrap_or(Err("NO_SUCH_FUNCTION"))
+        self.disk_function(name, a).unwrap_or(Err(FunctionError::NoSuchFunction))
     }
 
     /// `\fexecute(macro arguments)` or `\fexecute(macro,arguments)`
@@ -369,12 +370,12 @@ fn split(raw: &[u8]) -> Vec<&[u8]> {
     fields
 }
 
-pub(crate) fn arith_error(bad: Bad) -> &'static str {
+pub(crate) fn arith_error(bad: Bad) -> FunctionError {
     match bad {
-        Bad::Empty => "MISSING_ARG",
-        Bad::NotNumeric => "ARG_NOT_NUMERIC",
-        Bad::ByZero => "DIVIDE_BY_ZERO",
-        Bad::TooLarge => "ARG_OUT_OF_RANGE",
+        Bad::Empty => FunctionError::MissingArg,
+        Bad::NotNumeric => FunctionError::ArgNotNumeric,
+        Bad::ByZero => FunctionError::DivideByZero,
+        Bad::TooLarge => FunctionError::ArgOutOfRange,
     }
 }
 

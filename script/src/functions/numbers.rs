@@ -1,6 +1,6 @@
 //! Integer functions.
 
-use super::{Arguments, Given, arith_error, digits};
+use super::{Arguments, FunctionError, Given, arith_error, digits};
 use crate::interp::Interp;
 use crate::text::{integer, trim};
 
@@ -35,7 +35,7 @@ impl Interp<'_> {
     fn modulus(&mut self, a: &Arguments) -> Given {
         let (x, y) = (self.argument(a, 0, None)?, self.argument(a, 1, None)?);
         if y == 0 {
-            return Err("DIVIDE_BY_ZERO");
+            return Err(FunctionError::DivideByZero);
         }
         digits(x.checked_rem(y).unwrap_or(0))
     }
@@ -53,7 +53,7 @@ impl Interp<'_> {
         let from = u32::try_from(self.argument(a, 1, Some(10))?).unwrap_or(0);
         let to = u32::try_from(self.argument(a, 2, Some(10))?).unwrap_or(0);
         if !(2..=36).contains(&from) || !(2..=36).contains(&to) {
-            return Err("ARG_OUT_OF_RANGE");
+            return Err(FunctionError::ArgOutOfRange);
         }
         let value = from_radix(a.needed(0)?, from)?;
         let mut rest = value.unsigned_abs();
@@ -81,11 +81,11 @@ impl Interp<'_> {
     }
 }
 
-fn from_radix(text: &[u8], radix: u32) -> Result<i64, &'static str> {
-    let text = std::str::from_utf8(trim(text)).map_err(|_| "ARG_NOT_NUMERIC")?;
+fn from_radix(text: &[u8], radix: u32) -> Result<i64, FunctionError> {
+    let text = std::str::from_utf8(trim(text)).map_err(|_| FunctionError::ArgNotNumeric)?;
     if text.is_empty() {
-        return Err("MISSING_ARG");
+        return Err(FunctionError::MissingArg);
     }
     let text = if radix == 16 { text.trim_start_matches("0x") } else { text };
-    i64::from_str_radix(text, radix).map_err(|_| "ARG_NOT_NUMERIC")
+    i64::from_str_radix(text, radix).map_err(|_| FunctionError::ArgNotNumeric)
 }

@@ -1,6 +1,6 @@
 //! Text functions.
 
-use super::{Arguments, Given, digits};
+use super::{Arguments, FunctionError, Given, digits};
 use crate::interp::Interp;
 use crate::pattern::search;
 use crate::text::{find, is_blank};
@@ -42,7 +42,7 @@ impl Interp<'_> {
         let text = a.text(0);
         let start = self.argument(a, 1, Some(1))?;
         if start < 0 {
-            return Err("ARG_OUT_OF_RANGE");
+            return Err(FunctionError::ArgOutOfRange);
         }
         let len = self.argument(a, 2, Some(i64::MAX))?;
         let from = usize::try_from(start - 1).unwrap_or(0).min(text.len());
@@ -97,7 +97,7 @@ impl Interp<'_> {
         let len = self.argument(a, 1, Some(text.len() as i64))?;
         let len = usize::try_from(len).unwrap_or(0);
         if len > self.limits.value {
-            return Err("TOO_LONG");
+            return Err(FunctionError::TooLong);
         }
         let byte = a.text(2).first().copied().unwrap_or(b' ');
         let missing = vec![byte; len.saturating_sub(text.len())];
@@ -107,7 +107,7 @@ impl Interp<'_> {
     fn repeat(&mut self, a: &Arguments) -> Given {
         let count = usize::try_from(self.argument(a, 1, Some(1))?).unwrap_or(0);
         if a.text(0).len().saturating_mul(count) > self.limits.value {
-            return Err("TOO_LONG");
+            return Err(FunctionError::TooLong);
         }
         Ok(a.text(0).repeat(count))
     }
@@ -148,7 +148,7 @@ impl Interp<'_> {
             out.extend_from_slice(new);
             from = place + old.len();
             if out.len() > self.limits.value {
-                return Err("TOO_LONG");
+                return Err(FunctionError::TooLong);
             }
         }
         out.extend_from_slice(&text[from..]);
@@ -208,7 +208,7 @@ impl Interp<'_> {
         self.keyword = name.to_vec();
         let value = value.map(crate::text::ungroup);
         let key = crate::variables::Key::Macro(crate::text::lower(name));
-        self.assign(&key, value).map_err(|_| "NAME_TOO_LONG")?;
+        self.assign(&key, value).map_err(|_| FunctionError::NameTooLong)?;
         digits(if value.is_some_and(|value| !value.is_empty()) { 2 } else { 1 })
     }
 }
