@@ -7,33 +7,16 @@ use wetstring_lab::store::Content;
 use wetstring_lab::{
     Element, LineModel, MemoryFile, MemorySink, MemorySource, PairReport, Recorder, Serial,
 };
-use wetstring_proto::{
-    Blame, Engine, Failure, FailureKind, Outcome, Reply, Request, Store, StoreError,
-};
+use wetstring_proto::{Blame, Engine, Failure, FailureKind, Outcome, StoreError};
 use wetstring_proto::{kermit, netblt, uucp, xymodem, zmodem};
+use wetstring_testkit::Shrinking;
 
 const ANNOUNCED: usize = 60_000;
 const LEFT: u64 = 9_000;
 
-/// A store whose file loses its end after it was offered.
-struct Shrinking(MemorySource);
-
-impl Store for Shrinking {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        if let Request::Read { offset, into } = request {
-            let left = usize::try_from(LEFT.saturating_sub(offset)).unwrap_or(0).min(into.len());
-            if left == 0 {
-                return Reply::Read(0);
-            }
-            return self.0.answer(Request::Read { offset, into: &mut into[..left] });
-        }
-        self.0.answer(request)
-    }
-}
-
 fn fails(sender: &mut dyn Engine, receiver: &mut dyn Engine, element: &mut dyn Element) {
     let file = MemoryFile::made("log", Content::Random(7), ANNOUNCED);
-    let mut source = Shrinking(MemorySource::new(vec![file]));
+    let mut source = Shrinking { inner: MemorySource::new(vec![file]), left: LEFT };
     let mut sink = MemorySink::new();
     let report: PairReport =
         Pair::new(element).run((sender, &mut source), (receiver, &mut sink), &mut Recorder::off());

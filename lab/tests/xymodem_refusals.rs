@@ -5,6 +5,8 @@
 
 use crate::swarm_run;
 
+use std::cell::Cell;
+
 use wetstring_lab::pair::{Pair, Stop};
 use wetstring_lab::random::Random;
 use wetstring_lab::serial::Serial;
@@ -14,30 +16,9 @@ use wetstring_lab::trace::Recorder;
 use wetstring_proto::settings::Settings;
 use wetstring_proto::xymodem::{Config, Receiver, Sender};
 use wetstring_proto::{
-    Blame, Duration, Failure, FailureKind, LineFacts, Outcome, Refusal, Reply, Request, Store,
+    Blame, Duration, Failure, FailureKind, FileInfo, LineFacts, Outcome, Refusal,
 };
-
-/// Refuses the files whose numbers are set.
-struct Picky {
-    inner: MemorySink,
-    unwanted: u64,
-    offers: u32,
-    refused: bool,
-}
-
-impl Store for Picky {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        if let Request::Offer { .. } = request {
-            let unwanted = self.unwanted >> self.offers & 1 == 1;
-            self.offers += 1;
-            if unwanted {
-                self.refused = true;
-                return Reply::Refuse(Refusal::Exists);
-            }
-        }
-        self.inner.answer(request)
-    }
-}
+use wetstring_testkit::Picky;
 
 #[derive(Default, Debug)]
 struct Sum {
@@ -75,7 +56,14 @@ fn one(variant: &str, seed: u64, sum: &mut Sum, recorder: &mut Recorder) {
     let mut receiver = Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap();
     let mut source = MemorySource::new(files.clone());
     let unwanted = random.bits() & random.bits();
-    let mut sink = Picky { inner: MemorySink::new(), unwanted, offers: 0, refused: false };
+    let (offers, refused) = (Cell::new(0), Cell::new(false));
+    // Refuses the files whose bits are set.
+    let choose = |_: &FileInfo<'_>, _: &mut MemorySink| {
+        let is_unwanted = unwanted >> offers.replace(offers.get() + 1) & 1 == 1;
+        refused.set(refused.get() || is_unwanted);
+        is_unwanted.then_some(Refusal::Exists)
+    };
+    let mut sink = Picky { inner: MemorySink::new(), choose };
     let report = Pair::new(&mut Serial::new(&line))
         .time_limit(Duration::from_secs(100_000))
         .event_limit(20_000_000)
@@ -92,7 +80,7 @@ fn one(variant: &str, seed: u64, sum: &mut Sum, recorder: &mut Recorder) {
         });
         assert!(padding, "{label}: {} differs", String::from_utf8_lossy(&file.name));
     }
-    if !sink.refused {
+    if !refused.get() {
         sum.wanted += 1;
         sum.done += u64::from(report.sides.iter().all(|s| s.outcome == Some(Outcome::Done)));
         return;

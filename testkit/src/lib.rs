@@ -18,6 +18,7 @@ mod store;
 mod terminal;
 mod vectors;
 mod wait;
+mod wrapped;
 
 pub use bytes::{counted, digest, noise, pattern, random};
 pub use dice::{Dice, Star};
@@ -31,3 +32,4 @@ pub use store::{File, NoFiles, Sink, Source};
 pub use terminal::{Terminal, terminal};
 pub use vectors::vectors;
 pub use wait::{Within, wait_until, within};
+pub use wrapped::{Picky, Shrinking};
