@@ -11,7 +11,7 @@
 //! * **The end comes once** and says who is to blame. After it the engine takes no byte: what
 //!   follows belongs to the shell prompt or to the next protocol.
 
-pub use crate::event::{Command, Event};
+pub use crate::event::{Command, DeclinedJob, Event};
 use crate::file::{Reply, Request};
 pub use crate::outcome::{Blame, Failure, FailureKind, Outcome, Status};
 use crate::stats::Stats;

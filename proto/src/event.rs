@@ -13,6 +13,45 @@ pub enum Command {
     Abort,
 }
 
+/// A job of a UUCP peer that is not done in this call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DeclinedJob {
+    /// `S`: to send a file.
+    Send,
+    /// `E`: mail or another command to run, whole or a part of it.
+    Execute,
+    /// `R`: to fetch a file.
+    Fetch,
+    /// `X`: to fetch files by a pattern.
+    FetchByPattern,
+    /// A command with another letter.
+    Other(u8),
+}
+
+impl DeclinedJob {
+    pub(crate) const fn from_letter(letter: u8) -> Self {
+        match letter {
+            b'S' => Self::Send,
+            b'E' => Self::Execute,
+            b'R' => Self::Fetch,
+            b'X' => Self::FetchByPattern,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The letter of its command.
+    pub const fn letter(self) -> u8 {
+        match self {
+            Self::Send => b'S',
+            Self::Execute => b'E',
+            Self::Fetch => b'R',
+            Self::FetchByPattern => b'X',
+            Self::Other(letter) => letter,
+        }
+    }
+}
+
 /// An event for the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -60,9 +99,8 @@ pub enum Event<'a> {
     },
     /// The peer has a job for this end that is not done in this call (UUCP).
     Declined {
-        /// `S` a file, `E` mail or another command to run, whole or a part of it, `R` a request to fetch
-        /// a file, `X` to fetch files by a pattern.
-        what: u8,
+        /// The job.
+        what: DeclinedJob,
         /// It stays in the peer's queue; else the peer has dropped it.
         kept: bool,
     },

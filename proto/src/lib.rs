@@ -119,7 +119,9 @@ pub mod xymodem;
 #[cfg(feature = "zmodem")]
 pub mod zmodem;
 
-pub use engine::{Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants};
+pub use engine::{
+    Blame, Command, Cx, DeclinedJob, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
+};
 pub use file::{
     DigestKind, Extras, FileInfo, FileKind, KermitExtras, Left, Refusal, Remote, RemoteReply,
     Reply, Request, Store, StoreError, Wish, ZmodemExtras,

@@ -467,7 +467,7 @@ fn invalid_commands_are_reported_but_errors_are_not() {
     );
     assert_eq!(codes(&mut net, &[4, 2, 0, 1, 0, 0, 0, 9]), [5], "ALL for a link that is not there");
     assert_eq!(codes(&mut net, &[0, 0, 0]), [0; 0]);
-    // Whatever is in an ERR, also one that is cut short.
+    // Any content of an ERR, also a truncated one.
     for len in 1..=12 {
         assert_eq!(
             codes(&mut net, &[11, 200, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11][..len]),

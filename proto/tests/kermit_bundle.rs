@@ -516,7 +516,7 @@ fn a_refusal_is_understood_whatever_the_number_of_its_file_is() {
     assert!(source.closed.iter().all(|closed| !closed.0), "{:?}", source.closed);
 }
 
-/// What a sender of its own accord offers: several files that are short.
+/// What a sender offers by itself: several short files.
 #[test]
 fn auto_is_for_several_short_files() {
     let cases = [(0, 0, false), (1, 10, false), (2, 2000, true), (3, 900_000, false)];

@@ -68,7 +68,7 @@ fn packets_among_noise() {
     let stream = [b"\r\nlogin: \x01", &a[..], b"\r\n\0\x11\x01", &b[..], b"\rxy\r"].concat();
     let (found, noise) = frames(clean(), &stream, &[]);
     assert_eq!(found, [Owned::Packet(a), Owned::Packet(b)]);
-    // "login: " and "xy" with the CR that is no courtesy any longer.
+    // "login: " and "xy" with a CR that is part of the data.
     assert_eq!(noise, 7 + 3);
 }
 

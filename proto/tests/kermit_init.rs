@@ -159,7 +159,7 @@ fn peer_with_misread_repeat_prefix_gets_the_file() {
     }
 }
 
-/// Whoever uses an unusual prefix says so again when he is asked, and is believed.
+/// A peer with an unusual prefix repeats it when asked, and it is accepted.
 #[test]
 fn genuine_unusual_prefix_is_accepted() {
     for (at, prefix) in [(12, b'}'), (9, b'$')] {

@@ -381,7 +381,7 @@ fn any_bytes_at_a_server() {
         if session.server.status() != Status::Running {
             continue;
         }
-        // Whatever it was told, it serves the next who asks, when what was in flight has died.
+        // Whatever came before, it serves the next client once nothing is in flight any more.
         session.now = now;
         for _ in 0..100 {
             let Some(next) = session.server.deadline() else { break };

@@ -1,4 +1,4 @@
-//! Whoever says done has the whole file: lost replies, refusals, late cancels, wrong lengths, and
+//! A peer that reports success has the whole file: lost replies, refusals, late cancels, wrong lengths, and
 //! lines on which nothing but echoes or garbage comes. Each case was once a fault.
 
 use crate::bench;

@@ -86,7 +86,7 @@ fn a_receiver_that_never_acknowledges() {
     let mut engine = sender(&config());
     let end = against(&mut engine, &mut source, &mut says(&mut sink_hole), DEATH * 6);
     failed(&end, Blame::Line);
-    // It lives, but nothing continues: four times the death timer.
+    // The peer is alive, but nothing continues: four times the death timer.
     assert!(end.after > DEATH * 3 && end.after < DEATH * 5, "{end:?}");
     assert_eq!(source.closed, [(false, false)]);
     // What it asks for again is retransmitted, at the rate and no faster: 5 packets every 10 ms.

@@ -264,7 +264,7 @@ impl Store for Both {
     }
 }
 
-/// Both have files; whoever calls, all of them arrive. With losses too.
+/// Both have files; all of them arrive, no matter which end calls. With losses too.
 #[test]
 fn files_go_both_ways_in_one_call() {
     let (here, there) = (batch(), [File::new("theirs", &random(30_000, 9)), File::new("e", b"")]);

@@ -10,8 +10,8 @@ Written by `cargo xtask table --write` from the tables that the engines use (`pr
 An engine changes its state by an input alone, and the table says where that leads. Traces name both: `state from=init to=next
 input=Ready`. Where a protocol's packets choose what an engine does, a second table says what each does in each state;
 any other packet there is passed over, or a violation.\n
-SLIP and Telnet move no files and have no such table. Of the ARPANET, the user's process has one; the server's process sets its
-stages itself, and the state of an NCP connection follows from the control commands that were seen.
+SLIP and Telnet move no files and have no such table. Of the ARPANET, the user's and the server's processes have one; the state of
+an NCP connection is not stored, but follows from the control commands that were sent and received.
 ";
 
 /// Every table: protocol, engine, table.
@@ -92,36 +92,28 @@ fn row<S: std::fmt::Debug, T: std::fmt::Debug>(
     [format!("{state:?}"), packets.join(" "), format!("{step:?}")]
 }
 
-/// What packets do in the states of this engine, where a table has it.
-fn packets(page: &mut String, protocol: &str, engine: &str) {
+/// What packets do in the states of this table, for the protocols that have a second one.
+fn packets(page: &mut String, table: &Diagram) {
     let letter = |kind: u8| char::from(kind).to_string();
     let header = |kind: u8| zmodem::packet::kind::NAMES[usize::from(kind)].to_owned();
-    match (protocol, engine) {
-        ("Kermit", "sender") => {
-            let rows = kermit::states::SENDER.iter();
-            let rows = rows
-                .map(|(state, step)| [format!("{state:?}"), "Y".to_owned(), format!("{step:?}")]);
-            steps(page, "packet", rows);
-        }
-        ("Kermit", "receiver") => {
-            steps(page, "packet", kermit::states::RECEIVER.iter().map(|r| row(r, letter)));
-        }
-        ("XMODEM and YMODEM", "sender") => {
-            steps(page, "character", xymodem::states::SENDER.iter().map(|r| row(r, word)));
-        }
-        ("XMODEM and YMODEM", "receiver") => {
-            let rows = xymodem::states::RECEIVER.iter().map(|(state, place, step)| {
-                [format!("{state:?}"), format!("{place:?}").to_lowercase(), format!("{step:?}")]
-            });
-            steps(page, "block, by its number", rows);
-        }
-        ("ZMODEM", "sender") => {
-            steps(page, "header", zmodem::states::SENDER.iter().map(|r| row(r, header)));
-        }
-        ("ZMODEM", "receiver") => {
-            steps(page, "header", zmodem::states::RECEIVER.iter().map(|r| row(r, header)));
-        }
-        _ => {}
+    if *table == kermit::states::Sending::DIAGRAM {
+        let rows = kermit::states::SENDER.iter();
+        let rows =
+            rows.map(|(state, step)| [format!("{state:?}"), "Y".to_owned(), format!("{step:?}")]);
+        steps(page, "packet", rows);
+    } else if *table == kermit::states::Receiving::DIAGRAM {
+        steps(page, "packet", kermit::states::RECEIVER.iter().map(|r| row(r, letter)));
+    } else if *table == xymodem::states::Sending::DIAGRAM {
+        steps(page, "character", xymodem::states::SENDER.iter().map(|r| row(r, word)));
+    } else if *table == xymodem::states::Receiving::DIAGRAM {
+        let rows = xymodem::states::RECEIVER.iter().map(|(state, place, step)| {
+            [format!("{state:?}"), format!("{place:?}").to_lowercase(), format!("{step:?}")]
+        });
+        steps(page, "block, by its number", rows);
+    } else if *table == zmodem::states::Sending::DIAGRAM {
+        steps(page, "header", zmodem::states::SENDER.iter().map(|r| row(r, header)));
+    } else if *table == zmodem::states::Receiving::DIAGRAM {
+        steps(page, "header", zmodem::states::RECEIVER.iter().map(|r| row(r, header)));
     }
 }
 
@@ -131,7 +123,7 @@ pub(crate) fn page() -> String {
     for (protocol, engine, table) in all() {
         let _ = writeln!(page, "\n## {protocol}: {engine}\n");
         diagram(&mut page, &table);
-        packets(&mut page, protocol, engine);
+        packets(&mut page, &table);
         page.truncate(page.trim_end().len());
         page.push('\n');
     }

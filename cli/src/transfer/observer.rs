@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wetstring_drive::event::Source;
 use wetstring_drive::{LineSpec, Watch};
 use wetstring_events::{self as events, Counters, Event as Happened};
-use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
+use wetstring_proto::{Command, DeclinedJob, Event, FileInfo, FileKind, Refusal, Stats};
 
 use super::direction::Direction;
 use crate::transfer::limits::{Guard, Limits};
@@ -49,7 +49,7 @@ pub(crate) struct Observer<'a> {
     /// Short answers of a server.
     pub(crate) replies: Vec<Vec<u8>>,
     /// Commands of the peer that were not executed, each with whether its job stays in its queue.
-    declined: Vec<(u8, bool)>,
+    declined: Vec<(DeclinedJob, bool)>,
     /// The current file is text for the screen.
     screen: bool,
     /// The status of the command sent to the peer.
@@ -257,30 +257,35 @@ impl<'a> Observer<'a> {
     }
 
     /// The peer requests something that is not supported. Each kind is reported once.
-    fn declined(&mut self, what: u8, kept: bool) {
+    fn declined(&mut self, what: DeclinedJob, kept: bool) {
         // Files were to be received, and these were not.
-        self.missed += u64::from(self.direction == Direction::Receive && what == b'E');
+        self.missed +=
+            u64::from(self.direction == Direction::Receive && what == DeclinedJob::Execute);
         if self.declined.contains(&(what, kept)) {
             return;
         }
         self.declined.push((what, kept));
         self.progress.clear();
         let has = match what {
-            b'S' => "has files for you",
-            b'E' => "has mail or commands for this system, which wst does not deliver",
-            b'R' => "asks for files of yours, which wst does not send unasked",
-            b'X' => "asks for files of yours by a pattern, which wst does not support",
+            DeclinedJob::Send => "has files for you",
+            DeclinedJob::Execute => {
+                "has mail or commands for this system, which wst does not deliver"
+            }
+            DeclinedJob::Fetch => "asks for files of yours, which wst does not send unasked",
+            DeclinedJob::FetchByPattern => {
+                "asks for files of yours by a pattern, which wst does not support"
+            }
             _ => "sent a command that wst does not support",
         };
         let rest = match (what, kept) {
             (_, false) => "; it was refused, and dropped",
-            (b'S', true) => {
+            (DeclinedJob::Send, true) => {
                 "; they stay in its queue: wst receive -P uucp-g receives them, or -o DIR with wst send"
             }
             _ => "; it stays in its queue",
         };
         self.ui.say(Level::Note, &format!("the peer {has}{rest}"));
-        let command = char::from(what).to_string();
+        let command = char::from(what.letter()).to_string();
         self.ui.event(Happened::PeerHasWork { command, kept });
     }
 

@@ -301,7 +301,7 @@ crate::settings! {
         /// What is to be sent, if that is known: with `kermit.bundle=auto` a sender offers bundles for several short
         /// files.
         batch: Left = Left { files: 0, bytes: 0 },
-        /// Whoever turns the engine answers [`Request::Pack`](crate::Request::Pack) and `Unpack`.
+        /// The loop that runs the engine answers [`Request::Pack`](crate::Request::Pack) and `Unpack`.
         compressor: bool = false,
         /// The store can look for blocks of a file in an older version, and tell the signatures of blocks.
         finds_blocks: bool = false,

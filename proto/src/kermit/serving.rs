@@ -42,7 +42,7 @@ const DRAIN: Duration = Duration::from_millis(1000);
 
 /// Who has the line.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant)] // it lives in its engine, not on a heap
+#[allow(clippy::large_enum_variant)] // it is kept in its engine, not on a heap
 enum Active {
     /// The server itself.
     Wait,

@@ -1,5 +1,5 @@
 //! Where the two ends stand, as data (RFC 998, 5). How a connection fails is no edge: the link fixes the outcome, and
-//! says what is left to say in whatever state there is.
+//! lists what is left to send in each state.
 
 use crate::session::states;
 

@@ -1,6 +1,6 @@
 //! The queue of events for the user.
 
-use crate::engine::Event;
+use crate::engine::{DeclinedJob, Event};
 use crate::file::{FileInfo, Refusal};
 
 /// A queued event. Names and texts are stored elsewhere: see [`EventTexts`].
@@ -31,7 +31,7 @@ pub(crate) enum QueuedEvent {
     },
     /// UUCP: a command was declined.
     Declined {
-        what: u8,
+        what: DeclinedJob,
         kept: bool,
     },
     Message,

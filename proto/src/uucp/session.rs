@@ -11,7 +11,7 @@ use super::link::{Link, Mem, Received};
 use super::sink::Sink;
 use super::source::Source;
 pub(super) use super::states::{Input, State};
-use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
+use crate::engine::{Blame, Cx, DeclinedJob, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
 use crate::session::{self, Ending, PendingRequest, QueuedEvent, Timer};
 use crate::trace::{TraceEvent, Wait};
@@ -328,7 +328,10 @@ impl Core {
     pub(super) fn decline(&mut self, cx: &mut Cx<'_>, say: &mut [u8], command: u8, what: u8) {
         let later = command::postponement(command, self.link.theirs);
         let done = self.is_content();
-        self.link.notes.push(QueuedEvent::Declined { what, kept: later.is_some() || done });
+        self.link.notes.push(QueuedEvent::Declined {
+            what: DeclinedJob::from_letter(what),
+            kept: later.is_some() || done,
+        });
         match later {
             Some(answer) => self.link.say(say, answer),
             // No answer keeps the job in the queue.

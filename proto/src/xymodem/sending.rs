@@ -75,7 +75,7 @@ struct Core {
     streaming: bool,
     /// The peer's start character has come: it waits for the next item.
     invited: bool,
-    /// There is no file to send any longer.
+    /// There are no more files to send.
     exhausted: bool,
     /// Number of the block in flight, or of the next.
     number: u8,

@@ -314,7 +314,7 @@ impl Link {
             }
             _ => self.timing.answered(),
         }
-        // Whatever was estimated, all that was sent until then has arrived.
+        // All that was sent until then has arrived, regardless of the estimate.
         self.through = self.through.min(now);
     }
 

@@ -123,7 +123,7 @@ mod tests {
     fn a_port_that_is_never_full_shows_nothing() {
         let (meter, taken) = played(4000, 3);
         assert_eq!(meter.overstated(115_200, Instant(4 * SECOND), taken), None);
-        // Nor does one that was filled just now.
+        // One that was filled just now does not count, either.
         let (meter, taken) = played(600, 12);
         assert_eq!(meter.overstated(115_200, Instant(600_000_000), taken), None);
     }

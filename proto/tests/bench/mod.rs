@@ -68,7 +68,7 @@ impl<'a> Bench<'a> {
             said.extend(bytes);
             while let Some(event) = self.engine.event() {
                 if let Event::Declined { what, kept } = event {
-                    self.declined.push((what, kept));
+                    self.declined.push((what.letter(), kept));
                 }
             }
         }

@@ -43,7 +43,7 @@ pub enum Trouble {
     NoRfnm,
     /// A message was not delivered, and could not be sent again.
     Lost,
-    /// The other host has not allowed any longer.
+    /// The other host has sent no allocation in time.
     NoAllocation,
     /// The receiver closed it before all was sent.
     Closed,

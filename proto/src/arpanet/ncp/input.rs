@@ -464,7 +464,7 @@ impl Core {
         let alone = c.flying == 1;
         let flight = &mut c.flights[index];
         if let Some(bits) = shorter.filter(|_| alone && c.trouble.is_none()) {
-            // What it does not take any longer was not sent, and is still allowed.
+            // The rest was not accepted and counts as not sent: it is still allocated.
             c.bits = c.bits.saturating_add(u32::from(flight.bits - bits));
             flight.bits = bits;
             flight.stage = Stage::Made;

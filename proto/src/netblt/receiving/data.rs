@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(1);
 const FIRST_WAIT: Duration = Duration::from_secs(4);
 /// A grant expires after this long without traffic.
 const UNHEARD: Duration = Duration::from_millis(250);
-/// A path with a shorter round trip loses nothing to speak of.
+/// A path with a shorter round trip loses almost nothing.
 const NEAR: Duration = Duration::from_millis(5);
 /// Numbers that are kept for OKs and RESENDs at most.
 const RESERVED: usize = 3500;

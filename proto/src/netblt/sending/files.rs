@@ -152,7 +152,7 @@ impl Core {
                 self.link.stats.current_file_bytes.saturating_sub(trailer);
         }
         self.remember();
-        // The last acknowledgement leaves from these ports, whatever opens next.
+        // The last acknowledgement is sent from these ports, even if another connection opens.
         self.past.say = true;
         self.close(cx, true, verified);
     }
@@ -179,7 +179,7 @@ impl Core {
         self.link.unsay(ShortPacket::NullAck);
         self.link.unsay(ShortPacket::KeepAlive);
         self.enter(cx, SenderInput::Over);
-        // Whatever else was asked of the file is void.
+        // Other pending requests for the file are void.
         self.pending = PendingRequest::Close { complete, verified };
     }
 
