@@ -102,7 +102,7 @@ const ROUNDS: u32 = 3;
 /// The probes of one lookout. The peer may run one too, so two do not send the same.
 #[derive(Debug)]
 struct Words {
-    /// A packet with a wrong check: a Kermit receiver sends its NAK at once, and nothing has begun.
+    /// A packet with a wrong check: a Kermit receiver sends its NAK at once, and no transfer begins.
     damaged: [u8; 6],
     /// NULs.
     nuls: usize,

@@ -5,7 +5,7 @@
 //! a packet's first bit is offered to when all of it has come, at that rate [§26.2]: of every packet, where the RFC
 //! has one of each trial. Its lengths are those of Ethernet's frames; here they are lengths of packets.
 //!
-//! On a network that loses by chance there is no such rate: what is found is next to nothing.
+//! On a network with random loss there is no such rate: the result is close to zero.
 
 use crate::element::{Element, End};
 use crate::net::DATAGRAM_MAX;

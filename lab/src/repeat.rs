@@ -52,7 +52,7 @@ impl Interval {
 }
 
 impl Repeats {
-    /// What these runs came to.
+    /// The result of these runs.
     pub fn of<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Self {
         let mut repeats = Self::default();
         for outcome in outcomes {

@@ -124,7 +124,7 @@ pub(crate) struct Step {
     pub(crate) types: String,
     /// A regular expression that the answer must match.
     pub(crate) sees: Option<String>,
-    /// What the user is told then.
+    /// Message for the user then.
     pub(crate) says: Option<String>,
     /// The longest wait for the answer.
     #[serde(default = "a_minute")]

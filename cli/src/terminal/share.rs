@@ -71,7 +71,7 @@ struct Client {
 }
 
 impl Client {
-    /// Writes what it takes now.
+    /// Writes as much as it accepts now.
     fn flush(&mut self) {
         while !self.behind.is_empty() && !self.gone {
             match self.stream.write(self.behind.as_slices().0) {

@@ -40,7 +40,7 @@ pub(crate) fn read(
     })
 }
 
-/// Writes all of it. An error if the line is stalled or a signal came.
+/// Writes all of it. An error if the line is stalled or a signal arrived.
 pub(crate) fn write(port: &mut dyn Port, signals: &Signals, mut bytes: &[u8]) -> io::Result<()> {
     let mut until = Instant::now() + STALLED;
     loop {
@@ -68,7 +68,7 @@ pub(crate) fn write(port: &mut dyn Port, signals: &Signals, mut bytes: &[u8]) ->
     }
 }
 
-/// An error once a signal has come.
+/// An error once a signal has arrived.
 pub(crate) fn go_on(signals: &Signals) -> Result<(), Ending> {
     match signals.last() {
         None => Ok(()),

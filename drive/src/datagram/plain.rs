@@ -158,7 +158,7 @@ pub struct Unproved {
     ports: Ports,
     /// Numbers of the first and the last buffer granted to it.
     granted: Option<(u32, u32)>,
-    /// It was told of the end.
+    /// The peer was told of the end.
     ended: bool,
 }
 

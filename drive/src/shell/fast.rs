@@ -82,7 +82,7 @@ pub(super) enum There {
 }
 
 impl<'a> Fast<'a> {
-    /// With nothing known of the shell.
+    /// A relay that knows nothing about the shell yet.
     pub fn new(
         program: FindProgram<'a>,
         engine: &'a dyn Fn(Role, bool) -> Result<Box<dyn Engine>, String>,

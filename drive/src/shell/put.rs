@@ -22,7 +22,7 @@ pub struct PutOptions<'a> {
     pub overwrites: bool,
     /// The path of the only file, if it is not its name in the shell's directory.
     pub name: Option<Vec<u8>>,
-    /// A program that goes there first.
+    /// A program that is uploaded first.
     pub fast: Option<&'a Fast<'a>>,
 }
 

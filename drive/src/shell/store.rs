@@ -37,7 +37,7 @@ pub(crate) fn offer(store: &mut dyn Store, info: FileInfo<'_>) -> Result<Option<
     }
 }
 
-/// Bytes of the file that comes.
+/// Bytes of the incoming file.
 pub(crate) fn write(store: &mut dyn Store, offset: u64, bytes: &[u8]) -> Result<(), Broken> {
     match store.answer(Request::Write { offset, bytes }) {
         Reply::Done => Ok(()),
@@ -45,7 +45,7 @@ pub(crate) fn write(store: &mut dyn Store, offset: u64, bytes: &[u8]) -> Result<
     }
 }
 
-/// The file is over. What broke before is told rather than a failure of closing.
+/// The file has ended. An earlier error is reported rather than a failure of closing.
 pub(crate) fn close<T>(
     store: &mut dyn Store,
     done: Result<T, Broken>,

@@ -61,7 +61,7 @@ impl Pace {
     }
 }
 
-/// What comes of a shell.
+/// A message from the shell.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Heard {
     /// A line of text.
@@ -216,7 +216,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// The bytes that come before the next answer, of which at most this number are kept.
+    /// The bytes before the next answer; at most this many are kept.
     pub(super) fn bytes_until_answer(
         &mut self,
         expected: &str,
@@ -287,7 +287,7 @@ impl<'a> Talk<'a> {
         self.hear(expected, patience)
     }
 
-    /// That something else came than expected.
+    /// The error for an unexpected answer.
     pub(super) fn unexpected(&self, expected: &str) -> Broken {
         Broken::Peer { expected: expected.to_owned(), got: self.said.clone() }
     }

@@ -348,7 +348,7 @@ mod tests {
             assert_eq!(fragments.came(Duration::ZERO, &bad), None);
         }
         assert_eq!((fragments.counts.refused, fragments.partial.len()), (3, 0));
-        // A damaged header, and a packet that is shorter than it says, are left to the stack.
+        // Packets with a damaged header or a wrong length are left to the stack.
         let mut bad = piece(1, 8, &[1; 8], true);
         bad[8] ^= 1;
         assert_eq!(fragments.came(Duration::ZERO, &bad), Some(bad));

@@ -33,7 +33,7 @@ const WELCOME: &[u8] = &[VERSION, 0];
 /// No acceptable method.
 const NO_METHOD: &[u8] = &[VERSION, 0xFF];
 
-/// A reply with this code; the address that it bears means nothing to a client of CONNECT.
+/// A reply with this code; clients of CONNECT ignore the address in it.
 const fn reply(code: u8) -> [u8; 10] {
     [VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
 }

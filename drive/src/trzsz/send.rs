@@ -21,7 +21,7 @@ const QUICK: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 ///
-/// The first failure; the peer keeps what it has of that file, if [`Talk::stop`] tells it.
+/// The first failure; the peer keeps its part of that file if [`Talk::stop`] says so.
 pub fn send(talk: &mut Talk<'_>, store: &mut dyn Store, files: u64) -> Result<(), Broken> {
     let keeps = agree(talk)?;
     talk.event(&Event::Negotiated("trzsz: base64 of zlib, MD5"));

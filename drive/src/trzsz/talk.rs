@@ -182,7 +182,7 @@ impl<'a> Talk<'a> {
         let _ = self.send(&line::packed("fail", text.as_bytes()));
     }
 
-    /// What comes after the peer's last words.
+    /// The bytes after the peer's last message.
     pub fn over(&mut self) -> Vec<u8> {
         self.wire.clean_up();
         self.received.drain(..std::mem::take(&mut self.taken));
@@ -207,7 +207,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// What the peer says of its end.
+/// The peer's reason for ending.
 fn failed(value: &[u8]) -> Broken {
     let text = unpacked(value, MOST_VALUE).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

@@ -24,7 +24,7 @@ pub(crate) type Rates = Vec<(u64, u64)>;
 /// The picture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Picture {
-    /// The packets of file data that the sender sent; of a trace of the receiver, those that came.
+    /// The data packets that the sender sent; in a receiver's trace, those that arrived.
     pub(crate) packets: Vec<Packet>,
     /// Up to which byte the sender knows of the receiver, or the receiver has all, by time.
     pub(crate) known: Vec<(u64, u64)>,

@@ -44,8 +44,8 @@ impl Account {
         self.replay(&base, load, true, reliable)
     }
 
-    /// The time of the transfer with a change, from that of a replay with it and that of one without, `now`; what it
-    /// took longer to start is left as it is.
+    /// The time of the transfer with a change, from that of a replay with it and that of one without, `now`; the
+    /// extra start-up time is left as it is.
     pub(super) fn scaled(&self, time: u64, now: u64, excess: u64) -> u64 {
         let scaled = u128::from(self.elapsed_ns - excess) * u128::from(time);
         let scaled = scaled.checked_div(u128::from(now)).unwrap_or(0);

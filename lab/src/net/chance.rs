@@ -187,7 +187,7 @@ pub(super) struct Traffic {
     wire: fn(u64) -> u64,
     level_ends: u64,
     mean_gap: Option<u64>,
-    /// When the next one comes.
+    /// When the next one is due.
     next: u64,
 }
 

@@ -41,7 +41,7 @@ const AROUND: u64 = 8 + 14 + 4;
 const LEAST: u64 = 46;
 pub(crate) const GAP_BITS: u64 = 96;
 const SLOT_BITS: u64 = 512;
-/// Preamble and jam: what is left on the cable of frames that collide, at least.
+/// Preamble and jam: the shortest remainder of a collision on the cable.
 const FRAGMENT_BITS: u64 = 64 + 32;
 const ATTEMPTS: u32 = 16;
 const BACKOFF_LIMIT: u32 = 10;

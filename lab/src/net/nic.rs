@@ -50,7 +50,7 @@ pub struct NicModel {
     pub deaf: Duration,
     /// One buffer for both directions.
     pub shared: bool,
-    /// A packet stays on the card until the host comes for it; `receive` counts from then.
+    /// A packet stays on the card until the host reads it; `receive` counts from then.
     pub held: bool,
     /// Bit/s of the cable.
     pub wire_bps: u64,

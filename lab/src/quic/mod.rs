@@ -141,7 +141,7 @@ impl Quic {
         }
     }
 
-    /// Packets come out of the network.
+    /// Takes packets from the network.
     fn arrive(&mut self, cx: &mut Cx<'_>, end: End) -> bool {
         let mut moved = false;
         while self.network.next(end).is_some_and(|at| at <= cx.now) {

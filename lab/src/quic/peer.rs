@@ -148,7 +148,7 @@ impl Peer {
         }
     }
 
-    /// A packet came out of the network.
+    /// Takes a packet from the network.
     pub(super) fn come(&mut self, now: u64, packet: &[u8]) {
         let data = BytesMut::from(packet.get(HEADERS..).unwrap_or_default());
         let at = self.clock.at(now);
@@ -244,7 +244,7 @@ impl Peer {
         connection.send_stream(id).write(bytes).unwrap_or(0)
     }
 
-    /// Reads what has arrived, in order; how many bytes that was. Nothing: no more for now.
+    /// Reads received bytes in order; returns how many. 0: no more for now.
     pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
         let Some(((_, connection), id)) = self.connection.as_mut().zip(self.reads) else {
             self.ready = None;

@@ -32,9 +32,9 @@ struct Segment<'a> {
 /// A direction of a connection.
 #[derive(Default)]
 struct Direction {
-    /// The number that comes next.
+    /// The next sequence number in order.
     next: Option<u32>,
-    /// Segments that came before their turn.
+    /// Segments that arrived out of order.
     early: Vec<(u32, Vec<u8>)>,
 }
 
@@ -160,7 +160,7 @@ fn negotiates(pieces: &[Piece]) -> bool {
     })
 }
 
-/// What Telnet carries: commands go, IAC IAC is one, and the NUL after CR goes.
+/// The data inside Telnet: commands are removed, IAC IAC is one IAC, and the NUL after CR is removed.
 fn without_telnet(pieces: &mut [Piece]) {
     for sent in [true, false] {
         let mut state = Telnet::Data;

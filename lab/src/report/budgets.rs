@@ -86,7 +86,7 @@ impl BudgetJob {
     ///
     /// # Panics
     ///
-    /// If a scenario that comes with the laboratory is not one; a test makes them all.
+    /// If a built-in scenario is invalid; a test builds them all.
     pub fn all() -> Vec<Self> {
         let job = |(group, name, file, sets): &Transfer| {
             let text = named(file).expect("a scenario of the laboratory");

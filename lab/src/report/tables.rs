@@ -251,7 +251,7 @@ fn curves(report: &Report) -> Markup {
     }
 }
 
-/// The pairs of the measure that says most, of those that the source prints, and what it is.
+/// The most informative measure that the source prints, with its pairs of values.
 fn best_pairs(report: &Report) -> (Vec<plot::PairOfBars>, &'static str) {
     let measures = [
         ("cps", "characters per second"),

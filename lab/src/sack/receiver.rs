@@ -42,7 +42,7 @@ impl Receiver {
         }
     }
 
-    /// A segment with data has come.
+    /// A segment with data was received.
     pub(super) fn come(&mut self, now: u64, seq: u64, data: &[u8]) {
         let end = seq + data.len() as u64;
         let skip = self.next.saturating_sub(seq) as usize;

@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(sender.pipe, 9000);
         assert_eq!(sender.send(52 * MS).map(|(seq, _)| seq), Some(0));
         assert_eq!(sender.send(52 * MS), None);
-        // The repair is acknowledged, and recovery goes on until all that was sent then is.
+        // The retransmission is acknowledged; recovery continues until everything sent before it is.
         sender.acknowledged(99 * MS, 11_000, 1 << 20, &[]);
         assert!(sender.recovery.is_some());
         sender.acknowledged(100 * MS, 20_000, 1 << 20, &[]);

@@ -471,7 +471,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The ends with the settings that they have on this line unless they are told others.
+/// The ends with their default settings for this line.
 fn usual_ends(protocol: Protocol, other: Option<Other>, stretch: &Stretch) -> Ends {
     match other {
         Some(Other::Netblt) => Ends::netblt(),

@@ -9,7 +9,7 @@ impl Scenario {
         self.file == other.file && self.older == other.older && self.settings() == other.settings()
     }
 
-    /// Everything but the file and what is older than it, in a form that can be compared.
+    /// Everything except the file and its older version, in a form that can be compared.
     fn settings(&self) -> String {
         let Self {
             protocol,

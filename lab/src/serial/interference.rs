@@ -38,7 +38,7 @@ pub struct InterferenceModel {
     pub rate_bps: u64,
     /// The end at which the harmed direction begins.
     pub from: End,
-    /// Where all chance comes from.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
@@ -93,7 +93,7 @@ impl InterferenceModel {
 #[derive(Clone, Debug)]
 pub struct Interference {
     model: InterferenceModel,
-    /// By the end from which they come.
+    /// Indexed by the end from which they are sent.
     queues: [VecDeque<u8>; 2],
     usage: [Usage; 2],
     random: Random,

@@ -144,7 +144,7 @@ impl DirectionState {
                 let mask = if model.shows_bit_8() { 0xff } else { 0x7f };
                 self.bytes.truncate(old_len);
                 self.bytes.extend(copy.iter().map(|byte| byte & mask));
-                // Each kind of fault came in order; together they have to be put in order.
+                // The faults of each kind are in order; the merged list must be sorted.
                 marks.sort_by_key(|(index, _)| *index);
                 self.marks.extend(marks);
             }

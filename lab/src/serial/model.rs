@@ -149,7 +149,7 @@ pub struct LineModel {
     pub burst: Option<Burst>,
     /// Chance that a character is lost.
     pub drop: Probability,
-    /// Chance that a character comes out twice.
+    /// Probability that a character is duplicated.
     pub duplicate: Probability,
     /// Which directions suffer from bit errors, bursts, loss and duplication.
     pub direction: Direction,
@@ -202,7 +202,7 @@ impl LineModel {
         }
     }
 
-    /// What the port at `end` says its rate is, in bit/s; 0 if it says none.
+    /// The rate that the port at `end` reports, in bit/s; 0 if it reports none.
     pub fn port_rate(&self, end: End) -> u32 {
         let rate_bps = self.port_bps.unwrap_or_else(|| self.rate_from(end));
         u32::try_from(rate_bps).unwrap_or(u32::MAX)

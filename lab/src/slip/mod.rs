@@ -28,7 +28,6 @@
 //!
 //! [`session`] runs a file and interactive traffic over one such line; [`ledger`] has the composition of the
 //! line's bytes. docs/decisions/063 lists the assumptions.
-//! were. docs/decisions/063 says what is assumed.
 
 pub mod ledger;
 mod model;

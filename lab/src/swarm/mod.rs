@@ -92,7 +92,7 @@ pub enum Fault {
     /// On a line without damage a file is missing that was neither refused nor cancelled, and both ends report
     /// success.
     Lost(String),
-    /// An engine panicked, and said this.
+    /// An engine panicked with this message.
     Panic(String),
     /// The run did not end.
     NoEnd(Stop),
@@ -427,7 +427,7 @@ impl<'a> Swarm<'a> {
         }
     }
 
-    /// On a line that damages nothing, only what was refused or given up may be missing in the end.
+    /// On a clean line, only refused or abandoned files may be missing in the end.
     fn check_lost(
         &self,
         files: &[MemoryFile],

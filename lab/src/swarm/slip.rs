@@ -68,7 +68,7 @@ fn plan(seed: u64) -> Plan {
     let mut random = Random::stream(seed, "swarm", "slip");
     let mut line = any_line(&mut Random::stream(seed, "swarm", "line"));
     line.rate_bps = random.pick(&[2400, 9600, 19_200, 115_200]);
-    // One of four damages nothing.
+    // One line in four damages nothing.
     if random.one_in(4) {
         line = LineModel {
             rate_bps: line.rate_bps,

@@ -57,7 +57,7 @@ pub struct Cell {
     pub row: String,
     /// Name of the column and what of it: `XMODEM secs`.
     pub col: String,
-    /// As printed; empty if nothing was.
+    /// As printed; empty if nothing was printed.
     pub published: String,
     /// Ours, in the same notation.
     pub ours: String,

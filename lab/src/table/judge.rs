@@ -199,7 +199,8 @@ impl Judge<'_> {
         Cell { quantity: measure.quantity().to_owned(), ..cell }
     }
 
-    /// What the run that shows the reason shows: of how many seeds all values that differ are as published. One seed
+    /// The result of the run that supports the reason: the number of seeds with which all differing values are as
+    /// published. One seed
     /// may be picked to be so, which makes it a fit; none makes the reason count for nothing.
     fn show_reason(&self, cells: &mut [Cell]) {
         let runs = self.outcomes.get(self.transfer.shown.clone()).unwrap_or_default();
@@ -314,7 +315,7 @@ impl Judge<'_> {
         done.filter_map(|run| Some(self.exact(measure, run)? as f64 / 1000.0)).collect()
     }
 
-    /// From where to where ours go. A count of a run in which chance decided may be any of ours.
+    /// The range of our values. A count that depends on chance may be any of them.
     fn spread(&self, cell: &mut Cell, measure: Measure, published: u64, decimal: bool) {
         let runs = self.outcomes.get(self.transfer.ours.clone()).unwrap_or_default();
         if runs.len() < 2 || !runs.iter().all(Outcome::is_done) {
@@ -417,7 +418,7 @@ fn again(run: &Outcome) -> u64 {
     (stats.repeated_bytes + longest / 2) / longest
 }
 
-/// How a reason begins that says which fact the source lacks, instead of why ours differs.
+/// The first words of a reason that names a fact missing in the source, instead of why ours differs.
 const OPEN: &str = "open: ";
 
 /// Judges a cell by whether ours is near, and by the reason that is given if it is not.

@@ -33,7 +33,7 @@ pub struct Score {
     pub ratio: Option<f64>,
 }
 
-/// How a number of scores came out.
+/// The result of several scores.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Tally {
     /// How many.
@@ -96,7 +96,7 @@ impl Tally {
     }
 }
 
-/// What of a table counts, and where a unit stands among those of one quantity.
+/// Which cells of a table count, and the order of the units of one quantity.
 fn rank(unit: &str) -> usize {
     const UNITS: [&str; 6] = ["Mb/s", "s", "cps", "bit/s", "ms", "%"];
     UNITS.iter().position(|of| *of == unit).unwrap_or(UNITS.len())

@@ -82,7 +82,7 @@ impl Bulk {
         self.run_with(Stream::Pattern(Pattern::new()), element, trace)
     }
 
-    /// Runs it with these bytes, which are at least as many. Every byte that comes is compared.
+    /// Runs it with these bytes, of at least that length. Every received byte is compared.
     pub fn run_with(
         &self,
         stream: Stream,

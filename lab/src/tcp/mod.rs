@@ -313,7 +313,7 @@ impl Tcp {
         }
     }
 
-    /// Packets come out of the network.
+    /// Takes packets from the network.
     fn arrive(&mut self, cx: &mut Cx<'_>, end: End) -> bool {
         let side = &mut self.sides[end.index()];
         let mut moved = false;

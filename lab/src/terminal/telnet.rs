@@ -19,8 +19,8 @@
 //! does, 0xff takes the one or two characters behind it with it, and a NUL or LF behind a CR
 //! disappears, as in BSD's telnetd.
 //!
-//! The server collects what comes from the line, for `timer` since the first of it or until a
-//! segment is full, and sends it together.
+//! The server collects bytes from the line until `timer` after the first of them or until a segment is full, and
+//! sends them together.
 //!
 //! The description as text, [`TelnetModel`]; an empty one is the usual:
 //!

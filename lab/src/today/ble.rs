@@ -106,7 +106,7 @@ impl BleModel {
         2 * (self.air_ns(self.pdu_bytes) + SPACE_NS)
     }
 
-    /// Characters per 1000 s in one direction while the other has nothing: full packets, and empty ones in return.
+    /// Characters per 1000 s in one direction while the other is idle: full packets one way, empty ones the other.
     pub fn limit_millicps(&self) -> u64 {
         let one_way = self.air_ns(self.pdu_bytes) + self.air_ns(0) + 2 * SPACE_NS;
         let room = self.interval_ns().saturating_sub(self.exchange_ns()) / one_way + 1;

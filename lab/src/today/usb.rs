@@ -386,7 +386,7 @@ mod tests {
     use super::*;
     use wetstring_proto::NoTrace;
 
-    /// Offers these lots at end B, and says when what came out at A, in microseconds.
+    /// Offers these blocks at end B; returns what arrived at A, with times in microseconds.
     fn seen(text: &str, offers: &[(u64, usize)], end: End) -> Vec<(u64, usize)> {
         let model: UsbModel = text.parse().expect("a port");
         let mut usb = Usb::named(&model, "usb");

@@ -1,4 +1,4 @@
-//! The picture of the wet string: two ends, the line between them, and what is on it.
+//! The picture of the demonstration: two ends, the line between them, and the bytes on it.
 //!
 //! ```text
 //! SENDER                                         RECEIVER

@@ -9,7 +9,7 @@ use crate::transfer::raw::{self, Heard};
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 
-/// A port and what was received.
+/// A port, and the bytes received on it.
 pub(super) struct Talk<'a> {
     pub(super) port: &'a mut dyn Port,
     pub(super) signals: &'a Signals,

@@ -169,7 +169,7 @@ impl Reader<'_> {
         Ok(items)
     }
 
-    /// What came of tried bytes.
+    /// The results for the bytes that were tried.
     fn answer(&mut self) -> Result<Vec<Item>, Fault> {
         let count = self.hex(2)?;
         let mut items = Vec::new();

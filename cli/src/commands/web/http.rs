@@ -98,7 +98,7 @@ pub(super) fn serve(site: &Site, port: &mut dyn Port) {
     }
 }
 
-/// The head of the request; `None` if the peer has gone or takes too long.
+/// The head of the request; `None` if the peer has closed the connection or is too slow.
 fn head(
     site: &Site,
     port: &mut dyn Port,

@@ -41,7 +41,7 @@ pub(super) struct Await {
     pub(super) until: Option<Regex>,
     /// What must have been received when the prompt is.
     pub(super) with: Option<Regex>,
-    /// What the user is told then.
+    /// Message for the user then.
     pub(super) says: Option<String>,
     /// It compares what arrived with the file.
     pub(super) verifies: bool,

@@ -124,7 +124,7 @@ impl<'a> Association<'a> {
         matches!(self.wire, Wire::Plain { unproved: Some(_), .. })
     }
 
-    /// Whether the user is told about it: not for a peer that has proved nothing.
+    /// Whether the user is told about it: not for an unauthenticated peer.
     fn is_shown(&self) -> bool {
         !self.is_unproved() && !matches!(self.wire, Wire::Mute)
     }

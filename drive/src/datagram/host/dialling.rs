@@ -40,7 +40,7 @@ pub enum DialError {
     Key(String),
     /// A code phrase was used, and then nothing was received. It must not be used again.
     Code,
-    /// A signal came (its number).
+    /// A signal arrived (its number).
     Interrupted(i32),
 }
 

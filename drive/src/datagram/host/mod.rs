@@ -78,7 +78,7 @@ pub trait SessionHandler {
 pub trait Acceptor<'a> {
     /// Admits a peer, or refuses it with a reason, which the peer is told.
     fn admit(&mut self, peer: &Peer) -> Result<Box<dyn SessionHandler + 'a>, String>;
-    /// A peer was refused before it had proved anything: the reason, for the user. Called at most once a
+    /// An unauthenticated peer was refused: the reason, for the user. Called at most once a
     /// second, because the address may be forged.
     fn refused(&mut self, from: SocketAddr, why: &str) {
         let _ = (from, why);

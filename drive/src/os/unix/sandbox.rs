@@ -33,7 +33,7 @@ pub(crate) fn bind(root: BorrowedFd<'_>, writes: bool) -> io::Result<()> {
     if status.ruleset == RulesetStatus::NotEnforced { Err(missing()) } else { Ok(()) }
 }
 
-/// This system has nothing like it.
+/// This system has no equivalent.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn bind(_: BorrowedFd<'_>, _: bool) -> io::Result<()> {
     Err(io::Error::other("only Linux has Landlock"))

@@ -48,7 +48,7 @@ pub struct Station {
     /// V(A): the oldest unacknowledged frame; it and later ones are kept.
     acknowledged: u64,
     kept: VecDeque<Vec<u8>>,
-    /// V(S): what is sent next.
+    /// V(S): the number of the next frame to send.
     next: u64,
     /// First frame that was never sent.
     fresh: u64,

@@ -153,7 +153,7 @@ struct Modem {
     /// The first direction is the one from the host.
     host: Link,
     next_number: u64,
-    /// Packets that were hit: of this turn, and those that the other side has told of.
+    /// Damaged packets: those of this turn, and those that the other side has reported.
     hit: Vec<Packet>,
     again: VecDeque<Packet>,
     /// A long packet was sent in the turn before, and in this one.

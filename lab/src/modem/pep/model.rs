@@ -42,7 +42,7 @@ pub struct PepModel {
     pub bit_errors: Probability,
     /// Which directions suffer from it.
     pub direction: Direction,
-    /// All chance comes from it.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 

@@ -69,7 +69,7 @@ pub(super) struct Spoof {
     reader: PacketReader,
     field: Vec<u8>,
     stage: Stage,
-    /// The packet that the host sends next, and what it was told of that it had a gap.
+    /// The packet that the host sends next, and whether the host was told of a gap.
     expected: u8,
     rejected: bool,
     /// What the host may be sent: packets under way, and bytes of each.
@@ -121,7 +121,7 @@ impl Spoof {
         if self.sent.is_empty() { u64::MAX } else { self.since.saturating_add(AGAIN_NS) }
     }
 
-    /// Does what is due at `at`.
+    /// Handles what is due at `at`.
     pub(super) fn tick(&mut self, at: u64) {
         if self.deadline() <= at {
             self.again(at);

@@ -94,7 +94,7 @@ impl Dictionary {
     /// Adds that string as entry C1 unless it exists or is too long; then finds the next C1.
     pub(super) fn add(&mut self, parent: u16, character: u8) -> Option<u16> {
         let len = self.entries[usize::from(parent)].len;
-        // An empty parent comes from damaged codewords only: no encoder sends what it took out.
+        // Only a damaged codeword has an empty parent: no encoder sends a deleted entry.
         if len == 0 || len >= self.string_len {
             return None;
         }

@@ -101,7 +101,7 @@ impl Proposal {
     }
 }
 
-/// What two proposals come to.
+/// The parameters that result from two proposals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreed {
     /// What goes from initiator to responder is compressed.

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use wetstring_proto::Duration;
 
-/// Where the opportunities come from.
+/// The source of the opportunities.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// Made from the seed.
@@ -26,7 +26,7 @@ pub enum Source {
 /// Description of a link of opportunities. See the [module](super).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceModel {
-    /// Where the opportunities come from.
+    /// The source of the opportunities.
     pub source: Source,
     /// A made trace's direction of the user is from A to B.
     pub down: bool,

@@ -163,7 +163,7 @@ impl Notes {
         self.note(at, &TraceEvent::Duplicate { number });
     }
 
-    /// New bytes of a file came.
+    /// New bytes of a file were received.
     pub(super) fn stored(&mut self, file: usize, data: usize) {
         self.file += file as u64;
         self.encoded += data as u64;

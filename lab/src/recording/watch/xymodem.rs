@@ -24,7 +24,7 @@ pub(super) struct Xymodem {
     last: Option<(u64, u32)>,
     /// Bytes that the file still has, where its length is known.
     left: Option<u64>,
-    /// A NAK came since the last block.
+    /// A NAK was received since the last block.
     refused: bool,
     cancels: u32,
     /// Blocks of the file that is under way.

@@ -83,7 +83,7 @@ pub(super) struct SeriesFile {
     /// This many times the same, and not over the axes.
     pub(super) repeat: Option<u64>,
     pub(super) max: Option<f64>,
-    /// This many came to the published `max`.
+    /// This many reached the published `max`.
     pub(super) max_count: Option<u64>,
     pub(super) min: Option<f64>,
     /// This many came to the published `min`, or were slower.

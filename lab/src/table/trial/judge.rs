@@ -234,7 +234,7 @@ impl Page<'_> {
         self.put(cell, !counts_differ(published, ours), self::of(reasons, what));
     }
 
-    /// A correlation, by Fisher's z: ours and the published one are of as many transfers.
+    /// A correlation, by Fisher's z: ours and the published one are of equally many transfers.
     fn r(
         &mut self,
         (part, what): (&str, &str),

@@ -91,7 +91,7 @@ pub struct Sample {
     pub cps: Option<u64>,
 }
 
-/// Where a trial comes from: the text of its file, what is common to all, and how files are read.
+/// The source of a trial: the text of its file, the common settings, and how files are read.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     pub(super) source: (&'a str, &'a str),

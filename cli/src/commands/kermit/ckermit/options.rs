@@ -87,7 +87,7 @@ pub(super) struct Options {
     pub(super) text: Option<bool>,
     pub(super) as_name: Option<Vec<u8>>,
     pub(super) recursive: bool,
-    /// Seconds before anything is sent.
+    /// Delay in seconds before the first packet.
     pub(super) delay: u64,
     /// Notes for the user.
     pub(super) notes: Vec<String>,

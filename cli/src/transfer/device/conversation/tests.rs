@@ -257,7 +257,7 @@ fn the_order_of_chunks_does_not_matter() {
         desk.talk.heard(&[*byte], desk.now);
         acts.extend(desk.does());
     }
-    // What came before the start of the engine is in it, what came later is read from the port.
+    // It has the bytes from before the start of the engine; later bytes are read from the port.
     assert_eq!(acts, [Act::Transfer(Vec::new())]);
 }
 
