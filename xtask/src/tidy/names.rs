@@ -26,14 +26,8 @@ const EMPTY_TYPES: &[&str] = &[
     "Turned",
 ];
 
-/// Files that have no better name yet: the beginning of a path.
-const EXCEPT: &[&str] = &["proto/"];
-
 /// Complains about names that say nothing.
 pub(super) fn check(path: &str, tokens: &[Token], complain: &mut Complain<'_>) {
-    if EXCEPT.iter().any(|except| path.starts_with(except)) {
-        return;
-    }
     let empty = |name: &str| format!("{name:?} says nothing about what is in it");
     let mut parts = path.rsplit('/');
     let stem = parts.next().and_then(|name| name.strip_suffix(".rs")).unwrap_or("");
