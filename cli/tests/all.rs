@@ -13,6 +13,7 @@ mod asked;
 mod batch_names;
 mod code_phrase;
 mod connect;
+mod connect_pulled;
 mod connect_uboot;
 mod console;
 mod delete;

@@ -16,6 +16,7 @@ pub(crate) mod find;
 mod list;
 mod open;
 pub(crate) mod pace;
+mod returning;
 pub(crate) mod serial;
 mod tcp;
 mod telnet;
@@ -26,6 +27,7 @@ pub use controls::{Controls, Wires};
 pub use find::{is_symbolic, locate, newest};
 pub use list::{PortInfo, UsbFacts, ports};
 pub use open::{open, open_attended, open_for};
+pub use returning::{Reopen, Returning};
 pub use tcp::Listener;
 
 /// An open end of a line. Object safe; every call returns at once except [`Port::finish`].
@@ -95,6 +97,10 @@ pub trait Port: Send {
     }
     /// Its wires and settings, at a serial port.
     fn controls(&mut self) -> Option<&mut dyn Controls> {
+        None
+    }
+    /// The next thing that has happened to the port and a user should know.
+    fn news(&mut self) -> Option<String> {
         None
     }
     /// Readable once the program at the other side has ended, where this process started it.

@@ -364,6 +364,9 @@ impl Turning<'_, '_> {
         }
         if self.now >= self.next_progress {
             self.next_progress = self.now + self.options.progress_every;
+            while let Some(text) = self.port.news() {
+                self.watch.news(&text);
+            }
             self.watch.port(self.port.unsent(), self.port.asks());
             self.watch.progress(self.engine.stats());
             moved |= self.ask_person();

@@ -354,7 +354,7 @@ impl<'a> Session<'a> {
 
     /// The line has failed. Ends the session unless the port may come again.
     fn lost(&mut self, error: Option<String>) -> Option<End> {
-        if !self.options.waits || !matches!(self.spec, LineSpec::Serial(_)) {
+        if !self.may_return() {
             return Some(End::Lost(error));
         }
         self.unplugged();

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wetstring_drive::port::{newest, open, ports};
-use wetstring_drive::{LineSpec, Port};
+use wetstring_drive::port::{Reopen, Returning, newest, open, ports};
+use wetstring_drive::{LineSpec, Port, Signals};
 
 use super::Session;
 use crate::transfer::opening::why_not;
+use crate::ui::output::Level;
 
 /// How often a missing port is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -63,7 +64,39 @@ impl Plugged {
     }
 }
 
+/// Opens the port of this line again once it has come back.
+fn reopening(spec: LineSpec) -> Box<Reopen> {
+    let mut plugged = None;
+    Box::new(move || {
+        let plugged = plugged.get_or_insert_with(|| Plugged::new(&spec));
+        open(&plugged.resolved(&spec)?, None, &mut |_| {}).ok()
+    })
+}
+
 impl Session<'_> {
+    /// Whether a port that has gone is waited for.
+    pub(super) fn may_return(&self) -> bool {
+        self.options.waits && matches!(self.spec, LineSpec::Serial(_))
+    }
+
+    /// Runs a transfer on a port. One that goes meanwhile and comes back is used again; `None` if it has not.
+    pub(super) fn on_returning<T>(
+        &mut self,
+        mut port: Box<dyn Port>,
+        transfer: impl FnOnce(&mut dyn Port) -> T,
+    ) -> (T, Option<Box<dyn Port>>) {
+        let back = self.may_return().then(Signals::detached);
+        let Some(Ok(back)) = back else { return (transfer(&mut *port), Some(port)) };
+        let mut returning = Returning::new(port, reopening(self.spec.clone()), back);
+        let done = transfer(&mut returning);
+        while let Some(text) = returning.news() {
+            self.ui.say(Level::Note, &format!("({text})"));
+        }
+        let (port, times) = returning.into_port();
+        self.counters.reconnected += times;
+        (done, port)
+    }
+
     /// Opens the port if there is one now.
     pub(super) fn look_for_port(&mut self) {
         if self.port.is_some() || Instant::now() < self.plugged.next_look {

@@ -103,7 +103,7 @@ impl Session<'_> {
             all: self.settings.clone(),
         };
         let (ending, leftover) = by_shell.run_on(&mut *port, &before);
-        self.take_back(port, &ending, &leftover)
+        self.take_back(Some(port), &ending, &leftover)
     }
 
     /// Receives the files of a `tsz`; false if there is no directory for them.
@@ -136,7 +136,7 @@ impl Session<'_> {
             file_store: FileStore::Disk(Box::new(disk)),
         };
         let (ending, leftover) = by_trzsz.run_on(&mut *port, &before);
-        self.take_back(port, &ending, &leftover)
+        self.take_back(Some(port), &ending, &leftover)
     }
 
     /// The port for a transfer, and what was received. The user's terminal is as before the session meanwhile:
@@ -156,14 +156,14 @@ impl Session<'_> {
         Some((port, held))
     }
 
-    /// The end of a transfer: the session goes on.
+    /// The end of a transfer: the session goes on, if the port has gone without it.
     fn take_back(
         &mut self,
-        port: Box<dyn Port>,
+        port: Option<Box<dyn Port>>,
         ending: &Ending,
         leftover: &[u8],
     ) -> Result<(), Ending> {
-        self.port = Some(port);
+        self.port = port;
         self.readable = true;
         self.signals.reset();
         if !ending.message.is_empty() {
@@ -171,11 +171,15 @@ impl Session<'_> {
             self.ui.say(level, &ending.message);
         }
         self.take_terminal()?;
-        self.heard(leftover)
+        self.heard(leftover)?;
+        if self.port.is_none() {
+            self.unplugged();
+        }
+        Ok(())
     }
 
-    /// Receives files by a protocol into the directory of the session. `name` is for one whose protocol tells
-    /// none. False if there is no such directory.
+    /// Receives files by a protocol into the directory of the session. `name` is for protocols that do not transmit
+    /// one. False if there is no such directory.
     pub(super) fn receive_files(
         &mut self,
         begun: Begun,
@@ -209,7 +213,7 @@ impl Session<'_> {
         unnamed: Vec<u8>,
     ) -> Result<(), Ending> {
         let looks_out = matches!(begun, Begun::Held);
-        let Some((mut port, held)) = self.lend_port() else { return Ok(()) };
+        let Some((port, held)) = self.lend_port() else { return Ok(()) };
         let before = match begun {
             Begun::Held => held,
             Begun::By(first) => [first, held].concat(),
@@ -230,7 +234,8 @@ impl Session<'_> {
             pcap: None,
             looks_out,
         };
-        let done = job.run_on(&mut *port, self.signals, &before);
+        let signals = self.signals;
+        let (done, port) = self.on_returning(port, |port| job.run_on(port, signals, &before));
         let (ending, leftover) = match done {
             Ok((ending, leftover)) => (ending, leftover),
             Err(ending) => (ending, Vec::new()),

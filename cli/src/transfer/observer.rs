@@ -367,6 +367,10 @@ impl Watch for Observer<'_> {
         }
     }
 
+    fn news(&mut self, text: &str) {
+        self.ui.say(Level::Note, &format!("({text})"));
+    }
+
     fn progress(&mut self, stats: &Stats) {
         if self.untold.get().is_some_and(|came| came.elapsed() > LAST_WORDS) {
             self.tell();

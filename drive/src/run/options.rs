@@ -27,6 +27,10 @@ pub trait Watch {
     fn port(&mut self, unsent_bytes: u64, asks: bool) {
         let _ = (unsent_bytes, asks);
     }
+    /// What has happened to the port. Called before [`Watch::progress`].
+    fn news(&mut self, text: &str) {
+        let _ = text;
+    }
     /// The user's command, if any. Called at every progress and whenever [`Watch::wake`] is ready.
     fn command(&mut self) -> Option<Command> {
         None

@@ -1,0 +1,199 @@
+//! `wst connect` when the cable is pulled in a transfer, and plugged in again.
+
+use crate::common;
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::desktop::Desktop;
+use common::{Desk, WST, tame};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use wetstring_testkit::{Within, terminal, within};
+
+/// Bytes that the cable holds in each direction.
+const HOLDS: usize = 4096;
+/// How long it is out.
+const OUT: Duration = Duration::from_millis(500);
+const BYTES: usize = 200_000;
+
+fn nonblocking<T: AsFd>(file: T) -> T {
+    fcntl_setfl(&file, OFlags::NONBLOCK).expect("it is set");
+    file
+}
+
+/// A port as a link to a terminal, and the program at its other end.
+struct Cable {
+    link: String,
+    /// The port's other side, and its own, which is held open between programs.
+    plugged: Option<(File, File)>,
+    plug_at: Instant,
+    peer: (ChildStdin, ChildStdout),
+    to_peer: Vec<u8>,
+    to_user: Vec<u8>,
+    passed: usize,
+}
+
+impl Cable {
+    /// From a link to a program, plugged out.
+    fn of(link: &str, peer: &mut Child) -> Self {
+        let stdin = nonblocking(peer.stdin.take().expect("a pipe"));
+        let stdout = nonblocking(peer.stdout.take().expect("a pipe"));
+        Self {
+            link: link.to_owned(),
+            plugged: None,
+            plug_at: Instant::now(),
+            peer: (stdin, stdout),
+            to_peer: Vec::new(),
+            to_user: Vec::new(),
+            passed: 0,
+        }
+    }
+
+    fn plug(&mut self) {
+        let both = terminal().expect("a terminal");
+        let held = both.open().expect("the port");
+        // As a serial port that no program has set up: no echo.
+        let mut settings = tcgetattr(&held).expect("its settings");
+        settings.make_raw();
+        tcsetattr(&held, OptionalActions::Now, &settings).expect("they are set");
+        std::os::unix::fs::symlink(&both.path, &self.link).expect("a link");
+        self.plugged = Some((nonblocking(File::from(both.master)), held));
+    }
+
+    /// What it holds is lost.
+    fn pull(&mut self) {
+        std::fs::remove_file(&self.link).expect("it goes");
+        self.plugged = None;
+        self.to_peer.clear();
+        self.to_user.clear();
+        self.plug_at = Instant::now() + OUT;
+    }
+
+    /// Carries until the peer ends. The cable is pulled whenever this many bytes have passed since it was plugged in.
+    fn carry_until_the_end(mut self, pulls: &[usize]) -> Self {
+        let mut pulls = pulls.iter();
+        let mut left = pulls.next();
+        let end = Instant::now() + Duration::from_secs(100);
+        while Instant::now() < end {
+            if self.plugged.is_none() && Instant::now() > self.plug_at {
+                self.plug();
+                self.passed = 0;
+            }
+            let Some(moved) = self.carry() else { return self };
+            self.passed += moved;
+            if left.is_some_and(|most| self.passed > *most) && self.plugged.is_some() {
+                self.pull();
+                left = pulls.next();
+            }
+            if moved == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        panic!("the peer did not end");
+    }
+
+    /// Carries what there is, and returns how much; `None` once the peer has ended.
+    fn carry(&mut self) -> Option<usize> {
+        fn moved(from: &mut impl Read, held: &mut Vec<u8>, to: &mut impl Write) -> Option<usize> {
+            let mut buffer = [0; HOLDS];
+            let room = HOLDS - held.len();
+            match from.read(&mut buffer[..room]) {
+                Ok(0) if room > 0 => return None,
+                Ok(len) => held.extend_from_slice(&buffer[..len]),
+                Err(_) => {}
+            }
+            let written = to.write(held).unwrap_or(0);
+            held.drain(..written);
+            Some(written)
+        }
+        let (stdin, stdout) = &mut self.peer;
+        let Some((port, _)) = &mut self.plugged else {
+            return moved(stdout, &mut self.to_user, &mut std::io::sink()).map(|_| 0);
+        };
+        let sent = moved(port, &mut self.to_peer, stdin).unwrap_or(0);
+        moved(stdout, &mut self.to_user, port).map(|len| len + sent)
+    }
+}
+
+/// A transfer with this program, in which the cable is pulled twice; what the user types first, and sees.
+#[track_caller]
+fn pulled_twice(desk: &Desk, peer: &[&str], first: &[(String, &str)]) {
+    let link = desk.path("port");
+    let mut command = Command::new(peer[0]);
+    tame(&mut command);
+    command.args(&peer[1..]).current_dir(desk.path("there"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the peer starts");
+    let mut cable = Cable::of(&link, &mut child);
+    cable.plug();
+    let into = desk.path("in");
+    let line = format!("serial:{link}");
+    let mut user = Desktop::start(&["connect", "--autodownload", "on", "-o", &into, &line]);
+    user.until("the terminal", |user| user.screen().contains("connected to"));
+    for (keys, says) in first {
+        user.type_and_see(keys.as_bytes(), says);
+    }
+    let carrying = std::thread::spawn(move || cable.carry_until_the_end(&[60_000, 60_000]));
+    let came = within(Duration::from_secs(120), || carrying.is_finished());
+    assert_eq!(came, Within::Done, "{}", user.screen());
+    let cable = carrying.join().expect("the peer ended");
+    assert!(child.wait().expect("it ends").success(), "{}", user.screen());
+    // The transfer is over there; what the session says of it comes next.
+    user.until("the session", |user| !user.modes().contains(LocalModes::ISIG));
+    let count = |text: &str| user.screen().matches(text).count();
+    assert_eq!(count("the transfer goes on when it is back"), 2, "{}", user.screen());
+    assert_eq!(count(" again)"), 2, "{}", user.screen());
+    user.type_and_see(b"\x14v", "connected again 2 times");
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0));
+    drop(cable);
+}
+
+/// A desk with a folder for the peer.
+fn desk() -> Desk {
+    let desk = Desk::new(BYTES);
+    std::fs::create_dir(desk.path("there")).expect("a folder");
+    desk
+}
+
+fn sends(desk: &Desk, peer: &[&str], protocol: &str) {
+    let file = desk.path("data.bin");
+    let first = [(format!("\x14s{file}\r"), "By protocol"), (format!("{protocol}\r"), "\r\n")];
+    pulled_twice(desk, peer, &first);
+    let got = std::fs::read(desk.path("there/data.bin")).expect("it arrived");
+    assert!(got == desk.bytes, "{} of {BYTES} bytes", got.len());
+}
+
+#[test]
+fn an_upload_by_kermit_goes_on() {
+    sends(&desk(), &[WST, "receive", "-P", "kermit", "-"], "kermit");
+}
+
+#[test]
+fn an_upload_to_rz_goes_on() {
+    sends(&desk(), &["rz", "-b", "-t", "30"], "zmodem");
+}
+
+#[test]
+fn a_download_from_sb_goes_on() {
+    let desk = desk();
+    let file = desk.path("data.bin");
+    pulled_twice(
+        &desk,
+        &["sb", "-k", &file],
+        &[("\x14r".into(), "eceive by protocol"), ("ymodem\r".into(), "\r\n")],
+    );
+    desk.arrived();
+}
+
+#[test]
+fn a_download_from_sz_goes_on() {
+    let desk = desk();
+    let file = desk.path("data.bin");
+    pulled_twice(&desk, &["sz", "-b", &file], &[]);
+    desk.arrived();
+}
