@@ -2,17 +2,14 @@
 
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use wetstring_drive::in_words;
 use wetstring_events::{self as events, Event, ScenarioResult};
 use wetstring_lab::Recorder;
 use wetstring_lab::scenario::{self, BadScenario, Outcome, Scenario};
 use wetstring_lab::slip::Ledger;
 use wetstring_lab::sweep::{self, Format, Row};
-use wetstring_lab::table::{Cell, Table};
+use wetstring_lab::table::{self, Cell};
 
 fn wrong(bad: BadScenario) -> PyErr {
     PyValueError::new_err(bad.to_string())
@@ -64,45 +61,55 @@ pub(crate) fn run_scenario(
 #[pyfunction]
 pub(crate) fn tables() -> PyResult<Vec<(&'static str, String)>> {
     let titled = |name| Ok((name, table(name)?.title().to_owned()));
-    Table::names().map(titled).collect()
+    table::Table::names().map(titled).collect()
 }
 
-fn table(name: &str) -> PyResult<Table> {
+fn table(name: &str) -> PyResult<table::Table> {
     let unknown = || PyKeyError::new_err(format!("expected a table, got {name}"));
-    Table::named(name).ok_or_else(unknown)?.map_err(wrong)
+    table::Table::named(name).ok_or_else(unknown)?.map_err(wrong)
 }
 
-/// Runs a published table on all processors; returns its cells as JSON.
-#[pyfunction]
-pub(crate) fn run_table(py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
-    let table = table(name)?;
-    py.detach(|| {
-        let outcomes = on_all_processors(table.jobs());
-        Ok(table.judge(&outcomes).cells.iter().map(|cell| cell_of(cell).to_string()).collect())
-    })
-}
+/// How a run of a table ended.
+#[pyclass(frozen, module = "wetstring._native")]
+pub(crate) struct RunOutcome(Outcome);
 
-/// The outcomes of scenarios, in their order.
-fn on_all_processors(jobs: &[Scenario]) -> Vec<Outcome> {
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(jobs.len())));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { return };
-                    let outcome = job.run(&mut Recorder::off());
-                    if let Ok(mut done) = done.lock() {
-                        done.push((index, outcome));
-                    }
-                }
-            });
+/// A published table: runs, which any threads may do, and cells judged by their outcomes.
+#[pyclass(frozen, module = "wetstring._native")]
+pub(crate) struct Table(table::Table);
+
+#[pymethods]
+impl Table {
+    /// The table of this name.
+    #[new]
+    fn new(name: &str) -> PyResult<Self> {
+        Ok(Self(table(name)?))
+    }
+
+    /// How many runs it has.
+    fn __len__(&self) -> usize {
+        self.0.jobs().len()
+    }
+
+    /// Does a run.
+    fn run(&self, py: Python<'_>, index: usize) -> PyResult<RunOutcome> {
+        let no_run = || PyIndexError::new_err(format!("no run {index}"));
+        let job = self.0.jobs().get(index).ok_or_else(no_run)?;
+        Ok(RunOutcome(py.detach(|| job.run(&mut Recorder::off()))))
+    }
+
+    /// The cells as JSON, of the outcomes of all runs in their order.
+    fn cells(&self, py: Python<'_>, outcomes: Vec<Py<RunOutcome>>) -> PyResult<Vec<String>> {
+        let outcomes: Vec<Outcome> = outcomes.iter().map(|outcome| outcome.get().0).collect();
+        let (expected, got) = (self.0.jobs().len(), outcomes.len());
+        if expected != got {
+            let text = format!("expected the outcomes of {expected} runs, got {got}");
+            return Err(PyValueError::new_err(text));
         }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, outcome)| outcome).collect()
+        py.detach(|| {
+            let report = self.0.judge(&outcomes);
+            Ok(report.cells.iter().map(|cell| cell_of(cell).to_string()).collect())
+        })
+    }
 }
 
 /// A cell, with the names that the event `cell` has. Numbers are numbers; what is empty is null.

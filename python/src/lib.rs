@@ -24,7 +24,7 @@ mod waiting;
 mod _native {
     #[pymodule_export]
     use crate::lab::{
-        Sweep, run_scenario, run_table, scenario_names, scenario_text, sweep_names, tables,
+        RunOutcome, Sweep, Table, run_scenario, scenario_names, scenario_text, sweep_names, tables,
     };
     #[pymodule_export]
     use crate::line::Line;

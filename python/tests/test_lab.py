@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
-from wetstring import lab
+from wetstring import _native, lab
 
 from conftest import module, program
 
@@ -131,6 +131,15 @@ def test_a_published_table() -> None:
     assert numbers and all(isinstance(cell["ours"], float) for cell in numbers)
     with pytest.raises(KeyError, match="kermit-news-1"):
         lab.table("nonsense")
+
+
+def test_the_runs_of_a_table_are_all_needed() -> None:
+    table = _native.Table("rfc662")
+    first = table.run(0)
+    with pytest.raises(ValueError, match=f"outcomes of {len(table)} runs, got 1"):
+        table.cells([first])
+    with pytest.raises(IndexError):
+        table.run(len(table))
 
 
 def test_the_notebook() -> None:

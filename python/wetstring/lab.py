@@ -99,7 +99,14 @@ def table(name: str) -> list[Row]:
     known = tables()
     if name not in known:
         raise KeyError(f"expected a table ({', '.join(known)}), got {name}")
-    return [json.loads(cell) for cell in _native.run_table(name)]
+    native = _native.Table(name)
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
+    try:
+        outcomes = list(pool.map(native.run, range(len(native))))
+    finally:
+        # After Ctrl-C or a failure, only the runs that have begun are finished.
+        pool.shutdown(cancel_futures=True)
+    return [json.loads(cell) for cell in native.cells(outcomes)]
 
 
 def _run(
