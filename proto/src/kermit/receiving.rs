@@ -63,7 +63,7 @@ struct Current {
 enum Cancel {
     No,
     /// The letter for the next acknowledgement: `X` for the file, `Z` for all.
-    PendingRequest(u8),
+    Ask(u8),
     /// It was reported.
     Said(u8),
 }

@@ -132,7 +132,7 @@ states! {
         /// The pair of connections is there.
         Connected,
         /// A command needs an answer of the program or the store.
-        PendingRequest,
+        Ask,
         /// It has one, and the reply is sent.
         Answered,
         /// The file may go: the data connection is opened.
@@ -150,7 +150,7 @@ states! {
     }
     table {
         Call => { Connected => Ready, }
-        Ready => { PendingRequest => Asked, LoggedOut => Bye, }
+        Ready => { Ask => Asked, LoggedOut => Bye, }
         Asked => { Answered => Ready, Granted => Opening, }
         Opening => { Begun => Data, DataOver => Close, }
         Data => { DataOver => Close, }

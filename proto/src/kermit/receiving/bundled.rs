@@ -249,9 +249,7 @@ impl Core {
         self.waiting = Waiting::Nothing;
         let number = self.arrivals.next;
         match self.cancel {
-            Cancel::PendingRequest(letter) | Cancel::Said(letter)
-                if self.state == Receiving::Data =>
-            {
+            Cancel::Ask(letter) | Cancel::Said(letter) if self.state == Receiving::Data => {
                 self.unpacking.say(cancelled(letter));
                 self.cancel = Cancel::Said(letter);
             }
@@ -377,7 +375,7 @@ impl Core {
             cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
         }
         self.enter(cx, ReceiverInput::Named);
-        if matches!(self.cancel, Cancel::PendingRequest(b'Z') | Cancel::Said(b'Z')) {
+        if matches!(self.cancel, Cancel::Ask(b'Z') | Cancel::Said(b'Z')) {
             // The sender did not know yet that no more files are accepted.
             self.enter(cx, ReceiverInput::Described);
             self.enter(cx, ReceiverInput::Decided);

@@ -52,7 +52,7 @@ impl Core {
             let say = Some("File name too long");
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
         }
-        if matches!(self.cancel, Cancel::PendingRequest(b'Z') | Cancel::Said(b'Z')) {
+        if matches!(self.cancel, Cancel::Ask(b'Z') | Cancel::Said(b'Z')) {
             // The sender missed, or does not know, the cancel of the whole batch.
             return self.abort(cx, mem);
         }
@@ -123,7 +123,7 @@ impl Core {
         self.file.refusal = refusal;
         if refusal.is_some() {
             // For senders that ignore the reply, or get none.
-            self.cancel = Cancel::PendingRequest(b'X');
+            self.cancel = Cancel::Ask(b'X');
         }
         self.link.notes.push(match refusal {
             None => QueuedEvent::Started { offset },
@@ -217,7 +217,7 @@ impl Core {
     fn ack_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let number = self.arrivals.next;
         match self.cancel {
-            Cancel::PendingRequest(letter) => {
+            Cancel::Ask(letter) => {
                 self.ack(cx, mem, number, &[letter]);
                 self.cancel = Cancel::Said(letter);
             }
@@ -332,9 +332,7 @@ impl Core {
         self.file.open = false;
         self.waiting = Waiting::Nothing;
         let given_up = match self.cancel {
-            Cancel::PendingRequest(letter) | Cancel::Said(letter) if !self.file.discard => {
-                Some(letter)
-            }
+            Cancel::Ask(letter) | Cancel::Said(letter) if !self.file.discard => Some(letter),
             _ => None,
         };
         if given_up.is_some() && self.file.refusal.is_none() && self.link.agreed.own.is_none() {

@@ -229,7 +229,7 @@ impl Machine for Core {
             // Between files only an error packet can signal it.
             (Receiving::File, _) if letter == b'Z' => self.abort(cx, mem),
             (Receiving::Attributes | Receiving::Offer | Receiving::Data, Cancel::No) => {
-                self.cancel = Cancel::PendingRequest(letter);
+                self.cancel = Cancel::Ask(letter);
                 if self.streaming() && self.state == Receiving::Data {
                     // Data packets get no acknowledgements: this is the only one, once.
                     let last = self.arrivals.next.saturating_sub(1);

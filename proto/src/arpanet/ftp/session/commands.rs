@@ -96,7 +96,7 @@ impl Session {
         let from = if argument.is_empty() { 0 } else { from };
         self.argument = (from, from + argument.len());
         self.question = Some(question);
-        self.enter(cx, Input::PendingRequest);
+        self.enter(cx, Input::Ask);
     }
 
     fn login(
@@ -164,7 +164,7 @@ impl Session {
             self.append = append;
             self.sends = false;
             self.pending = PendingRequest::Offer;
-            self.enter(cx, Input::PendingRequest);
+            self.enter(cx, Input::Ask);
         }
     }
 
