@@ -9,7 +9,7 @@
 //! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `dist [TARGET...]` | makes packages of a release (`xtask/src/dist/mod.rs`) |
-//! | `docs [--check] [--wst PATH]` | makes the pictures of README and book ([`docs`]) |
+//! | `docs [--check \| --record] [--wst PATH]` | makes the pictures of README and book ([`docs`]) |
 //! | `release --dry-run [--quick]` | walks through what a release needs, and says what is missing ([`release`]) |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
@@ -135,7 +135,7 @@ fn main() -> ExitCode {
         Some("wheels") => wheels::run(&root(), rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check], release --dry-run [--quick], ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, wheels [TARGET...], explain, web build|test), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check | --record], release --dry-run [--quick], ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, wheels [TARGET...], explain, web build|test), got {}",
             other.unwrap_or("nothing")
         )),
     };
