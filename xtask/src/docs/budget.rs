@@ -2,6 +2,7 @@
 
 use super::svg::{Anchor, Picture, WIDTH};
 use serde_json::Value;
+use std::fmt::Write as _;
 
 /// The transfers, as (protocol, command); they are those of the lesson.
 pub(super) const PROTOCOLS: [&str; 2] = ["zmodem", "kermit"];
@@ -77,7 +78,8 @@ pub(super) fn draw(explained: &[String]) -> Result<String, String> {
         y += 22.0;
         let head = format!("{}: {:.1} s", budget.name, budget.whole);
         picture.text((16.0, y), Anchor::Start, "ink", &head);
-        says.push_str(&format!(" {head}:"));
+        // Writing to a string cannot fail.
+        let _ = write!(says, " {head}:");
         y += 10.0;
         for (index, part) in budget.parts.iter().enumerate() {
             let share = part.seconds / budget.whole * 100.0;
@@ -87,7 +89,7 @@ pub(super) fn draw(explained: &[String]) -> Result<String, String> {
             let value = format!("{:.1} s, {share:.0} %", part.seconds);
             picture.text((BARS + wide + 8.0, y + 18.0), Anchor::Start, "ink", &value);
             let separator = if index + 1 == budget.parts.len() { "." } else { "," };
-            says.push_str(&format!(" {} {:.1} s{separator}", part.title, part.seconds));
+            let _ = write!(says, " {} {:.1} s{separator}", part.title, part.seconds);
             y += ROW;
         }
         y += 10.0;

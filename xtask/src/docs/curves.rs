@@ -2,6 +2,7 @@
 
 use super::svg::{Anchor, Picture, WIDTH};
 use serde_json::Value;
+use std::fmt::Write as _;
 
 /// A plot of a sweep.
 pub(super) struct Curves {
@@ -119,7 +120,7 @@ pub(super) fn draw(of: &Curves, results: &str) -> Result<String, String> {
         picture.text((x(value), bottom + 22.0), Anchor::Middle, "soft", text);
     }
     picture.line((left, bottom), (right, bottom), "axis");
-    picture.text(((left + right) / 2.0, bottom + 46.0), Anchor::Middle, "ink", of.x.1);
+    picture.text((f64::midpoint(left, right), bottom + 46.0), Anchor::Middle, "ink", of.x.1);
     picture.add("<g stroke-width=\"2\" stroke-dasharray=\"5 5\">");
     picture.line((left, y(limit)), (right, y(limit)), "l6");
     picture.add("</g>");
@@ -150,7 +151,8 @@ pub(super) fn draw(of: &Curves, results: &str) -> Result<String, String> {
         let said = line.points.iter().map(|(value, rate)| {
             rate.map_or_else(|| format!("{value}: fails"), |rate| format!("{value}: {rate:.0}"))
         });
-        says.push_str(&format!(" {}: {}.", line.name, said.collect::<Vec<_>>().join(", ")));
+        // Writing to a string cannot fail.
+        let _ = write!(says, " {}: {}.", line.name, said.collect::<Vec<_>>().join(", "));
     }
     apart(&mut ends);
     for (at, index) in ends {

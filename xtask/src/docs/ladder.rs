@@ -107,7 +107,7 @@ pub(super) fn draw(traces: &[String; 2]) -> Result<String, String> {
         picture.text((42.0, at + 5.0), Anchor::End, "soft", &format!("{second}{unit}"));
     }
     for ((run, (window, word)), (left, right)) in runs.iter().zip(WINDOWS).zip(LADDERS) {
-        let middle = (left + right) / 2.0;
+        let middle = f64::midpoint(left, right);
         picture.text((middle, 26.0), Anchor::Middle, "ink", &format!("window of {window}: {word}"));
         picture.text((left - 8.0, 78.0), Anchor::Start, "soft", "sender");
         picture.text((right + 8.0, 78.0), Anchor::End, "soft", "receiver");

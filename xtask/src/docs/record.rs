@@ -302,15 +302,11 @@ impl User {
             end.is_some()
         };
         let came = within(PATIENCE, look);
-        match (came, end) {
-            (Within::Done, Some(at)) => {
-                self.seen += at + text.len();
-                Ok(())
-            }
-            _ => {
-                let all = self.shown.lock().map(|all| all.clone()).unwrap_or_default();
-                Err(format!("expected {text:?}, got {all}"))
-            }
+        if let (Within::Done, Some(at)) = (came, end) {
+            self.seen += at + text.len();
+            return Ok(());
         }
+        let all = self.shown.lock().map(|all| all.clone()).unwrap_or_default();
+        Err(format!("expected {text:?}, got {all}"))
     }
 }
