@@ -10,6 +10,7 @@ mod heed;
 pub(crate) mod relay;
 pub(crate) mod schema;
 pub(crate) mod scripted_peer;
+pub(crate) mod tmux;
 pub(crate) mod zmodem;
 
 use std::io::{BufRead, BufReader, Read, Write};

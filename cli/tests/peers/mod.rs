@@ -15,6 +15,7 @@ pub mod lrzsz;
 pub mod material;
 pub mod netblt_python;
 pub mod serving;
+pub mod sshd;
 pub mod uboot;
 pub mod uucp_python;
 pub mod wired;
