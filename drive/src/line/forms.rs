@@ -54,7 +54,7 @@ const SERIAL: &[LineOption] = &[
     option("break", "1 to 5000 ms", "no break", "Length of a break after the port is opened"),
     option(
         "rs485",
-        "on, or RTS_ON_SEND=0|1,RTS_AFTER_SEND=0|1,RTS_DELAY_BEFORE_SEND=MS,RTS_DELAY_AFTER_SEND=MS,RX_DURING_TX",
+        "on, or with commas and no blanks: RTS_ON_SEND=0|1, RTS_AFTER_SEND=0|1, RTS_DELAY_BEFORE_SEND=MS, RTS_DELAY_AFTER_SEND=MS, RX_DURING_TX",
         "off",
         "Half duplex by RTS, switched by the driver",
     ),
