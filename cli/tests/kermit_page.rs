@@ -51,12 +51,11 @@ fn page() -> String {
         let own = |(syntax, _): &&(&str, &str)| {
             syntax.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(name))
         };
-        match pairs_of_commands.iter().find(own) {
-            Some((syntax, what)) => row(&mut page, syntax, what),
-            None => {
-                assert_eq!(*name, "set", "HELP does not know it");
-                row(&mut page, "SET setting value", "Changes a setting; see below.");
-            }
+        if let Some((syntax, what)) = pairs_of_commands.iter().find(own) {
+            row(&mut page, syntax, what);
+        } else {
+            assert_eq!(*name, "set", "HELP does not know it");
+            row(&mut page, "SET setting value", "Changes a setting; see below.");
         }
     }
     page.push_str(SET);

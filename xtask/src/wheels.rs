@@ -74,11 +74,10 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
 /// The systems for which there is no wheel of this version among these files.
 pub(crate) fn missing(names: &[String], version: &str) -> Vec<&'static str> {
     let begin = format!("wetstring-{version}-");
-    let is_there = |target: &&Target| {
-        names.iter().any(|name| {
-            name.starts_with(&begin) && name.ends_with(".whl") && name.contains(target.platform)
-        })
-    };
+    let is_wheel = |name: &&String| Path::new(name).extension().is_some_and(|end| end == "whl");
+    let wheels: Vec<&String> =
+        names.iter().filter(|name| name.starts_with(&begin)).filter(is_wheel).collect();
+    let is_there = |target: &&Target| wheels.iter().any(|name| name.contains(target.platform));
     TARGETS.iter().filter(|target| !is_there(target)).map(|target| target.platform).collect()
 }
 
