@@ -52,6 +52,7 @@ mod kermit_called;
 mod kermit_exit;
 mod kermit_kinds;
 mod kermit_lab;
+mod kermit_page;
 mod kermit_receive;
 mod kermit_settings;
 mod kermit_terminal;

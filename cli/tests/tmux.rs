@@ -3,61 +3,15 @@
 use crate::common;
 use crate::peers;
 
-use std::process::Command;
 use std::time::Duration;
 
 use common::desktop::Desktop;
-use common::{Desk, WST, tame};
+use common::tmux::Tmux;
+use common::{Desk, WST};
 use wetstring_testkit::{Within, within};
 
 /// Bytes of the file.
 const LEN: usize = 10_000_000;
-
-/// tmux with a server of its own.
-struct Tmux {
-    socket: String,
-}
-
-impl Tmux {
-    fn new(desk: &Desk) -> Self {
-        Self { socket: desk.path("tmux") }
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("tmux");
-        command.args(["-S", &self.socket, "-f", "/dev/null"]).args(args);
-        tame(&mut command);
-        command.env("TERM", "screen").env_remove("TMUX").env("PS1", "ready> ");
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> String {
-        let output = self.command(args).output().expect("tmux runs");
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn screen(&self) -> String {
-        self.run(&["capture-pane", "-p"])
-    }
-
-    fn types(&self, text: &str) {
-        self.run(&["send-keys", "-l", text]);
-        self.run(&["send-keys", "Enter"]);
-    }
-
-    #[track_caller]
-    fn until(&self, what: &str, so: impl Fn(&str) -> bool) {
-        let came = within(Duration::from_secs(120), || so(&self.screen()));
-        assert_eq!(came, Within::Done, "expected {what}, got {}", self.screen());
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        let _ = self.command(&["kill-server"]).output();
-    }
-}
 
 /// The prompt is the last line of the screen.
 fn at_prompt(screen: &str) -> bool {
@@ -71,7 +25,7 @@ fn ten_megabytes_pass_where_the_user_is_in_tmux() {
     let desk = Desk::new(LEN);
     let there = desk.path("there");
     std::fs::create_dir(&there).expect("a folder");
-    let tmux = Tmux::new(&desk);
+    let tmux = Tmux::new(desk.path("tmux"));
     let wrapper =
         format!("cd {there} && exec {WST} wrap --autodownload on -o {} -- sh", desk.path("in"));
     tmux.run(&["new-session", "-d", "-x", "100", "-y", "30", "sh", "-c", &wrapper]);
@@ -97,7 +51,7 @@ fn ten_megabytes_pass_where_tmux_is_at_the_other_side() {
     let desk = Desk::new(LEN);
     let there = desk.path("there");
     std::fs::create_dir(&there).expect("a folder");
-    let tmux = Tmux::new(&desk);
+    let tmux = Tmux::new(desk.path("tmux"));
     let into = desk.path("in");
     let args =
         ["wrap", "--autodownload", "on", "-o", &into, "--", "tmux", "-S", &tmux.socket, "-f"];
@@ -147,7 +101,7 @@ fn tmux_is_up(tmux: &Tmux, user: &Desktop) {
 fn status_lines_leave_nothing_on_the_screen() {
     let Some(_) = peers::peer("tmux", "tmux") else { return };
     let desk = Desk::new(1000);
-    let tmux = Tmux::new(&desk);
+    let tmux = Tmux::new(desk.path("tmux"));
     let late = format!("exec:sleep 3; exec {WST} receive --quiet - -o {}", desk.path("in"));
     let send =
         format!("{WST} send {} '{late}' && echo all && exec sleep 60", desk.path("data.bin"));

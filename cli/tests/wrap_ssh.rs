@@ -3,67 +3,14 @@
 use crate::common;
 use crate::peers;
 
-use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use common::Desk;
 use common::desktop::Desktop;
-use wetstring_testkit::{Within, within};
+use peers::sshd::{Server, sshd};
 
-/// An sshd with keys of its own, for the user of the test.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-fn key(desk: &Desk, name: &str, phrase: &str) -> String {
-    let path = desk.path(name);
-    let mut command = Command::new("ssh-keygen");
-    command.args(["-q", "-t", "ed25519", "-N", phrase, "-f", &path]).stdin(Stdio::null());
-    assert!(command.status().expect("ssh-keygen runs").success());
-    path
-}
-
-impl Server {
-    /// The user's key has this pass phrase.
-    fn start(desk: &Desk, sshd: PathBuf, phrase: &str) -> Self {
-        let (host, own) = (key(desk, "host", ""), key(desk, "own", phrase));
-        let port =
-            TcpListener::bind("127.0.0.1:0").and_then(|at| at.local_addr()).expect("a port").port();
-        let config = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {host}\nAuthorizedKeysFile {own}.pub\n\
-             PasswordAuthentication no\nUsePAM no\nStrictModes no\nPidFile none\nPermitRootLogin yes\n"
-        );
-        std::fs::write(desk.path("sshd_config"), config).expect("a file");
-        // Debian's sshd wants it, and makes it only when it is a service.
-        let _ = std::fs::create_dir_all("/run/sshd");
-        let mut command = Command::new(sshd);
-        command.args(["-D", "-f", &desk.path("sshd_config")]).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().expect("sshd starts");
-        let up = || TcpStream::connect(("127.0.0.1", port)).is_ok();
-        assert_eq!(within(Duration::from_secs(10), up), Within::Done, "sshd listens");
-        Self { child, port }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// sshd runs by its full path only.
-fn sshd() -> Option<PathBuf> {
-    let found =
-        ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].iter().map(PathBuf::from).find(|p| p.is_file());
-    if found.is_none() {
-        peers::missing("sshd is not installed (Debian package openssh-server)");
-    }
-    found
+fn start(desk: &Desk, sshd: PathBuf, phrase: &str) -> Server {
+    Server::start(desk.dir.path(), sshd, phrase, "")
 }
 
 /// A host that ssh does not know, its question, a shell there, and files both ways by lrzsz.
@@ -71,7 +18,7 @@ fn sshd() -> Option<PathBuf> {
 fn a_session_by_ssh_sends_and_receives() {
     let (Some(sshd), Some(_)) = (sshd(), peers::lrzsz::lrzsz()) else { return };
     let desk = Desk::new(300_000);
-    let server = Server::start(&desk, sshd, "");
+    let server = start(&desk, sshd, "");
     let port = server.port.to_string();
     let known = format!("UserKnownHostsFile={}", desk.path("known"));
     let own = desk.path("own");
@@ -130,7 +77,7 @@ fn a_session_by_ssh_sends_and_receives() {
 fn questions_of_ssh_are_answered_before_a_transfer() {
     let (Some(sshd), Some(_)) = (sshd(), peers::lrzsz::lrzsz()) else { return };
     let desk = Desk::new(100_000);
-    let server = Server::start(&desk, sshd, "wonderland");
+    let server = start(&desk, sshd, "wonderland");
     let (port, own, there) = (server.port, desk.path("own"), desk.path("there"));
     std::fs::create_dir(&there).expect("a folder");
     let data = desk.path("data.bin");

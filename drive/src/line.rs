@@ -1,32 +1,16 @@
 //! The LINE argument: where the peer is.
 //!
-//! | form | meaning |
-//! |---|---|
-//! | `/dev/ttyUSB0`, `COM3?baud=9600`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
-//! | `usb:NAME`, `@latest`, `@new` | serial port by the serial number of its adapter or its place in the USB tree; the one plugged in last, or next ([`crate::port::locate`]) |
-//! | any path that leads to a terminal, `./modem?baud=9600` | serial port: links that `socat` or `wst line` make |
-//! | `tcp://HOST:PORT`, `HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
-//! | `telnet://HOST[:PORT]`, `telnet-listen://HOST:PORT` | Telnet, to and from; port 23 unless given |
-//! | `rfc2217://HOST:PORT?baud=9600&parity=even` | a serial port behind a Telnet server, set from here |
-//! | `tls://HOST:PORT?ca=FILE`, `tls://HOST:PORT?fingerprint=SHA256` | TLS; without either, the system's authorities |
-//! | `tls-listen://HOST:PORT?cert=FILE&key=FILE` | TLS, from who connects |
-//! | `udp://HOST:PORT`, `udp-listen://HOST:PORT` | datagrams, to and from: NETBLT |
-//! | `ip://HOST`, `ip-listen://ADDRESS` | the same on IP protocol 30, without UDP |
-//! | `ncp://HOST/PATH?imp=HOST:PORT` | a host of the ARPANET, by an IMP that takes UDP datagrams |
-//! | `tun:`, `tun:NAME` | a TUN device, as an end of an emulated network |
-//! | `exec:COMMAND`, `exec-pty:COMMAND` | a program's stdin/stdout, by pipes or in a PTY |
-//! | `ssh://[USER@]HOST[:PORT]` | `exec:ssh ...`: the shell there; `wst send` and others run `wst` there |
-//! | `unix:PATH` | a Unix-domain socket, such as QEMU's `-serial unix:PATH,server` |
-//! | `pty:`, `pty:NAME` | make a PTY; its name is reported, or NAME becomes a symlink to it |
-//! | `-`, `stdio:` | this process's stdin/stdout |
+//! Every form and its options are in [`FORMS`].
 //!
 //! [`LineSpec`] parses (`FromStr`) and prints (`Display`); what it prints parses to the same.
 
+mod forms;
 mod ncp;
 mod serial;
 mod ssh;
 mod tls;
 
+pub use forms::{FORMS, Form, LineOption};
 pub use ncp::NcpSpec;
 pub use serial::{Flow, Parity, Pin, Rs485, SerialSpec};
 pub use ssh::SshSpec;

@@ -218,7 +218,8 @@ fn netblt_holds_what_tcp_and_quic_do_not() {
     }
 }
 
-/// The 280 paths of `wst lab sweep paths` are no worse than docs/decisions/059 says. Minutes, so only if asked for:
+/// The 280 paths of `wst lab sweep paths` are no worse than docs/explanation/netblt-measured.md says. Minutes, so
+/// only if asked for:
 /// `WETSTRING_CELLS=paths cargo test --release -p wetstring-lab netblt_scenario::the_280 -- --nocapture`; with
 /// `WETSTRING_ONLY=10M` those of this rate.
 #[test]

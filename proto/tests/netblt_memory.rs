@@ -1,5 +1,5 @@
 //! A NETBLT transfer allocates nothing, and an engine lives in the memory that its configuration
-//! says, which is what docs/explanation/netblt.md says.
+//! says, which is what docs/reference/netblt-flags.md says.
 
 use crate::common;
 
@@ -130,7 +130,7 @@ fn zero_allocations_in_a_transfer() {
     }
 }
 
-/// What docs/explanation/netblt.md says of the memory.
+/// What docs/reference/netblt-flags.md says of the memory.
 fn stated(config: &Config) -> (usize, usize) {
     let datagram = usize::from(config.max_datagram) & !3;
     let packet = datagram - 24;

@@ -220,7 +220,7 @@ fn right_edge(packet: &[u8]) -> u32 {
 
 /// The same sum is right when data went with a window that closed by its length, and its frame was lost. Then
 /// it is the sequence number that is wrong, and the data of the next frame would be taken for the data
-/// that was lost. RFC 1144 has no answer to that but lines that say when they lose something; docs/explanation/slip.md
+/// that was lost. RFC 1144 has no answer to that but lines that say when they lose something; docs/reference/slip-library.md
 /// tells who should do what.
 #[test]
 fn the_dangerous_exception_is_a_window_that_closes_by_what_was_sent() {

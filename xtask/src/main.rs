@@ -9,8 +9,8 @@
 //! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `dist [TARGET...]` | makes packages of a release (`xtask/src/dist/mod.rs`) |
-//! | `docs [--check] [--wst PATH]` | makes the pictures of README and book ([`docs`]) |
-//! | `release --dry-run` | walks through what a release needs, and says what is missing ([`release`]) |
+//! | `docs [--check \| --record] [--wst PATH]` | makes the pictures of README and book ([`docs`]) |
+//! | `release --dry-run [--quick]` | walks through what a release needs, and says what is missing ([`release`]) |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
@@ -26,10 +26,12 @@
 #[cfg(feature = "api")]
 mod api;
 mod audit;
+mod book;
 mod boot;
 mod building;
 mod capi;
 mod ci;
+mod commit;
 mod deny;
 #[cfg(feature = "packages")]
 mod dist;
@@ -43,6 +45,11 @@ mod python;
 mod release;
 mod states;
 mod table;
+#[cfg_attr(
+    not(feature = "packages"),
+    allow(dead_code, reason = "the chore that builds needs them all")
+)]
+mod target;
 mod tidy;
 mod web;
 mod wheels;
@@ -67,27 +74,6 @@ fn kill(args: &[String]) -> Result<(), String> {
         return Err(format!("expected {} kills, {kills} hit", wanted.kills));
     }
     Ok(())
-}
-
-/// The version that `.ci/run` installs.
-const MDBOOK: &str = "0.4.52";
-
-/// Makes the book, by mdBook of the version that is pinned.
-fn book(root: &Path) -> Result<(), String> {
-    let wanted = format!("mdbook v{MDBOOK}");
-    let install = format!("cargo install mdbook --locked --no-default-features --version {MDBOOK}");
-    let mdbook = || std::process::Command::new("mdbook");
-    let said = mdbook().arg("--version").output();
-    let said = said.map_err(|e| format!("mdbook: {e}; {install}"))?;
-    let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-    if version != wanted {
-        return Err(format!("expected {wanted}, got {version}; {install}"));
-    }
-    let status = mdbook().arg("build").arg(root.join("docs")).status();
-    if status.map_err(|e| format!("mdbook: {e}"))?.success() {
-        return Ok(());
-    }
-    Err("mdbook did not make the book".into())
 }
 
 /// Makes the packages of a release.
@@ -131,7 +117,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("deny") => deny::run(&root()),
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
-        Some("book") => book(&root()),
+        Some("book") => book::run(&root()),
         Some("dist") => dist(rest),
         Some("docs") => docs::run(&root(), rest),
         Some("release") => release::run(&root(), rest),
@@ -149,7 +135,7 @@ fn main() -> ExitCode {
         Some("wheels") => wheels::run(&root(), rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check], release --dry-run, ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, wheels [TARGET...], explain, web build|test), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check | --record], release --dry-run [--quick], ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, wheels [TARGET...], explain, web build|test), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -1,4 +1,4 @@
-//! `docs/reference/states.md`, drawn from the state tables of the engines.
+//! `docs/reference/states.md`, written from the state tables of the engines.
 
 use std::fmt::Write as _;
 use wetstring_proto::states::{Diagram, Edge};
@@ -7,8 +7,8 @@ use wetstring_protocols::FAMILIES;
 
 const HEAD: &str = "# State tables\n
 Written by `cargo xtask table --write` from the tables that the engines use (`proto/src/*/states.rs`); a test keeps the two equal.
-An engine changes its state by an input alone, and the table says where that leads. Traces name both: `state from=init to=next
-input=Ready`. Where a protocol's packets choose what an engine does, a second table says what each does in each state;
+An engine changes its state by an input alone: the first table says where each state leads, the second what each input means. Traces name both: `state from=init to=next
+input=Ready`. Where a protocol's packets choose what an engine does, a third table says what each does in each state;
 any other packet there is passed over, or a violation.\n
 SLIP and Telnet move no files and have no such table. Of the ARPANET, the user's and the server's processes have one; the state of
 an NCP connection is not stored, but follows from the control commands that were sent and received.
@@ -33,35 +33,34 @@ fn named<'a>(diagram: &'a Diagram, name: &str) -> &'a str {
     state.map_or("?", |state| state.0)
 }
 
-fn diagram(page: &mut String, table: &Diagram) {
-    // Writing to a string cannot fail.
-    page.push_str("```mermaid\nstateDiagram-v2\n");
-    // As the code spells them: `end` is a word of the diagrams' language.
-    for edge in table.edges.iter().filter(|edge| edge.from != "_") {
-        for from in edge.from.split(" | ") {
-            let _ = writeln!(page, "    {from} --> {}: {}", edge.to, edge.input);
+/// Where a state leads, by which input: `opened → init`.
+fn leads(table: &Diagram, state: &str) -> String {
+    let edges = table.edges.iter().filter(|edge| origins(table, edge).contains(&state));
+    let mut by_target: Vec<(&str, Vec<&str>)> = Vec::new();
+    for edge in edges {
+        let to = named(table, edge.to);
+        match by_target.iter_mut().find(|(target, _)| *target == to) {
+            Some((_, inputs)) => inputs.push(edge.input),
+            None => by_target.push((to, vec![edge.input])),
         }
     }
-    page.push_str("```\n\n");
+    let leads = by_target.iter().map(|(to, inputs)| format!("{} → `{to}`", inputs.join(", ")));
+    leads.collect::<Vec<_>>().join("<br>")
+}
+
+fn diagram(page: &mut String, table: &Diagram) {
     for edge in table.edges.iter().filter(|edge| edge.from == "_") {
         let to = named(table, edge.to);
+        // Writing to a string cannot fail.
         let _ = writeln!(page, "From any state, {} leads to `{to}`.\n", edge.input);
     }
-    page.push_str("| state | meaning |\n|---|---|\n");
+    page.push_str("| state | meaning | leads, by input |\n|---|---|---|\n");
     for (name, meaning) in table.states {
-        let _ = writeln!(page, "| `{name}` |{meaning} |");
+        let _ = writeln!(page, "| `{name}` |{meaning} | {} |", leads(table, name));
     }
-    page.push_str("\n| input | meaning | leads |\n|---|---|---|\n");
+    page.push_str("\n| input | meaning |\n|---|---|\n");
     for (input, meaning) in table.inputs {
-        let edges = table.edges.iter().filter(|edge| edge.input == *input);
-        let leads: Vec<String> = edges
-            .map(|edge| {
-                let from = origins(table, edge);
-                let from = if from.is_empty() { "any".to_owned() } else { from.join(", ") };
-                format!("{from} → {}", named(table, edge.to))
-            })
-            .collect();
-        let _ = writeln!(page, "| {input} |{meaning} | {} |", leads.join("; "));
+        let _ = writeln!(page, "| {input} |{meaning} |");
     }
     page.push('\n');
 }
@@ -133,6 +132,14 @@ pub(crate) fn page() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_says_where_it_leads() {
+        let (_, _, sender) = all().next().unwrap();
+        assert_eq!(leads(&sender, "init"), "Ready → `next`");
+        assert_eq!(leads(&sender, "next"), "File → `file`<br>NoMoreFiles → `break`");
+        assert_eq!(leads(&sender, "end"), "");
+    }
 
     /// Names in traces are what the code calls the states, so that an edge finds both its ends; no state is left
     /// out, and no input is without an edge.

@@ -1,19 +1,49 @@
-//! The pages that are written from the code: the settings, which a test of the program compares with what `wst show`
-//! lists; the state tables ([`states`]); the events, and their schemas.
+//! The pages that are written from the code. The state tables ([`states`]), the events, their schemas and the listings of
+//! interfaces ([`interfaces`]) are made here; settings, commands, lines, exit codes, devices and the language are made by tests of
+//! the program, which know it.
 
 mod events;
+mod interfaces;
 
 use std::path::Path;
 
 use crate::states;
 
-const SETTINGS: &[&str] = &["test", "-p", "wetstring", "--test", "all", "settings_page::"];
+/// The tests of the program that compare pages, or write them.
+const TESTS: &[&str] = &[
+    "test",
+    "-p",
+    "wetstring",
+    "--bin",
+    "wst",
+    "--test",
+    "all",
+    "--",
+    "reference::",
+    "settings_page::",
+    "kermit_page::",
+];
+
+/// The pages of `docs/reference` that are written, wholly or in part; each says so.
+pub(crate) const WRITTEN: &[&str] = &[
+    "commands.md",
+    "device-profiles.md",
+    "events.md",
+    "exit-codes.md",
+    "kermit-commands.md",
+    "lines.md",
+    "settings.md",
+    "states.md",
+];
+
+/// How such a page says it.
+pub(crate) const MARK: &str = "Written by `cargo xtask table --write`";
 
 /// Checks the pages, or writes them.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     pages(root, write)?;
     let mut cargo = crate::building::cargo();
-    cargo.args(SETTINGS).current_dir(root);
+    cargo.args(TESTS).current_dir(root);
     if write {
         cargo.env("WETSTRING_UPDATE_SNAPSHOTS", "1");
     }
@@ -21,27 +51,28 @@ pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     if status.success() {
         return Ok(());
     }
-    Err(differs("settings.md"))
+    Err("a page of docs/reference differs from what the program says; run cargo xtask table --write".into())
 }
 
 fn differs(name: &str) -> String {
-    format!("docs/reference/{name} differs from what the code says; run cargo xtask table --write")
+    format!("{name} differs from what the code says; run cargo xtask table --write")
 }
 
 /// Those for which nothing has to be run.
 fn pages(root: &Path, write: bool) -> Result<(), String> {
-    let pages = [
+    let reference = [
         ("states.md", states::page()),
         ("events.md", events::page()),
         ("events.schema.json", events::schema()),
         ("trace.schema.json", events::trace_schema()),
     ];
-    for (name, wanted) in pages {
-        let path = root.join("docs/reference").join(name);
+    let reference = reference.map(|(name, text)| (format!("docs/reference/{name}"), text));
+    for (name, wanted) in reference.into_iter().chain(interfaces::listings(root)?) {
+        let path = root.join(&name);
         if write {
-            std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()))?;
+            std::fs::write(&path, wanted).map_err(|e| format!("{name}: {e}"))?;
         } else if std::fs::read_to_string(&path).unwrap_or_default() != wanted {
-            return Err(differs(name));
+            return Err(differs(&name));
         }
     }
     Ok(())

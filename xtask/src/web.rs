@@ -30,5 +30,9 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
             return Err(format!("{}: {status}", words.join(" ")));
         }
     }
+    if commands == BUILD {
+        // The package has only the files that package.json names: not this one.
+        crate::commit::mark(root, &web.join("dist"))?;
+    }
     Ok(())
 }

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::commit;
 use crate::python::{Environment, ended};
 
 /// A system that a wheel is for.
@@ -47,6 +48,11 @@ print('wetstring', wetstring.__version__, 'sent', len(data), 'bytes')
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     let wanted = wanted(args)?;
     let out = root.join("target/wheels");
+    // Those of another commit are not of one release with what is built now.
+    let same = commit::of(root).is_ok_and(|now| commit::check(&now, &out).is_ok());
+    if !same {
+        remove_wheels(&out)?;
+    }
     let tools = Environment::open(&out.join("tools"))?;
     tools.install(TOOLS)?;
     for target in wanted {
@@ -61,6 +67,27 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
         let name = wheel.file_name().unwrap_or_default();
         let len = std::fs::copy(&wheel, out.join(name)).map_err(|e| said(&wheel, &e))?;
         println!("{:9} bytes  {}", len, name.to_string_lossy());
+    }
+    commit::mark(root, &out)
+}
+
+/// The systems for which there is no wheel of this version among these files.
+pub(crate) fn missing(names: &[String], version: &str) -> Vec<&'static str> {
+    let begin = format!("wetstring-{version}-");
+    let is_wheel = |name: &&String| Path::new(name).extension().is_some_and(|end| end == "whl");
+    let wheels: Vec<&String> =
+        names.iter().filter(|name| name.starts_with(&begin)).filter(is_wheel).collect();
+    let is_there = |target: &&Target| wheels.iter().any(|name| name.contains(target.platform));
+    TARGETS.iter().filter(|target| !is_there(target)).map(|target| target.platform).collect()
+}
+
+/// Removes the wheels of a folder, which may not be there.
+fn remove_wheels(out: &Path) -> Result<(), String> {
+    let Ok(entries) = std::fs::read_dir(out) else { return Ok(()) };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.extension().is_some_and(|end| end == "whl") {
+            std::fs::remove_file(&path).map_err(|e| said(&path, &e))?;
+        }
     }
     Ok(())
 }
@@ -160,6 +187,15 @@ fn said(path: &Path, e: &std::io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn systems_without_a_wheel_are_named() {
+        let name = |platform: &str| format!("wetstring-1.2.3-cp310-abi3-{platform}.whl");
+        let all: Vec<String> = TARGETS.iter().map(|target| name(target.platform)).collect();
+        assert!(missing(&all, "1.2.3").is_empty());
+        assert_eq!(missing(&all, "1.2.4").len(), TARGETS.len());
+        assert_eq!(missing(&all[1..], "1.2.3"), ["manylinux2014_x86_64"]);
+    }
 
     #[test]
     fn targets_are_found_by_name() {

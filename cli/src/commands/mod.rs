@@ -16,6 +16,8 @@ pub(crate) mod personality;
 pub(crate) mod ports;
 pub(crate) mod probe;
 pub(crate) mod receive;
+#[cfg(test)]
+mod reference;
 pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod shell;

@@ -17,7 +17,7 @@ use super::file;
 use crate::ui::format::did_you_mean;
 
 /// The profiles of the program, by name.
-const BUILT_IN: [(&str, &str); 6] = [
+pub(crate) const BUILT_IN: [(&str, &str); 6] = [
     ("barebox", include_str!("../../profiles/barebox.toml")),
     ("busybox", include_str!("../../profiles/busybox.toml")),
     ("catalyst", include_str!("../../profiles/catalyst.toml")),
@@ -185,7 +185,8 @@ pub(crate) struct Fast {
 }
 
 impl Device {
-    fn parse(at: &str, text: &str) -> Result<Self, String> {
+    /// A profile from its text; `at` says where that stands.
+    pub(crate) fn parse(at: &str, text: &str) -> Result<Self, String> {
         let device: Self = toml::from_str(text).map_err(|bad| format!("{at}: {bad}"))?;
         if device.method.iter().any(|method| method.protocols.is_empty())
             || device.method.is_empty()

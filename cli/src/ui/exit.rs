@@ -41,6 +41,20 @@ Exit codes:
     7  timeout: nothing usable received
   130  interrupted";
 
+/// Every end, in the order of the numbers.
+#[cfg(test)]
+pub(crate) const ALL: [Exit; 9] = [
+    Exit::Done,
+    Exit::Skipped,
+    Exit::Usage,
+    Exit::Line,
+    Exit::Peer,
+    Exit::Store,
+    Exit::Integrity,
+    Exit::Timeout,
+    Exit::Interrupted,
+];
+
 impl Exit {
     /// The name of this end in the JSON output.
     pub(crate) const fn word(self) -> &'static str {
@@ -209,17 +223,7 @@ mod tests {
 
     #[test]
     fn the_help_names_every_code() {
-        for exit in [
-            Exit::Done,
-            Exit::Skipped,
-            Exit::Usage,
-            Exit::Line,
-            Exit::Peer,
-            Exit::Store,
-            Exit::Integrity,
-            Exit::Timeout,
-            Exit::Interrupted,
-        ] {
+        for exit in ALL {
             let number = format!("{:>3}  ", exit as u8);
             assert!(TABLE.contains(&number), "{exit:?}");
         }

@@ -8,6 +8,7 @@ pub(crate) mod friends;
 pub(crate) mod relay;
 pub(crate) mod schema;
 pub(crate) mod scripted_peer;
+pub(crate) mod tmux;
 pub(crate) mod zmodem;
 
 use std::io::{BufRead, BufReader, Read, Write};

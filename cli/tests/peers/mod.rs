@@ -10,6 +10,7 @@ pub mod ckermit;
 pub mod lrzsz;
 pub mod netblt_python;
 pub mod serving;
+pub mod sshd;
 pub mod uboot;
 pub mod uucp_python;
 pub mod wired;

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -110,6 +110,26 @@ impl Console {
     }
 }
 
+/// The emulator of a board, if that and its U-Boot are there.
+fn emulator(board: &Board) -> Option<PathBuf> {
+    let qemu = peer(board.qemu, board.package)?;
+    if !Path::new(board.image).is_file() {
+        missing(&format!("{} is not installed (Debian package u-boot-qemu)", board.image));
+        return None;
+    }
+    Some(qemu)
+}
+
+/// Whether there is the board of most tests.
+pub fn is_there() -> bool {
+    emulator(&ARM).is_some()
+}
+
+/// The turn of one who starts a board by other means.
+pub fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Starts a board whose serial port is a TCP port that waits for one program; the turn is that of the caller.
 /// Nothing if there is no U-Boot or no emulator.
 pub fn power_on(scene: &Scene) -> Option<(Running, u16, MutexGuard<'static, ()>)> {
@@ -121,12 +141,8 @@ pub fn power_on_as(
     scene: &Scene,
     board: &Board,
 ) -> Option<(Running, u16, MutexGuard<'static, ()>)> {
-    let qemu = peer(board.qemu, board.package)?;
-    if !Path::new(board.image).is_file() {
-        missing(&format!("{} is not installed (Debian package u-boot-qemu)", board.image));
-        return None;
-    }
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let qemu = emulator(board)?;
+    let turn = turn();
     let port = free_port();
     let serial = format!("tcp:127.0.0.1:{port},server=on,wait=on,nodelay=on");
     let mut emulator = Command::new(qemu);

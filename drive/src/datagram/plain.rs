@@ -81,7 +81,7 @@ pub fn is_write(open: &[u8]) -> bool {
 pub fn offered(open: &[u8]) -> Option<&[u8]> {
     let client = open.get(OPEN_MIN - 1..).filter(|_| is_write(open))?;
     let client = &client[..client.iter().position(|byte| *byte == 0).unwrap_or(client.len())];
-    // Any other client string is the bare name of a file (docs/explanation/netblt.md).
+    // Any other client string is the bare name of a file (docs/protocols/netblt.md §10).
     let ours = client == b"wst1" || client.starts_with(b"wst1 ");
     let name = match client.windows(NAME.len()).position(|word| word == NAME) {
         Some(at) if ours => &client[at + NAME.len()..],

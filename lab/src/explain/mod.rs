@@ -7,7 +7,7 @@
 //!
 //! An account is made from a trace alone, be it of a run in the laboratory, which has both ends and the
 //! elements between, or of one end of a real transfer. Every nanosecond from the start to the time at which the
-//! outcome was fixed belongs to exactly one [`Part`]; `docs/explanation/explain.md` says what each means and
+//! outcome was fixed belongs to exactly one [`Part`]; `docs/reference/explain.md` says what each means and
 //! how it is determined.
 //!
 //! # What a trace has

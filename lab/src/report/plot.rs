@@ -109,8 +109,13 @@ fn svg(label: &str, height: u32, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Marku
     }
 }
 
-/// A plot as a file of its own: on white, with what its colours mean above it.
-pub(super) fn file(plot: &Markup, entries: &[(String, RGBColor)]) -> String {
+/// On dark paper ink is light, and the darkest colour of bars is lighter.
+const DARK: &str = "@media (prefers-color-scheme:dark){.paper{fill:#16181b}text{fill:#e4e4e2}\
+    [fill=\"#0072B2\"],[fill=\"#0072b2\"]{fill:#3a9bdc}}";
+
+/// A plot as a file of its own: on white or dark paper, as the reader has it, with what its colours mean above it.
+/// `title` is what it shows.
+pub(super) fn file(title: &str, plot: &Markup, entries: &[(String, RGBColor)]) -> String {
     const EDGE: u32 = 20;
     const HEAD: u32 = 56;
     const EACH: u32 = 230;
@@ -128,7 +133,9 @@ pub(super) fn file(plot: &Markup, entries: &[(String, RGBColor)]) -> String {
     );
     let of = html! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (wide) " " (high) } width=(wide) height=(high) font-family="sans-serif" {
-            rect width="100%" height="100%" fill="#ffffff" {}
+            title { (title) }
+            style { (PreEscaped(DARK)) }
+            rect.paper width="100%" height="100%" fill="#ffffff" {}
             @for (index, (name, colour)) in (0..).zip(entries) {
                 @let x = EDGE + EACH * index;
                 rect x=(x) y="18" width="18" height="18" fill=(hex(*colour)) {}

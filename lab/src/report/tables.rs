@@ -294,7 +294,7 @@ pub fn figure_file(report: &Report) -> Option<String> {
     let has_defaults = pairs.iter().any(|pair| pair.defaults.is_some());
     let colours = plot::pair_colours();
     let shown = if has_defaults { &colours[..] } else { &colours[..2] };
-    Some(plot::file(&plot::pairs(&label, &pairs), shown))
+    Some(plot::file(&label, &plot::pairs(&label, &pairs), shown))
 }
 
 fn pair(cell: &Cell, measure: &str) -> Option<plot::PairOfBars> {

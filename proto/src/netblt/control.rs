@@ -7,7 +7,7 @@
 //! RATE    3 extra(1) number(2) rate(4) burst(2) control timer(2)
 //! ```
 //!
-//! RATE is our extension, and sent only to a sender that requested it (docs/explanation/netblt.md).
+//! RATE is our extension, and sent only to a sender that requested it (docs/protocols/netblt.md §11).
 
 use super::packet::{padded, u16_at, u32_at};
 use super::rate::pacing::Pace;

@@ -1,4 +1,4 @@
-//! The client string (RFC 998 leaves it to the client): how ours describes files (docs/explanation/netblt.md).
+//! The client string (RFC 998 leaves it to the client): how ours describes files (docs/protocols/netblt.md §10).
 //!
 //! ```text
 //! wst1 x p s=1048576 t=1700000000 m=644 k=b r n=3,5000000 name=dir/file.bin     sender

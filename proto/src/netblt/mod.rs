@@ -19,7 +19,7 @@
 //! measures and offers in its OK messages. A file is a connection; a batch is one after the other,
 //! each with its own port and unique ID. Reading order: [`packet`] and [`control`] are the bytes,
 //! [`checksum`] theirs, [`Config`] what a user may choose, [`Sender`] and [`Receiver`] the two
-//! engines; docs/explanation/netblt.md has the client string, docs/decisions/050 to 053 what RFC 998 leaves open.
+//! engines; docs/protocols/netblt.md §10 has the client string, docs/decisions/050 to 053 what RFC 998 leaves open.
 //!
 //! Not here: addresses and security, which belong to the port; fragmentation, which is never used.
 

@@ -112,7 +112,7 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The flags of DATA between our own ends, besides L (docs/explanation/netblt.md).
+/// The flags of DATA between our own ends, besides L (docs/protocols/netblt.md §11).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mark {
     /// Number of the last RATE message that the sender has, 14 bits.

@@ -1,5 +1,6 @@
 //! Automatic rate control: the receiver's estimates from arrivals, and the rate that it offers
-//! (docs/decisions/053 has the rules and their reasons). The parts are pure and have tests of their own:
+//! (docs/protocols/netblt.md §12 has the rules, docs/decisions/053 their reasons). The parts are pure and have
+//! tests of their own:
 //!
 //! | part | question |
 //! |---|---|

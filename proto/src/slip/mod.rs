@@ -12,7 +12,7 @@
 //! [`mod@frame`] finds frames in bytes, [`packet`] reads headers, [`compress`] and
 //! [`decompress`] are RFC 1144, [`class`] gives priorities and [`queue`] queues packets, [`mtu`]
 //! is the arithmetic of latency, [`options`] removes TCP's timestamps, [`differential`] is a scheme for the
-//! laboratory; docs/explanation/slip.md is the page for users, docs/decisions/060 says what the standards leave open.
+//! laboratory; docs/reference/slip-library.md is the page for users, docs/decisions/060 says what the standards leave open.
 //!
 //! Not here: negotiation (there is none), fragmentation (the caller keeps to the MTU), keep-alive
 //! and outfill, the escapes of RFC 1055's successors (PPP).

@@ -1,4 +1,4 @@
-//! The length of the next block (docs/decisions/020).
+//! The length of the next block (docs/decisions/021).
 //!
 //! A long block costs fewer round trips, a short one less when it is damaged. The real cost of either
 //! length is measured, from the first byte to the acknowledgement, including retransmissions.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Release;
-use super::target::{Linker, Target};
+use crate::target::{Linker, Target};
 
 /// Builds `wst` for a target, and says where it is.
 pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, String> {

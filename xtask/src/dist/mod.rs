@@ -19,7 +19,6 @@ mod notices;
 mod recipes;
 mod rpm;
 mod spdx;
-mod target;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -29,7 +28,9 @@ use std::process::Command;
 
 use sha2::{Digest as _, Sha256};
 
-use target::{TARGETS, Target};
+use crate::commit;
+use crate::target::{RECIPES, TARGETS, Target};
+
 use tree::{Parts, SHELLS, Tree};
 
 /// Where the source and the files of a release are.
@@ -159,12 +160,17 @@ fn make(release: &Release, targets: &[&'static Target]) -> Result<String, String
             write(&name, &bytes)?;
         }
     }
-    for (from, to) in recipes::RECIPES {
+    for (from, to) in RECIPES {
         let text = read(&release.root.join(from))?;
         match recipes::filled(release, &String::from_utf8_lossy(&text), &digests) {
             Ok(text) => drop(write(to, text.as_bytes())?),
             Err(why) => println!("{to} is not made: it {why}"),
         }
+    }
+    write(commit::FILE, format!("{}\n", release.commit).as_bytes())?;
+    let known = crate::target::files(&release.version);
+    if let Some(name) = sums.keys().find(|name| !known.contains(*name) && *name != commit::FILE) {
+        return Err(format!("expected a name of xtask/src/target.rs, got {name}"));
     }
     let lines: Vec<String> =
         sums.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect();
@@ -207,11 +213,14 @@ impl Release {
             Ok(text) => Ok(text),
             Err(_) => git(args).map_err(|e| format!("{e}; without git, set {name}")),
         };
-        let mut commit = told("WETSTRING_COMMIT", &["rev-parse", "HEAD"])?;
-        let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
-        if !changed.is_empty() {
-            println!("dist: these files are not as committed, and the program says so:\n{changed}");
-            commit.push_str(", with changes");
+        let commit = match std::env::var("WETSTRING_COMMIT") {
+            Ok(text) => text,
+            Err(_) => {
+                commit::of(root).map_err(|e| format!("{e}; without git, set WETSTRING_COMMIT"))?
+            }
+        };
+        if commit.contains(',') {
+            println!("dist: some files are not as committed, and the program says so");
         }
         let epoch = told("SOURCE_DATE_EPOCH", &["log", "-1", "--format=%ct", "HEAD"])?;
         let rustc = said(Command::new("rustc").arg("--version"))?;

@@ -4,13 +4,6 @@ use std::collections::BTreeMap;
 
 use super::Release;
 
-/// The files of `packaging/` that are filled in, and what each is called in the end.
-pub(super) const RECIPES: &[(&str, &str)] = &[
-    ("packaging/homebrew.rb", "wetstring.rb"),
-    ("packaging/scoop.json", "wetstring.json"),
-    ("packaging/PKGBUILD", "PKGBUILD"),
-];
-
 /// A recipe with its marks replaced: `@VERSION@`, `@URL@` (the folder of the release's files) and `@SHA256:TARGET@`.
 /// `digests` are those of the archives, by target.
 pub(super) fn filled(
@@ -32,8 +25,8 @@ pub(super) fn filled(
 
 #[cfg(test)]
 mod tests {
-    use super::super::target::{TARGETS, Target};
     use super::*;
+    use crate::target::{self, RECIPES, TARGETS, Target};
 
     #[test]
     fn marks_are_filled_in() {
@@ -50,14 +43,7 @@ mod tests {
     fn pages_name_files_of_a_release() {
         let release = Release::of(&crate::root(), "dist").unwrap();
         let version = &release.version;
-        let mut made: Vec<String> = RECIPES.iter().map(|(_, name)| (*name).to_owned()).collect();
-        for target in TARGETS {
-            made.push(format!("wetstring-{version}-{}.tar.xz", target.triple));
-            if let Some(linux) = target.linux {
-                made.push(format!("wetstring_{version}-1_{}.deb", linux.deb));
-                made.push(format!("wetstring-{version}-1.{}.rpm", linux.rpm));
-            }
-        }
+        let made = target::files(version);
         let mut count = 0;
         for page in ["README.md", "docs/howto/install.md"] {
             let text = std::fs::read_to_string(crate::root().join(page)).unwrap();

@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use crate::table::{MARK, WRITTEN};
+
 /// The folders of the book, each of pages of one kind.
 const FOLDERS: [&str; 7] =
     ["decisions", "explanation", "howto", "lessons", "moving", "protocols", "reference"];
 
 /// Pages that stand beside the folders.
 const BESIDE: [&str; 4] = ["GLOSSARY.md", "README.md", "SUMMARY.md", "stability.md"];
+
+/// Where files of the repository are that the book does not have; what follows is a path from the root.
+const OURS: &str = "https://github.com/wetstring/wetstring/blob/main/";
 
 /// A how-to page is one task, on a screen and a half; these are overviews of several ways.
 const MOST_LINES_OF_A_HOWTO: usize = 45;
@@ -97,10 +102,13 @@ pub(super) fn broken_links(root: &Path, path: &str, text: &str) -> Vec<(usize, S
     }
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let leads_nowhere = |(line, to): (usize, String)| {
-        if to.contains("://") || to.starts_with("mailto:") {
+        let ours = to.strip_prefix(OURS);
+        if ours.is_none() && (to.contains("://") || to.starts_with("mailto:")) {
             return None;
         }
-        let (file, anchor) = to.split_once('#').unwrap_or((&to, ""));
+        let folder = if ours.is_some() { Path::new("") } else { folder };
+        let to = ours.unwrap_or(&to);
+        let (file, anchor) = to.split_once('#').unwrap_or((to, ""));
         let target = if file.is_empty() { PathBuf::from(path) } else { joined(folder, file)? };
         let whole = root.join(&target);
         if !whole.exists() {
@@ -151,6 +159,17 @@ fn is_shown(path: &str, line: &str) -> bool {
     }
 }
 
+/// A page says that it is written from the code if it is, so that it is not edited by hand.
+fn wrongly_marked(page: &str, text: &str) -> Option<String> {
+    let written = page.strip_prefix("reference/").is_some_and(|name| WRITTEN.contains(&name));
+    let says = text.lines().any(|line| line.trim_start_matches("<!-- ").starts_with(MARK));
+    match (written, says) {
+        (true, false) => Some(format!("expected a line that begins with {MARK}")),
+        (false, true) => Some("expected this page in WRITTEN of xtask/src/table.rs".to_owned()),
+        _ => None,
+    }
+}
+
 /// What is wrong with a page by itself, as (line, sentence): a decision is short, and users get titles, not numbers.
 pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -177,6 +196,9 @@ pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
         if !known {
             found.push((1, format!("expected a folder of the book: {}", FOLDERS.join(", "))));
         }
+    }
+    if let Some(say) = inside.and_then(|page| wrongly_marked(page, text)) {
+        found.push((1, say));
     }
     let howto = inside.and_then(|page| page.strip_prefix("howto/")?.strip_suffix(".md"));
     if howto.is_some_and(|name| !LONG_HOWTOS.contains(&name)) && lines > MOST_LINES_OF_A_HOWTO {
@@ -217,7 +239,14 @@ mod tests {
             broken("[a](netblt.md) [b](../GLOSSARY.md#glossary) [c](https://example.org)"),
             0
         );
-        for text in ["[a](nothing.md)", "[a](netblt.md#nothing)", "[a](#nothing)"] {
+        assert_eq!(
+            broken(&format!("[a]({OURS}CHANGELOG.md) [b]({OURS}SECURITY.md#no-false-success)")),
+            0
+        );
+        let ours = ["nothing.md", "SECURITY.md#nothing"].map(|to| format!("[a]({OURS}{to})"));
+        let ours = ours.iter().map(String::as_str);
+        let here = ["[a](nothing.md)", "[a](netblt.md#nothing)", "[a](#nothing)"];
+        for text in here.into_iter().chain(ours) {
             assert_eq!(broken(text), 1, "{text}");
         }
     }
@@ -249,6 +278,16 @@ mod tests {
         assert_eq!(wrong("docs/howto/x.md", &"a\n".repeat(46)).len(), 1);
         assert!(wrong("docs/howto/install.md", &"a\n".repeat(46)).is_empty());
         assert_eq!(wrong("docs/moving/x.md", concat!("see docs/decisions/", "053\n")).len(), 1);
+    }
+
+    #[test]
+    fn pages_that_are_written_say_so() {
+        let marked = format!("# A\n\n{MARK} from the code.\n");
+        assert!(wrong("docs/reference/lines.md", &marked).is_empty());
+        assert_eq!(wrong("docs/reference/lines.md", "# A\n").len(), 1);
+        assert_eq!(wrong("docs/reference/terminal.md", &marked).len(), 1);
+        let part = format!("# A\n\n<!-- {MARK}. -->\n");
+        assert!(wrong("docs/reference/exit-codes.md", &part).is_empty());
     }
 
     #[test]

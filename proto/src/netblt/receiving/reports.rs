@@ -1,5 +1,6 @@
 //! RATE messages to a sender of our own kind, and what comes back of them: the number of the last one that it had
-//! is in each packet of data (docs/explanation/netblt.md). So each tells under which offer a packet left, and the round trip.
+//! is in each packet of data (docs/protocols/netblt.md §11). So each tells under which offer a packet left, and the
+//! round trip.
 
 use crate::netblt::packet::Mark;
 use crate::time::{Duration, Instant};

@@ -115,7 +115,7 @@ impl Core {
     }
 
     /// A NAK for a block long after it left, or on a line of unknown rate: the receiver may
-    /// have discarded it (docs/decisions/020).
+    /// have discarded it (docs/decisions/021).
     pub(super) fn unheard(&mut self, age: Duration) {
         let late = age >= Duration::from_millis(2500);
         if self.state == Sending::Data && (late || self.link.config.line.rate_bps == 0) {

@@ -1,8 +1,10 @@
-//! What is built: the targets, as data.
+//! What a release is built for, as data, and the names of its files. `cargo xtask dist` makes them, `cargo xtask release` looks for them.
+
+use std::collections::BTreeSet;
 
 /// How the program is linked for a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Linker {
+pub(crate) enum Linker {
     /// `cargo build`, with a C compiler of Debian: the package that has it.
     Cargo(&'static str),
     /// `cargo zigbuild`: links for any system without its SDK.
@@ -11,22 +13,22 @@ pub(super) enum Linker {
 
 /// A system that the program is built for.
 #[derive(Debug)]
-pub(super) struct Target {
-    pub(super) triple: &'static str,
-    pub(super) linker: Linker,
+pub(crate) struct Target {
+    pub(crate) triple: &'static str,
+    pub(crate) linker: Linker,
     /// The names of this architecture in a `.deb` and a `.rpm`, for systems that have them.
-    pub(super) linux: Option<Linux>,
+    pub(crate) linux: Option<Linux>,
     /// For the compiler when it links, which is to be cargo's.
-    pub(super) flags: &'static [&'static str],
+    pub(crate) flags: &'static [&'static str],
     /// Whether the limits of size hold: nothing is released above them.
-    pub(super) limited: bool,
+    pub(crate) limited: bool,
 }
 
 /// An architecture, as the kinds of packages name it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Linux {
-    pub(super) deb: &'static str,
-    pub(super) rpm: &'static str,
+pub(crate) struct Linux {
+    pub(crate) deb: &'static str,
+    pub(crate) rpm: &'static str,
 }
 
 const AMD64: Option<Linux> = Some(Linux { deb: "amd64", rpm: "x86_64" });
@@ -41,7 +43,7 @@ const LINUX: &[&str] = &[INLINE, "-Clink-arg=-Wl,-z,pack-relative-relocs"];
 const WINDOWS: &[&str] = &[INLINE, "-Clink-arg=-Wl,--no-insert-timestamp"];
 
 /// Every target, the one that CI builds first.
-pub(super) const TARGETS: &[Target] = &[
+pub(crate) const TARGETS: &[Target] = &[
     Target {
         triple: "x86_64-unknown-linux-musl",
         linker: Linker::Cargo("musl-tools"),
@@ -86,9 +88,35 @@ pub(super) const TARGETS: &[Target] = &[
     },
 ];
 
+/// Recipes of other package managers: sources, and file names. They are filled in when all their targets are built.
+pub(crate) const RECIPES: &[(&str, &str)] = &[
+    ("packaging/homebrew.rb", "wetstring.rb"),
+    ("packaging/scoop.json", "wetstring.json"),
+    ("packaging/PKGBUILD", "PKGBUILD"),
+];
+
+/// The names of the files of a release for all targets, in order; their digests are in `SHA256SUMS`.
+pub(crate) fn files(version: &str) -> BTreeSet<String> {
+    let own = TARGETS.iter().flat_map(|target| target.files(version));
+    own.chain(RECIPES.iter().map(|(_, name)| (*name).to_owned())).collect()
+}
+
 impl Target {
+    /// The names of the files for this target. Links to the program are the same for every architecture.
+    pub(crate) fn files(&self, version: &str) -> Vec<String> {
+        let name = format!("wetstring-{version}-{}", self.triple);
+        let mut names = vec![format!("{name}.tar.xz"), format!("{name}.spdx.json")];
+        if let Some(Linux { deb, rpm }) = self.linux {
+            names.push(format!("wetstring_{version}-1_{deb}.deb"));
+            names.push(format!("wetstring-lrzsz_{version}-1_all.deb"));
+            names.push(format!("wetstring-{version}-1.{rpm}.rpm"));
+            names.push(format!("wetstring-lrzsz-{version}-1.noarch.rpm"));
+        }
+        names
+    }
+
     /// The target of this name.
-    pub(super) fn named(name: &str) -> Result<&'static Self, String> {
+    pub(crate) fn named(name: &str) -> Result<&'static Self, String> {
         TARGETS.iter().find(|target| target.triple == name).ok_or_else(|| {
             let all: Vec<&str> = TARGETS.iter().map(|target| target.triple).collect();
             format!("expected targets ({}), got {name}", all.join(", "))
@@ -96,12 +124,12 @@ impl Target {
     }
 
     /// The file name of the program.
-    pub(super) fn program(&self) -> &'static str {
+    pub(crate) fn program(&self) -> &'static str {
         if self.triple.contains("windows") { "wst.exe" } else { "wst" }
     }
 
     /// Whether this machine can run the program.
-    pub(super) fn runs_here(&self) -> bool {
+    pub(crate) fn runs_here(&self) -> bool {
         let os = match std::env::consts::OS {
             "macos" => "darwin",
             other => other,

@@ -1,0 +1,1 @@
+//! The accounts of `wst explain` that pages show as text.

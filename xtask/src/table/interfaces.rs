@@ -1,0 +1,115 @@
+//! `capi/api.txt`: what `wetstring.h` declares, one item a line and without comments, as `proto/api.txt` has the interface of
+//! the crate. A change of the interface for C changes it in the same commit.
+//!
+//! The listings of the other packages are made where their languages are read: `python/tests/test_interface.py` and
+//! `web/test/interface.test.mjs`.
+
+use std::path::Path;
+
+const HEADER: &str = "capi/include/wetstring.h";
+
+/// The listings: paths and what they should be.
+pub(super) fn listings(root: &Path) -> Result<Vec<(String, String)>, String> {
+    let header =
+        std::fs::read_to_string(root.join(HEADER)).map_err(|e| format!("{HEADER}: {e}"))?;
+    let lines = declarations(&header);
+    if lines.is_empty() {
+        return Err(format!("{HEADER}: expected declarations, there are none"));
+    }
+    Ok(vec![("capi/api.txt".to_owned(), lines.join("\n") + "\n")])
+}
+
+/// A text without what stands between `/*` and `*/`, and without lines of the preprocessor.
+fn plain(header: &str) -> String {
+    let mut text = String::new();
+    let mut rest = header;
+    while let Some((before, after)) = rest.split_once("/*") {
+        text.push_str(before);
+        rest = after.split_once("*/").map_or("", |(_, after)| after);
+    }
+    text.push_str(rest);
+    let lines = text.lines().filter(|line| !line.starts_with('#') && *line != "extern \"C\" {");
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// Every function, and every member of an enumeration or structure behind its name.
+fn declarations(header: &str) -> Vec<String> {
+    let text = plain(header);
+    let (mut found, mut rest) = (Vec::new(), text.as_str());
+    while let Some(at) = rest.find([';', '{']) {
+        let head = words(&rest[..at]);
+        if rest[at..].starts_with(';') {
+            // What stands behind a closing brace is the second name of a structure.
+            if head.contains('(') {
+                found.push(head);
+            }
+            rest = &rest[at + 1..];
+            continue;
+        }
+        let (body, after) = rest[at + 1..].split_once('}').unwrap_or((&rest[at + 1..], ""));
+        let name = head.trim_start_matches('}').trim().trim_start_matches("typedef ");
+        let between = if name.starts_with("enum") { ',' } else { ';' };
+        let members = body.split(between).map(words).filter(|member| !member.is_empty());
+        found.extend(members.map(|member| format!("{name}: {member}")));
+        rest = after;
+    }
+    found
+}
+
+/// The words of a text, with one blank between them.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_and_functions_are_listed_without_comments() {
+        let header = "#ifdef X\nextern \"C\" {\n#endif\n/* Kinds; all. */\nenum kind { A = 0, /* a; b */\n B = 1 };\n\
+                      typedef struct port {\n  void *context; /* x */\n  int (*read)(void *context,\n  size_t len);\n} port;\n\
+                      int move(const port *port);\n#ifdef X\n}\n#endif\n";
+        let wanted = [
+            "enum kind: A = 0",
+            "enum kind: B = 1",
+            "struct port: void *context",
+            "struct port: int (*read)(void *context, size_t len)",
+            "int move(const port *port)",
+        ];
+        assert_eq!(declarations(header), wanted);
+    }
+
+    fn last_word(text: &str) -> &str {
+        text.rsplit([' ', '*']).next().unwrap_or_default()
+    }
+
+    /// The functions of the library are those of the header, with parameters of the same names.
+    #[test]
+    fn the_library_has_the_functions_of_the_header() {
+        let root = crate::root();
+        let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+        let named = |parameters: &str, name: fn(&str) -> &str| -> Vec<String> {
+            let all = parameters.split(',').map(str::trim).filter(|text| !text.is_empty());
+            all.map(|parameter| name(parameter).to_owned()).collect()
+        };
+        let mut in_header: Vec<(String, Vec<String>)> = Vec::new();
+        for line in declarations(&read(HEADER)).iter().filter(|line| !line.contains(": ")) {
+            let (head, parameters) = line.trim_end_matches(')').split_once('(').unwrap();
+            let name = last_word(head).to_owned();
+            in_header.push((name, named(parameters, last_word)));
+        }
+        let source = read("capi/src/lib.rs");
+        let exported = source.split("#[unsafe(no_mangle)]").skip(1);
+        let in_library: Vec<(String, Vec<String>)> = exported
+            .map(|text| {
+                let (_, text) = text.split_once("extern \"C\" fn ").unwrap();
+                let (name, rest) = text.split_once('(').unwrap();
+                let (parameters, _) = rest.split_once(')').unwrap();
+                (name.to_owned(), named(parameters, |text| text.split(':').next().unwrap()))
+            })
+            .collect();
+        assert_eq!(in_header.len(), 4);
+        assert_eq!(in_header, in_library);
+    }
+}
