@@ -13,7 +13,7 @@
 //! direction, by the number that the receiver has chosen.
 //!
 //! Reading order: [`leader`] is the header of every message, [`control`] what the hosts' NCPs say to each other,
-//! [`words`] are the machines', [`ncp`] keeps the
+//! [`word36`] has their words of 36 bits, [`ncp`] keeps the
 //! connections, [`imp`] is what an IMP makes of a leader, [`icp`] makes a pair of connections of
 //! a call, and [`ftp`] moves files over them; [`Sender`] and [`Receiver`] are engines of a host with
 //! one such process.

@@ -143,10 +143,10 @@ impl PacketLengths {
         let [short, long] = OVERHEAD;
         let best = |overhead: u64, idle: u64, between: u64| {
             // The estimate for a line without errors is not measured: the simpler rule is enough.
-            if !self.errors.has_losses() {
-                ((overhead + idle) * between).isqrt()
-            } else {
+            if self.errors.has_losses() {
                 best(overhead, idle, between)
+            } else {
+                ((overhead + idle) * between).isqrt()
             }
         };
         let best_short = best(short, idle, between).clamp(SHORTEST, SHORT);

@@ -307,7 +307,7 @@ impl Core {
             self.link.stats.duplicates += 1;
             let last = self.arrivals.next - 1;
             if self.bundles() {
-                let said = self.answered.1.clone();
+                let said = self.answered.1;
                 self.ack(cx, mem, last, said.as_bytes());
             } else {
                 self.ack(cx, mem, last, &[]);
@@ -469,7 +469,7 @@ impl Core {
             let said = self.said_before(number);
             return self.ack(cx, mem, number, said.as_bytes());
         }
-        let said = self.answered.1.clone();
+        let said = self.answered.1;
         let again = self.answered.0 == number && packet.kind != kind::DATA;
         self.ack(cx, mem, number, if again { said.as_bytes() } else { b"" });
     }

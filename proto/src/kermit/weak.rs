@@ -26,7 +26,7 @@ impl Link {
     /// A timeout. True if the last packet was a doubted error.
     pub(crate) fn was_an_error(&mut self) -> bool {
         if self.has_weak_error {
-            let text = self.weak_error.clone();
+            let text = self.weak_error;
             self.take_message(text.as_bytes());
         }
         self.has_weak_error

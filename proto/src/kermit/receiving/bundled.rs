@@ -179,7 +179,7 @@ impl Core {
 
     /// The marks in the acknowledgement of a packet.
     pub(super) fn said_before(&self, number: u64) -> Text<ANSWER> {
-        self.unpacking.answers[(number % MOST_ANSWERS as u64) as usize].clone()
+        self.unpacking.answers[(number % MOST_ANSWERS as u64) as usize]
     }
 
     /// A packet whose turn it is.
@@ -263,7 +263,7 @@ impl Core {
         } else {
             0
         };
-        self.unpacking.answers[(number % MOST_ANSWERS as u64) as usize] = answer.clone();
+        self.unpacking.answers[(number % MOST_ANSWERS as u64) as usize] = answer;
         self.ack(cx, mem, number, answer.as_bytes());
         self.arrivals.advance();
     }

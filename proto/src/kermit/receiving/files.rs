@@ -382,14 +382,14 @@ impl Core {
                 self.pending = PendingRequest::Older;
             }
             (PendingRequest::Offer, Reply::Accept { offset }) => {
-                self.decided(cx, mem, offset, None)
+                self.decided(cx, mem, offset, None);
             }
             (PendingRequest::Older, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
                 self.older(reply == Reply::Done);
                 self.decided(cx, mem, 0, None);
             }
             (PendingRequest::Learn, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
-                self.has_learnt()
+                self.has_learnt();
             }
             (PendingRequest::Find, Reply::Done | Reply::Failed(_)) if IS_BUILT => {
                 self.has_looked(reply == Reply::Done);
@@ -406,13 +406,13 @@ impl Core {
                 self.unpacked_some(cx, mem, used, made, over);
             }
             (PendingRequest::Unpack { .. }, Reply::Failed(_)) if IS_BUILT => {
-                self.makes_no_sense(cx, mem)
+                self.makes_no_sense(cx, mem);
             }
             (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
-                self.compare(cx, mem, &digest)
+                self.compare(cx, mem, &digest);
             }
             (PendingRequest::Digest { .. }, Reply::Failed(_)) if self.file.resumed => {
-                self.unproved(cx, mem)
+                self.unproved(cx, mem);
             }
             (PendingRequest::Digest { .. }, Reply::Failed(_)) => {
                 self.pending = PendingRequest::close(true);
@@ -424,23 +424,31 @@ impl Core {
                 self.file.open = false;
             }
             (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
-                self.file.open = false
+                self.file.open = false;
             }
-            (_, Reply::Failed(error)) => {
-                self.file.open &=
-                    !matches!(pending, PendingRequest::Close { .. } | PendingRequest::Offer);
-                if self.link.ending.is_running() {
-                    self.store_failed(cx, mem, error);
-                } else if self.file.open {
-                    self.pending = PendingRequest::close(false);
-                }
-            }
+            (_, Reply::Failed(error)) => self.request_failed(cx, mem, pending, error),
             // A reply to another request: the request stays open.
             (pending, _) => self.pending = pending,
         }
         if self.link.ending.is_running() {
             self.unpack_on(cx, mem);
             self.follow_up(cx, mem);
+        }
+    }
+
+    /// The store has failed to do what was requested.
+    fn request_failed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        request: PendingRequest,
+        error: StoreError,
+    ) {
+        self.file.open &= !matches!(request, PendingRequest::Close { .. } | PendingRequest::Offer);
+        if self.link.ending.is_running() {
+            self.store_failed(cx, mem, error);
+        } else if self.file.open {
+            self.pending = PendingRequest::close(false);
         }
     }
 

@@ -121,7 +121,7 @@ impl Core {
             (PendingRequest::Nothing, _) => {}
             (PendingRequest::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
             (PendingRequest::Next, Reply::NoMoreFiles) if self.bundles() => {
-                self.packing.no_more = true
+                self.packing.no_more = true;
             }
             (PendingRequest::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
             (PendingRequest::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
@@ -129,7 +129,7 @@ impl Core {
                 self.pressed(cx, mem, end, made);
             }
             (PendingRequest::Pack { begin: true, .. }, Reply::Failed(_)) if IS_BUILT => {
-                self.cannot_press()
+                self.cannot_press();
             }
             (PendingRequest::Signatures { .. }, Reply::Read(len)) if IS_BUILT => self.signed(len),
             // Then the whole file is sent.
@@ -159,7 +159,7 @@ impl Core {
                 }
             }
             (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
-                self.file.open = false
+                self.file.open = false;
             }
             (_, Reply::Failed(error)) => {
                 let mut text = Text::<96>::new();

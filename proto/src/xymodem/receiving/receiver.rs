@@ -177,7 +177,7 @@ impl Machine for Core {
                 match self.state {
                     Receiving::Close => self.close_on(),
                     Receiving::End if self.sink.pending() > 0 => {
-                        self.pending = PendingRequest::Write
+                        self.pending = PendingRequest::Write;
                     }
                     Receiving::End => self.pending = PendingRequest::close(false),
                     _ => {}
@@ -185,7 +185,7 @@ impl Machine for Core {
             }
             (PendingRequest::Close { complete: true, .. }, Reply::Done) => self.closed(cx),
             (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
-                self.file.open = false
+                self.file.open = false;
             }
             (PendingRequest::Write, _) if !self.link.ending.is_running() => {
                 self.pending = PendingRequest::close(false);

@@ -130,7 +130,7 @@ impl Core {
                 self.file.open = false;
             }
             (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
-                self.file.open = false
+                self.file.open = false;
             }
             (PendingRequest::Close { complete, .. }, Reply::Done) => self.closed(cx, complete),
             (_, Reply::Failed(error)) => self.store_failed(cx, pending, error),

@@ -78,7 +78,7 @@ impl Core {
                 }
             }
             (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
-                self.file.open = false
+                self.file.open = false;
             }
             (_, Reply::Failed(error)) => {
                 self.file.open &= !matches!(pending, PendingRequest::Close { .. });
