@@ -11,6 +11,7 @@ use wetstring_proto::kermit::{Config, Switch};
 use wetstring_proto::{
     Command, Engine, FileInfo, Outcome, Refusal, Reply, Request, Store, StoreError,
 };
+use wetstring_testkit::Picky;
 
 common::protocol!(
     kermit,
@@ -180,30 +181,6 @@ fn nothing_is_done_before_the_receiver_has_closed_it() {
     }
 }
 
-/// A receiver's store that decides by the name.
-struct Picky {
-    sink: Sink,
-    whole: Vec<u8>,
-    texts: bool,
-}
-
-impl Store for Picky {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        if let Request::Offer { info: FileInfo { name, .. } } = request {
-            if name.ends_with(b"7.x") {
-                return Reply::Refuse(Refusal::Exists);
-            }
-            self.sink.partial = match name {
-                b"long.bin" => self.whole[..33_333].to_vec(),
-                b"file-0020.x" => random(20 * 37, 20)[..100].to_vec(),
-                b"many.txt" if self.texts => b"word\n".repeat(1000),
-                _ => Vec::new(),
-            };
-        }
-        self.sink.answer(request)
-    }
-}
-
 #[test]
 fn refusals_and_parts_are_taken_in_stride() {
     for (window, digest) in [("1", "on"), ("2", "on"), ("31", "on"), ("31", "off")] {
@@ -229,13 +206,22 @@ fn refusals_and_parts_are_taken_in_stride() {
             let mut source = Source::new(all.clone());
             // A text that is continued cannot be compared, which digests would demand.
             let texts = digest == "off";
-            let mut picky = Picky { sink: Sink::new(), whole: whole.clone(), texts };
+            let choose = |info: &FileInfo<'_>, sink: &mut Sink| {
+                sink.partial = match info.name {
+                    b"long.bin" => whole[..33_333].to_vec(),
+                    b"file-0020.x" => random(20 * 37, 20)[..100].to_vec(),
+                    b"many.txt" if texts => b"word\n".repeat(1000),
+                    _ => Vec::new(),
+                };
+                info.name.ends_with(b"7.x").then_some(Refusal::Exists)
+            };
+            let mut picky = Picky { inner: Sink::new(), choose };
             let ends = Pair::new(&mut s, &mut r, &mut source, &mut picky).run();
             let label = format!("window {window} length {length} {:?}", ends.events);
             assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done), "{label}");
             let wanted: Vec<File> =
                 files().into_iter().filter(|file| !file.name.ends_with(b"7.x")).collect();
-            assert_whole(&picky.sink.files, &wanted, &label);
+            assert_whole(&picky.inner.files, &wanted, &label);
             for (closed, file) in source.closed.iter().zip(&all) {
                 assert_eq!(closed.0, !file.name.ends_with(b"7.x"), "{label}");
             }

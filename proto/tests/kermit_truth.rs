@@ -12,7 +12,7 @@ use wetstring_proto::{
     Blame, Command, Cx, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Reply, Request,
     Status, Store, StoreError,
 };
-use wetstring_testkit::Edges;
+use wetstring_testkit::{Edges, Shrinking};
 
 common::protocol!(kermit, Config { buffer_len: 8192, ..Config::default() });
 
@@ -326,18 +326,10 @@ fn a_file_that_grows_is_sent_as_it_was() {
 
 #[test]
 fn shrinking_file_is_store_failure() {
-    struct Shrinking(Source);
-    impl Store for Shrinking {
-        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-            if let Request::Read { offset: 1.., .. } = request {
-                self.0.files[0].bytes.truncate(9_000);
-            }
-            self.0.answer(request)
-        }
-    }
     let set = config(&[]);
     let (mut s, mut r) = (sender(&set), receiver(&set));
-    let mut source = Shrinking(Source::new(vec![File::new("log", &[b'x'; 20_000])]));
+    let mut source =
+        Shrinking { inner: Source::new(vec![File::new("log", &[b'x'; 20_000])]), left: 9_000 };
     let mut sink = Sink::new();
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
     let changed = FailureKind::Store(StoreError::Changed);

@@ -5,13 +5,14 @@ use crate::common;
 use crate::zmodem_exchange;
 
 use common::{File, Pair, Sink, Source};
+use std::cell::RefCell;
 use wetstring_proto::zmodem::packet::{Form, end, kind};
 use wetstring_proto::zmodem::{Config, Receiver};
 use wetstring_proto::{
     Cx, Duration, Engine, FailureKind, FileInfo, Instant, Outcome, Refusal, Reply, Request, Store,
     StoreError,
 };
-use wetstring_testkit::Edges;
+use wetstring_testkit::{Edges, Picky, Shrinking};
 use zmodem_exchange::{
     Exchange, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
 };
@@ -182,30 +183,24 @@ fn line_end_across_writes_is_converted() {
     assert!(sink.files[0].complete);
 }
 
-/// Refuses what is 3000 bytes long, and notes all that it is offered.
-struct Picky(Vec<String>);
-
-impl Store for Picky {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        match request {
-            Request::Offer { info } => {
-                let name = String::from_utf8_lossy(info.name);
-                self.0.push(format!("{name} {:?}", info.size));
-                match info.size {
-                    Some(3000) => Reply::Refuse(Refusal::Exists),
-                    _ => Reply::Accept { offset: 0 },
-                }
-            }
-            _ => Reply::Done,
-        }
-    }
+/// Refuses files of 3000 bytes, and notes all offers.
+fn refuses_3000(
+    offers: &RefCell<Vec<String>>,
+) -> Picky<Sink, impl FnMut(&FileInfo<'_>, &mut Sink) -> Option<Refusal>> {
+    let choose = move |info: &FileInfo<'_>, _: &mut Sink| {
+        let name = String::from_utf8_lossy(info.name);
+        offers.borrow_mut().push(format!("{name} {:?}", info.size));
+        (info.size == Some(3000)).then_some(Refusal::Exists)
+    };
+    Picky { inner: Sink::new(), choose }
 }
 
 /// a/x is refused, b/x is not: both are called x on the wire.
 #[test]
 fn second_file_of_same_name_is_another_file() {
     let mut receiver = receiver(&config(&[]));
-    let mut sink = Picky(vec![]);
+    let offers = RefCell::new(Vec::new());
+    let mut sink = refuses_3000(&offers);
     let mut parts = vec![file(b"x\x003000 0 0 0 2\0")];
     parts.resize(60, vec![]);
     // Again, because the ZSKIP was lost.
@@ -220,7 +215,7 @@ fn second_file_of_same_name_is_another_file() {
     parts.resize(140, vec![]);
     parts.push([header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat());
     let exchange = turn_against(&mut receiver, &mut sink, script(parts));
-    assert_eq!(sink.0, ["x Some(3000)", "x Some(5)"]);
+    assert_eq!(*offers.borrow(), ["x Some(3000)", "x Some(5)"]);
     assert_eq!((exchange.count(kind::ZSKIP), receiver.stats().files_done), (2, 1));
     assert_eq!(receiver.stats().files_skipped, 1);
 }
@@ -299,7 +294,8 @@ fn source_tag(index: usize) -> u32 {
 #[test]
 fn a_zskip_is_not_repeated_in_haste() {
     let mut receiver = receiver(&config(&[]));
-    let mut sink = Picky(vec![]);
+    let offers = RefCell::new(Vec::new());
+    let mut sink = refuses_3000(&offers);
     let mut parts = vec![vec![], vec![], file(b"x\x003000\0")];
     // 9.9 seconds.
     parts.resize(498, vec![]);
@@ -314,7 +310,8 @@ fn sender_with_zsinit_before_each_file_is_served() {
     let attention =
         [header(Form::Hex, kind::ZSINIT, 0), data(Form::Hex, b"\0", end::ZCRCW)].concat();
     let mut receiver = receiver(&config(&[]));
-    let mut sink = Picky(vec![]);
+    let offers = RefCell::new(Vec::new());
+    let mut sink = refuses_3000(&offers);
     let mut parts = vec![
         header(Form::Hex, kind::ZRQINIT, 0),
         attention.clone(),
@@ -330,7 +327,7 @@ fn sender_with_zsinit_before_each_file_is_served() {
         [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat(),
     ]);
     let exchange = turn_against(&mut receiver, &mut sink, script(parts));
-    assert_eq!(sink.0, ["x Some(3000)", "y Some(3000)", "z Some(5)"]);
+    assert_eq!(*offers.borrow(), ["x Some(3000)", "y Some(3000)", "z Some(5)"]);
     assert_eq!((exchange.count(kind::ZSKIP), exchange.count(kind::ZACK)), (2, 3), "{exchange:?}");
     assert_eq!(receiver.status().outcome(), Some(Outcome::Done));
     assert_eq!(receiver.stats().files_done, 1);
@@ -361,7 +358,8 @@ fn restarted_sender_is_served() {
 #[test]
 fn incoming_packet_is_read_to_its_end() {
     let mut receiver = receiver(&config(&[]));
-    let mut sink = Picky(vec![]);
+    let offers = RefCell::new(Vec::new());
+    let mut sink = refuses_3000(&offers);
     let next = file(b"y\x005 0 0 0 1\0");
     let (start, gap) = (10, 20);
     let exchange = turn_against(
@@ -376,7 +374,7 @@ fn incoming_packet_is_read_to_its_end() {
             _ => vec![],
         }),
     );
-    assert_eq!(sink.0, ["x Some(3000)", "y Some(5)"]);
+    assert_eq!(*offers.borrow(), ["x Some(3000)", "y Some(5)"]);
     assert_eq!((exchange.count(kind::ZSKIP), exchange.count(kind::ZNAK)), (1, 0));
 }
 
@@ -457,24 +455,13 @@ fn refused_file_is_reported_by_its_own_name() {
     );
 }
 
-/// Announces more than there is: it was cut while it was sent.
-struct Shrunk(Source);
-
-impl Store for Shrunk {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        match self.0.answer(request) {
-            Reply::File(info) => Reply::File(FileInfo { size: Some(30_000), ..info }),
-            reply => reply,
-        }
-    }
-}
-
 #[test]
 fn file_truncated_while_sent_is_failure() {
     let set = config(&[]);
     for len in [0, 13_000] {
         let (mut sender, mut receiver) = (sender(&set), receiver(&set));
-        let mut source = Shrunk(Source::new(vec![File::new("f", &vec![b'x'; len])]));
+        let mut source =
+            Shrinking { inner: Source::new(vec![File::new("f", &[b'x'; 30_000])]), left: len };
         let mut sink = Sink::new();
         let ends = Pair::new(&mut sender, &mut receiver, &mut source, &mut sink).run();
         assert!(!sink.files.iter().any(|file| file.complete), "{len}");
