@@ -364,8 +364,7 @@ impl Core {
 
     /// The store has replied.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let pending = self.pending.take();
-        match (pending, reply) {
+        match (self.pending.take(), reply) {
             (PendingRequest::Nothing, _) => {}
             (PendingRequest::Offer, Reply::Accept { .. })
                 if self.file.attributes.unsupported.is_some() =>
@@ -408,9 +407,7 @@ impl Core {
             (PendingRequest::Unpack { .. }, Reply::Failed(_)) if IS_BUILT => {
                 self.makes_no_sense(cx, mem);
             }
-            (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
-                self.compare(cx, mem, &digest);
-            }
+            (PendingRequest::Digest { .. }, Reply::Digest(sum)) => self.compare(cx, mem, &sum),
             (PendingRequest::Digest { .. }, Reply::Failed(_)) if self.file.resumed => {
                 self.unproved(cx, mem);
             }
@@ -426,9 +423,9 @@ impl Core {
             (PendingRequest::Close { .. }, _) if !self.link.ending.is_running() => {
                 self.file.open = false;
             }
-            (_, Reply::Failed(error)) => self.request_failed(cx, mem, pending, error),
+            (request, Reply::Failed(error)) => self.request_failed(cx, mem, request, error),
             // A reply to another request: the request stays open.
-            (pending, _) => self.pending = pending,
+            (request, _) => self.pending = request,
         }
         if self.link.ending.is_running() {
             self.unpack_on(cx, mem);
