@@ -74,7 +74,7 @@ fn keeps(command: &str) -> Option<Until> {
     }
 }
 
-/// The question in a line of a page, and what is typed in answer: nothing may show of that.
+/// The question in a line of a page, and the answer to it: nothing may show of that.
 fn question<'a>(command: &str, line: &'a str) -> Option<(&'static Asked, &'a str, &'a str)> {
     let all = STAND_INS.asked.iter().filter(|asked| command.contains(&asked.of));
     all.filter_map(|asked| {
