@@ -144,14 +144,19 @@ impl Session {
         let server = sshd::Server::start(&dir, sshd::sshd().expect("sshd"), "", &more);
         let mut config = String::new();
         for host in ["box", "bastion", "jump", "far", "there"] {
-            config += &format!("Host {host}\n  SetEnv WETSTRING_HOST={host}\n");
+            config.push_str("Host ");
+            config.push_str(host);
+            config.push_str("\n  SetEnv WETSTRING_HOST=");
+            config.push_str(host);
+            config.push('\n');
         }
         let dir = dir.display();
-        config += &format!(
+        let all = format!(
             "Host *\n  HostName 127.0.0.1\n  Port {}\n  IdentityFile {dir}/own\n  LogLevel ERROR\n  \
              StrictHostKeyChecking no\n  UserKnownHostsFile {dir}/known\n",
             server.port
         );
+        config.push_str(&all);
         let path = self.stage.path("ssh_config");
         std::fs::write(&path, config).expect("a file");
         let path = path.display();
