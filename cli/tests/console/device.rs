@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const COUNTS: &str = "Hit any key";
 const PROMPT: &str = "\n=> ";
 
-/// The line of the device. Its far end is a console with a shell.
+/// The line of the device. Behind it is a console with a shell.
 pub(super) fn console(stage: &Stage) -> Running {
     line(stage, "exec-pty:console")
 }

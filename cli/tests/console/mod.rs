@@ -12,7 +12,6 @@
 //! | `console,board` | the same, and U-Boot in QEMU is behind the device: `device.rs` |
 //! | `console,norun REASON` | not |
 
-mod accounts;
 mod alone;
 mod device;
 mod output;

@@ -74,7 +74,7 @@ fn keeps(command: &str) -> Option<Until> {
     }
 }
 
-/// The question in a line of a page, and what is typed in answer: nothing may show of that.
+/// The question in a line of a page, and the answer to it: nothing may show of that.
 fn question<'a>(command: &str, line: &'a str) -> Option<(&'static Asked, &'a str, &'a str)> {
     let all = STAND_INS.asked.iter().filter(|asked| command.contains(&asked.of));
     all.filter_map(|asked| {
@@ -144,14 +144,19 @@ impl Session {
         let server = sshd::Server::start(&dir, sshd::sshd().expect("sshd"), "", &more);
         let mut config = String::new();
         for host in ["box", "bastion", "jump", "far", "there"] {
-            config += &format!("Host {host}\n  SetEnv WETSTRING_HOST={host}\n");
+            config.push_str("Host ");
+            config.push_str(host);
+            config.push_str("\n  SetEnv WETSTRING_HOST=");
+            config.push_str(host);
+            config.push('\n');
         }
         let dir = dir.display();
-        config += &format!(
+        let all = format!(
             "Host *\n  HostName 127.0.0.1\n  Port {}\n  IdentityFile {dir}/own\n  LogLevel ERROR\n  \
              StrictHostKeyChecking no\n  UserKnownHostsFile {dir}/known\n",
             server.port
         );
+        config.push_str(&all);
         let path = self.stage.path("ssh_config");
         std::fs::write(&path, config).expect("a file");
         let path = path.display();

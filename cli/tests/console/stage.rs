@@ -30,7 +30,7 @@ exec sh -c "$*"
 "#;
 
 /// Prints that a machine starts again, and asks for a user.
-const REBOOT: &str = "#!/bin/sh\nprintf 'Restarting system.\\r\\n\\r\\nboard login: \\r\\n'\n";
+const REBOOT: &str = "#!/bin/sh\nprintf 'Restarting system.\\r\\n\\r\\nboard login:'\n";
 
 /// A shell as on the console of a machine without files.
 const CONSOLE: &str = "#!/bin/sh\ncd inbox && PS1= exec sh\n";

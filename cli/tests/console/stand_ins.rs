@@ -66,7 +66,7 @@ pub(super) struct Asked {
     /// Only in commands that have this.
     #[serde(default)]
     pub(super) of: String,
-    /// What is typed if nothing shows.
+    /// The answer if nothing shows.
     pub(super) hidden: Option<String>,
 }
 

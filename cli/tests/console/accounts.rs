@@ -1,1 +1,0 @@
-//! The accounts of `wst explain` that pages show as text.
