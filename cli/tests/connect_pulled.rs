@@ -25,7 +25,7 @@ fn nonblocking<T: AsFd>(file: T) -> T {
     file
 }
 
-/// A port as a link to a terminal, and the program at its other end.
+/// A port as a link to a terminal, and its peer.
 struct Cable {
     link: String,
     /// The port's other side, and its own, which is held open between programs.

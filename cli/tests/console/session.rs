@@ -380,7 +380,7 @@ impl Session {
 
     /// Ends what is kept until the same, the last first.
     fn leave_all(&mut self, place: &str, last: Until) {
-        // Whoever shares a port with others leaves after them.
+        // A session that shares its port ends after those that use it.
         for shares in [false, true] {
             for at in (0..self.open.len()).rev() {
                 let is = |(until, text): &(Until, String)| {

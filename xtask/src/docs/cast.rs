@@ -88,7 +88,8 @@ fn play(recording: &Recording) -> Shows {
     let mut frame = 0.0;
     for (index, (at, data)) in recording.events.iter().enumerate() {
         let pause = (at - before).min(PAUSE);
-        (now, before) = (now + pause, *at);
+        now += pause;
+        before = *at;
         parser.process(data.as_bytes());
         // What comes soon after belongs to the same frame.
         let next = recording.events.get(index + 1).map(|next| next.0);

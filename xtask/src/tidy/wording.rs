@@ -34,9 +34,6 @@ const WORDS: &[(&str, &str)] = &[
     ("nor does", "does not, either"),
 ];
 
-/// Folders in which the later words of the list, from this one on, may still stand.
-const NOT_YET: (&str, &[&str]) = ("so long", &["docs/"]);
-
 /// Where a word may be written: file, word, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("lab/tables/rfc1030-ethernet.toml", "nobody", "names of rows, by which reports select them"),
@@ -104,10 +101,7 @@ fn found(path: &str, text: &str) -> Vec<(usize, &'static str, &'static str)> {
     all.push((0, String::new()));
     all.extend(words(current(path, text)));
     let mut hits = Vec::new();
-    let (first, folders) = NOT_YET;
-    let later = WORDS.iter().position(|(phrase, _)| *phrase == first).unwrap_or(WORDS.len());
-    let not_yet = folders.iter().any(|folder| path.starts_with(folder));
-    for (phrase, say) in &WORDS[..if not_yet { later } else { WORDS.len() }] {
+    for (phrase, say) in WORDS {
         let parts: Vec<&str> = phrase.split(' ').collect();
         for window in all.windows(parts.len()) {
             if window.iter().map(|(_, word)| word).eq(parts.iter().copied()) {
