@@ -12,8 +12,9 @@ use crate::states;
 /// The tests of the program that compare pages, or write them.
 const TESTS: &[&str] = &[
     "test",
-    "-p",
-    "wetstring",
+    // In the features of the workspace, in which the tests have built all of it.
+    "--workspace",
+    "--locked",
     "--bin",
     "wst",
     "--test",
