@@ -24,10 +24,10 @@ mod tls;
 
 pub use crate::os::port::{wrap, wrap_line};
 pub use controls::{Controls, Wires};
-pub use find::{is_symbolic, locate, newest};
+pub use find::{LATEST, NEW, is_symbolic, locate, newest};
 pub use list::{PortInfo, UsbFacts, ports};
 pub use open::{open, open_attended, open_for};
-pub use returning::{Reopen, Returning};
+pub use returning::{Finder, LOOK, Returning};
 pub use tcp::Listener;
 
 /// An open end of a line. Object safe; every call returns at once except [`Port::finish`].

@@ -90,6 +90,13 @@ def tables() -> dict[str, str]:
     return dict(_native.tables())
 
 
+def _processors() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def table(name: str) -> list[Row]:
     """Runs a published table, on all processors: its cells, each with what was published and what comes out here.
 
@@ -100,7 +107,7 @@ def table(name: str) -> list[Row]:
     if name not in known:
         raise KeyError(f"expected a table ({', '.join(known)}), got {name}")
     native = _native.Table(name)
-    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
+    pool = concurrent.futures.ThreadPoolExecutor(_processors())
     try:
         outcomes = list(pool.map(native.run, range(len(native))))
     finally:
@@ -210,7 +217,7 @@ def sweep(
     wanted = sorted(set(range(len(native)) if points is None else points))
     jobs = [point for point in wanted if point not in kept.rows]
     own = executor is None
-    engine = executor or concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
+    engine = executor or concurrent.futures.ThreadPoolExecutor(_processors())
     size = chunk or max(1, min(16, len(jobs) // 64))
     parts = [jobs[at : at + size] for at in range(0, len(jobs), size)]
     futures: list[Any] = []

@@ -23,9 +23,9 @@ pub(crate) fn of(root: &Path) -> Result<String, String> {
     Ok(if changed.is_empty() { commit } else { format!("{commit}, with changes") })
 }
 
-/// Writes the present commit into a folder. An archive of the source has none.
-pub(crate) fn mark(root: &Path, folder: &Path) -> Result<(), String> {
-    let Ok(commit) = of(root) else { return Ok(()) };
+/// Writes into a folder the commit that was the present one when the build began. An archive of the source has none.
+pub(crate) fn mark(commit: Result<String, String>, folder: &Path) -> Result<(), String> {
+    let Ok(commit) = commit else { return Ok(()) };
     let path = folder.join(FILE);
     std::fs::write(&path, format!("{commit}\n")).map_err(|e| format!("{}: {e}", path.display()))
 }

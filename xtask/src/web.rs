@@ -22,6 +22,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
         }
     };
     let web = root.join("web");
+    let now = crate::commit::of(root);
     for words in commands {
         let mut command = crate::building::building(words[0]);
         command.args(&words[1..]).current_dir(&web);
@@ -32,7 +33,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     }
     if commands == BUILD {
         // The package has only the files that package.json names: not this one.
-        crate::commit::mark(root, &web.join("dist"))?;
+        crate::commit::mark(now, &web.join("dist"))?;
     }
     Ok(())
 }

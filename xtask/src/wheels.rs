@@ -49,7 +49,8 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     let wanted = wanted(args)?;
     let out = root.join("target/wheels");
     // Those of another commit are not of one release with what is built now.
-    let same = commit::of(root).is_ok_and(|now| commit::check(&now, &out).is_ok());
+    let now = commit::of(root);
+    let same = now.as_ref().is_ok_and(|now| commit::check(now, &out).is_ok());
     if !same {
         remove_wheels(&out)?;
     }
@@ -68,7 +69,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
         let len = std::fs::copy(&wheel, out.join(name)).map_err(|e| said(&wheel, &e))?;
         println!("{:9} bytes  {}", len, name.to_string_lossy());
     }
-    commit::mark(root, &out)
+    commit::mark(now, &out)
 }
 
 /// The systems for which there is no wheel of this version among these files.

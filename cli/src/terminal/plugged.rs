@@ -3,74 +3,97 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wetstring_drive::port::{Reopen, Returning, newest, open, ports};
+use wetstring_drive::port::{Finder, LATEST, LOOK, NEW, Returning, newest, open, ports};
 use wetstring_drive::{LineSpec, Port, Signals};
 
 use super::Session;
 use crate::transfer::opening::why_not;
 use crate::ui::output::Level;
 
-/// How often a missing port is looked for.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// The name of the port that is plugged in next.
-const NEW: &str = "@new";
-
-/// The state of a port that may be unplugged.
-pub(crate) struct Plugged {
-    next_look: Instant,
+/// Where the port of a line is.
+struct PortFinder {
+    spec: LineSpec,
     /// Ports that are not new.
     known: Vec<PathBuf>,
     /// It was present, and has disappeared.
     lost: bool,
+}
+
+/// The state of a port that may be unplugged.
+pub(crate) struct Plugged {
+    /// `None` while a transfer has it.
+    finder: Option<PortFinder>,
+    next_look: Instant,
     /// Waiting was said.
     told: bool,
     /// Why it could not be opened, as said last.
     said: String,
 }
 
-/// Whether the line is the port that is plugged in next.
-fn is_new(spec: &LineSpec) -> bool {
-    matches!(spec, LineSpec::Serial(serial) if serial.path == Path::new(NEW))
+/// Whether the line is the port of this name.
+fn is_called(spec: &LineSpec, name: &str) -> bool {
+    matches!(spec, LineSpec::Serial(serial) if serial.path == Path::new(name))
 }
 
 fn paths() -> Vec<PathBuf> {
     ports().unwrap_or_default().into_iter().map(|port| port.path).collect()
 }
 
+impl PortFinder {
+    fn new(spec: &LineSpec) -> Self {
+        let known = if is_called(spec, NEW) { paths() } else { Vec::new() };
+        Self { spec: spec.clone(), known, lost: false }
+    }
+
+    /// The line with the path of a port that is plugged in; `None` if none is new.
+    fn resolved(&mut self) -> Option<LineSpec> {
+        // Once the latest has gone, another is the latest: the next one is waited for.
+        let waits = is_called(&self.spec, NEW) || self.lost && is_called(&self.spec, LATEST);
+        let mut spec = self.spec.clone();
+        let LineSpec::Serial(serial) = &mut spec else { return Some(spec) };
+        if !waits {
+            return Some(spec);
+        }
+        let now = ports().unwrap_or_default();
+        // A port that was unplugged is new when it returns.
+        self.known.retain(|path| now.iter().any(|port| port.path == *path));
+        serial.path = newest(&self.known, &now)?;
+        Some(spec)
+    }
+}
+
+impl Finder for PortFinder {
+    fn gone(&mut self) {
+        self.lost = true;
+        self.known = paths();
+    }
+
+    fn find(&mut self) -> Result<Option<Box<dyn Port>>, String> {
+        let Some(spec) = self.resolved() else { return Ok(None) };
+        match open(&spec, None, &mut |_| {}) {
+            Ok(port) => Ok(Some(port)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(why_not(&spec, &error)),
+        }
+    }
+}
+
 impl Plugged {
     pub(crate) fn new(spec: &LineSpec) -> Self {
-        let known = if is_new(spec) { paths() } else { Vec::new() };
-        Self { next_look: Instant::now(), known, lost: false, told: false, said: String::new() }
+        let finder = Some(PortFinder::new(spec));
+        Self { finder, next_look: Instant::now(), told: false, said: String::new() }
     }
 
     pub(super) fn next_look(&self) -> Instant {
         self.next_look
     }
 
-    /// The line with the port's path instead of `@new`; `None` if none is new.
-    fn resolved(&mut self, spec: &LineSpec) -> Option<LineSpec> {
-        let LineSpec::Serial(serial) = spec else { return Some(spec.clone()) };
-        if !is_new(spec) {
-            return Some(spec.clone());
-        }
-        let now = ports().unwrap_or_default();
-        // A port that was unplugged is new when it returns.
-        self.known.retain(|path| now.iter().any(|port| port.path == *path));
-        let path = newest(&self.known, &now)?;
-        let mut serial = serial.clone();
-        serial.path = path;
-        Some(LineSpec::Serial(serial))
+    /// What looks for the port of this line.
+    fn finder(&mut self, spec: &LineSpec) -> &mut PortFinder {
+        let finder = self.finder.get_or_insert_with(|| PortFinder::new(spec));
+        finder.spec.clone_from(spec);
+        finder
     }
-}
-
-/// Opens the port of this line again once it has come back.
-fn reopening(spec: LineSpec) -> Box<Reopen> {
-    let mut plugged = None;
-    Box::new(move || {
-        let plugged = plugged.get_or_insert_with(|| Plugged::new(&spec));
-        open(&plugged.resolved(&spec)?, None, &mut |_| {}).ok()
-    })
 }
 
 impl Session<'_> {
@@ -87,12 +110,15 @@ impl Session<'_> {
     ) -> (T, Option<Box<dyn Port>>) {
         let back = self.may_return().then(Signals::detached);
         let Some(Ok(back)) = back else { return (transfer(&mut *port), Some(port)) };
-        let mut returning = Returning::new(port, reopening(self.spec.clone()), back);
+        self.plugged.finder(&self.spec);
+        let Some(finder) = self.plugged.finder.take() else { return (transfer(&mut *port), Some(port)) };
+        let mut returning = Returning::new(port, finder, back);
         let done = transfer(&mut returning);
         while let Some(text) = returning.news() {
             self.ui.say(Level::Note, &format!("({text})"));
         }
-        let (port, times) = returning.into_port();
+        let (port, finder, times) = returning.into_parts();
+        self.plugged.finder = finder;
         self.counters.reconnected += times;
         (done, port)
     }
@@ -103,14 +129,9 @@ impl Session<'_> {
             return;
         }
         self.plugged.next_look = Instant::now() + LOOK;
-        let opened = self.plugged.resolved(&self.spec).map(|spec| {
-            let port = open(&spec, Some(self.signals), &mut |_| {});
-            port.map_err(|error| (error.is_missing(), why_not(&spec, &error)))
-        });
-        match opened {
-            Some(Ok(port)) => self.plugged_in(port),
-            Some(Err((false, say))) if say != self.plugged.said => {
-                // Such as the rights, which the system sets a moment after the device is there.
+        match self.plugged.finder(&self.spec).find() {
+            Ok(Some(port)) => self.plugged_in(port),
+            Err(say) if say != self.plugged.said => {
                 self.screen.say(&format!("({say}; trying again)"));
                 self.plugged.said = say;
             }
@@ -127,7 +148,7 @@ impl Session<'_> {
         let name = port.facts().name.clone();
         self.port = Some(port);
         self.readable = true;
-        self.counters.reconnected += u32::from(std::mem::take(&mut self.plugged.lost));
+        self.counters.reconnected += u32::from(std::mem::take(&mut self.plugged.finder(&self.spec).lost));
         self.plugged.told = false;
         self.plugged.said.clear();
         self.screen.say(&format!("(connected to {name})"));
@@ -135,14 +156,14 @@ impl Session<'_> {
 
     /// The port has gone: waits for it.
     pub(super) fn unplugged(&mut self) {
+        // After a transfer without it, it is looked for already.
         let name = self.port.take().map(|mut port| {
             let name = port.facts().name.clone();
             // Nothing can be sent now.
             let _ = port.finish(Duration::ZERO);
+            self.plugged.finder(&self.spec).gone();
             name
         });
-        self.plugged.lost = true;
-        self.plugged.known = if is_new(&self.spec) { paths() } else { Vec::new() };
         self.plugged.told = true;
         self.plugged.next_look = Instant::now() + LOOK;
         let name = name.unwrap_or_else(|| named(&self.spec));
@@ -153,7 +174,7 @@ impl Session<'_> {
 /// The line as users write it.
 fn named(spec: &LineSpec) -> String {
     match spec {
-        LineSpec::Serial(serial) if is_new(spec) => {
+        LineSpec::Serial(serial) if is_called(spec, NEW) => {
             format!("{}, the next port to be plugged in", serial.path.display())
         }
         LineSpec::Serial(serial) => serial.path.display().to_string(),

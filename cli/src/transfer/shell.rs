@@ -26,7 +26,7 @@ const TO_A_PROGRAM: usize = 48 * 1024;
 
 /// What is to be done.
 pub(crate) enum What {
-    /// Receives files of the store: replaces existing ones, and the path of a single one.
+    /// Sends the files of the store: whether they replace existing ones, and the path for a single one.
     Put { overwrites: bool, name: Option<Vec<u8>> },
     /// These files go into the store.
     Get(Vec<Vec<u8>>),

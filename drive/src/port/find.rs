@@ -14,9 +14,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The port that was plugged in last.
-const LATEST: &str = "@latest";
+pub const LATEST: &str = "@latest";
 /// The port that is plugged in next.
-const NEW: &str = "@new";
+pub const NEW: &str = "@new";
 
 /// Whether this is a name of a port and not its path.
 pub fn is_symbolic(name: &Path) -> bool {

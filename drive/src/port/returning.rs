@@ -1,134 +1,210 @@
 //! A port that may be unplugged and come again while a protocol runs on it.
 //!
 //! To the protocol it is a line on which nothing passes for a while: bytes that were under way are lost, and
-//! retransmitted when it is back.
+//! retransmitted when it is back. How long that may take is the protocol's own patience.
 
 use super::{Controls, Port, PortFacts};
 use crate::event::Source;
+use crate::in_words;
 use crate::signals::Signals;
 use std::collections::VecDeque;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// How often a missing port is looked for.
-const LOOK: Duration = Duration::from_millis(100);
+pub const LOOK: Duration = Duration::from_millis(100);
 
-/// Opens the port if it is there now.
-pub type Reopen = dyn FnMut() -> Option<Box<dyn Port>> + Send;
+/// A port that has come back this often in a row and carried nothing has failed.
+const MOST_FRUITLESS: u32 = 5;
 
-/// A port, and how to open it again.
-pub struct Returning {
+/// Looks for a port that has gone.
+pub trait Finder: Send + 'static {
+    /// The port has just gone.
+    fn gone(&mut self);
+    /// Opens it if it is there.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be opened although it is there, in words for users: such as rights that the system sets a
+    /// moment after the device has come.
+    fn find(&mut self) -> Result<Option<Box<dyn Port>>, String>;
+}
+
+/// A port, and how to find it again.
+pub struct Returning<F> {
     port: Option<Box<dyn Port>>,
     facts: PortFacts,
-    reopen: Option<Box<Reopen>>,
-    search: Option<Search>,
+    finder: Option<F>,
+    search: Option<Search<F>>,
     /// Readable once a missing port has come again.
     back: Signals,
     news: VecDeque<String>,
     times: u32,
+    /// Losses in a row without a byte between them.
+    fruitless: u32,
 }
 
-/// A thread that looks for the port, and returns it with the means to open it the next time.
-struct Search {
-    found: Receiver<(Box<dyn Port>, Box<Reopen>)>,
-    over: Arc<AtomicBool>,
+/// A thread that looks for the port.
+struct Search<F> {
+    thread: JoinHandle<(Option<Box<dyn Port>>, F)>,
+    says: Receiver<String>,
+    over: Over,
 }
 
-impl Drop for Search {
+/// Ends a search when it is dropped.
+struct Over(Arc<AtomicBool>);
+
+impl Drop for Over {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
-impl Returning {
-    /// This port. `reopen` opens it again after it has gone; `back`, of [`Signals::detached`], is raised then.
-    pub fn new(port: Box<dyn Port>, reopen: Box<Reopen>, back: Signals) -> Self {
+/// Looks until the port is there or the search is over.
+fn search<F: Finder>(
+    mut finder: F,
+    back: &Signals,
+    say: &Sender<String>,
+    over: &AtomicBool,
+) -> (Option<Box<dyn Port>>, F) {
+    let mut said = String::new();
+    while !over.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+        match finder.find() {
+            Ok(Some(port)) => {
+                back.raise(0);
+                return (Some(port), finder);
+            }
+            Err(why) if why != said => {
+                // Without a receiver the port is not wanted any more.
+                let _ = say.send(why.clone());
+                said = why;
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
+    (None, finder)
+}
+
+impl<F: Finder> Returning<F> {
+    /// This port. `back`, of [`Signals::detached`], is raised when it has come again.
+    pub fn new(port: Box<dyn Port>, finder: F, back: Signals) -> Self {
         let facts = port.facts().clone();
         Self {
             port: Some(port),
             facts,
-            reopen: Some(reopen),
+            finder: Some(finder),
             search: None,
             back,
             news: VecDeque::new(),
             times: 0,
+            fruitless: 0,
         }
     }
 
-    /// The port, unless it has gone, and how often it has come back.
-    pub fn into_port(mut self) -> (Option<Box<dyn Port>>, u32) {
-        self.look();
-        (self.port, self.times)
+    /// The port, unless it has gone; what looks for it; how often it has come back.
+    pub fn into_parts(mut self) -> (Option<Box<dyn Port>>, Option<F>, u32) {
+        if let Some(search) = self.search.take() {
+            search.over.0.store(true, Ordering::Relaxed);
+            self.found(search);
+        }
+        (self.port, self.finder, self.times)
     }
 
     /// The port has failed: it is closed, and looked for.
-    fn gone(&mut self) {
-        let Some(mut port) = self.port.take() else { return };
+    ///
+    /// # Errors
+    ///
+    /// That failure, if it is not worth while to look.
+    fn gone(&mut self, error: Option<io::Error>) -> io::Result<()> {
+        let closed = || io::Error::new(io::ErrorKind::NotConnected, "the port is closed");
+        let Some(mut port) = self.port.take() else { return Err(closed()) };
         // Nothing can leave any more.
         let _ = port.finish(Duration::ZERO);
         drop(port);
-        let Some(mut reopen) = self.reopen.take() else { return };
+        self.fruitless += 1;
+        let Some(mut finder) = self.finder.take() else { return Err(error.unwrap_or_else(closed)) };
+        if self.fruitless > MOST_FRUITLESS {
+            self.finder = Some(finder);
+            return Err(error.unwrap_or_else(closed));
+        }
+        finder.gone();
+        let (say, says) = channel();
+        let over = Over(Arc::new(AtomicBool::new(false)));
+        let (back, stop) = (self.back.clone(), over.0.clone());
+        let thread = Builder::new()
+            .name("port".into())
+            .spawn(move || search(finder, &back, &say, &stop))?;
+        self.search = Some(Search { thread, says, over });
+        let why = error.map(|error| format!(": {}", in_words(&error))).unwrap_or_default();
+        let name = &self.facts.name;
         self.news.push_back(format!(
-            "{} is gone; the transfer goes on when it is back (Ctrl-C ends it)",
-            self.facts.name
+            "{name} is gone{why}; the transfer goes on if it comes back in time, Ctrl-C ends it"
         ));
-        let (give, found) = channel();
-        let over = Arc::new(AtomicBool::new(false));
-        let (back, stop) = (self.back.clone(), over.clone());
-        std::thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
-                std::thread::sleep(LOOK);
-                if let Some(port) = reopen() {
-                    // Without a receiver the port is not wanted any more, and is closed.
-                    if give.send((port, reopen)).is_ok() {
-                        back.raise(0);
-                    }
-                    return;
-                }
-            }
-        });
-        self.search = Some(Search { found, over });
+        Ok(())
     }
 
     /// Takes the port if it has come again.
     fn look(&mut self) {
         let Some(search) = &self.search else { return };
-        let Ok((port, reopen)) = search.found.try_recv() else { return };
-        self.search = None;
+        self.news.extend(search.says.try_iter().map(|why| format!("{why}; trying again")));
+        if search.thread.is_finished()
+            && let Some(search) = self.search.take()
+        {
+            self.found(search);
+        }
+    }
+
+    /// The end of a search.
+    fn found(&mut self, search: Search<F>) {
+        // A search that panicked has found nothing, and another is not begun.
+        let Ok((port, finder)) = search.thread.join() else { return };
+        self.finder = Some(finder);
         self.back.reset();
-        self.news.push_back(format!("connected to {} again", port.facts().name));
+        let Some(port) = port else { return };
         self.times += 1;
+        self.news.push_back(format!("connected to {} again", port.facts().name));
         self.facts.name.clone_from(&port.facts().name);
         self.port = Some(port);
-        self.reopen = Some(reopen);
+    }
+
+    /// The port to read from or write to, once it is there.
+    fn present(&mut self) -> io::Result<Option<&mut Box<dyn Port>>> {
+        self.look();
+        if self.port.is_none() && self.search.is_none() {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        Ok(self.port.as_mut())
     }
 }
 
-impl Port for Returning {
+impl<F: Finder> Port for Returning<F> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        self.look();
-        let Some(port) = &mut self.port else { return Ok(None) };
-        if let Ok(read) = port.read(into)
-            && read != Some(0)
-        {
-            return Ok(read);
-        }
-        self.gone();
-        Ok(None)
+        let Some(port) = self.present()? else { return Ok(None) };
+        let error = match port.read(into) {
+            Ok(Some(0)) => None,
+            Ok(read) => {
+                if read.is_some() {
+                    self.fruitless = 0;
+                }
+                return Ok(read);
+            }
+            Err(error) => Some(error),
+        };
+        self.gone(error).map(|()| None)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        self.look();
-        let Some(port) = &mut self.port else { return Ok(None) };
-        if let Ok(written) = port.write(bytes) {
-            return Ok(written);
+        let Some(port) = self.present()? else { return Ok(None) };
+        match port.write(bytes) {
+            Ok(written) => Ok(written),
+            Err(error) => self.gone(Some(error)).map(|()| None),
         }
-        self.gone();
-        Ok(None)
     }
 
     fn rest(&self) -> Duration {
@@ -141,17 +217,17 @@ impl Port for Returning {
 
     fn flush(&mut self) -> io::Result<()> {
         let Some(port) = &mut self.port else { return Ok(()) };
-        if port.flush().is_err() {
-            self.gone();
+        match port.flush() {
+            Ok(()) => Ok(()),
+            Err(error) => self.gone(Some(error)),
         }
-        Ok(())
     }
 
     fn read_source(&self) -> Source<'_> {
         self.port.as_ref().map_or_else(|| self.back.source(), |port| port.read_source())
     }
 
-    /// Of a missing port nothing waits for this: it has a [rest](Port::rest).
+    /// Not waited for while the port is missing, which has a [rest](Port::rest) then.
     fn write_source(&self) -> Source<'_> {
         self.port.as_ref().map_or_else(|| self.back.source(), |port| port.write_source())
     }

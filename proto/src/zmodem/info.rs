@@ -181,25 +181,31 @@ pub const ROOM: usize = 112;
 /// Writes the file information after a name that already is in `out[..name_len]`; returns the
 /// whole length. `out` has [`ROOM`] bytes after the name.
 pub fn emit(info: &FileInfo<'_>, name_len: usize, out: &mut [u8]) -> usize {
-    // A field cannot be omitted if another follows: an unknown size ends the list.
     let mut to = TextWriter::new(out, name_len);
-    to.put(&[0]);
+    let fits = fields(info, &mut to);
+    debug_assert!(fits.is_some(), "expected {ROOM} bytes behind the name");
+    to.len()
+}
+
+/// What follows the name; `None` if it does not fit.
+fn fields(info: &FileInfo<'_>, to: &mut TextWriter<'_>) -> Option<()> {
+    // A field cannot be omitted if another follows: an unknown size ends the list.
+    to.put(&[0])?;
     if let Some(size) = info.size {
-        to.number(size, 10);
-        to.put(b" ");
-        to.number(u64::try_from(info.modified.unwrap_or(0)).unwrap_or(0), 8);
-        to.put(b" ");
+        to.number(size, 10)?;
+        to.put(b" ")?;
+        to.number(u64::try_from(info.modified.unwrap_or(0)).unwrap_or(0), 8)?;
+        to.put(b" ")?;
         // 0100000 is a regular file of Unix.
-        to.number(info.mode.map_or(0, |mode| u64::from(mode & 0o777) | 0o10_0000), 8);
-        to.put(b" ");
-        to.put(b"0");
+        to.number(info.mode.map_or(0, |mode| u64::from(mode & 0o777) | 0o10_0000), 8)?;
+        to.put(b" ")?;
+        to.put(b"0")?;
         if let Some(left) = info.left {
-            to.put(b" ");
-            to.number(u64::from(left.files), 10);
-            to.put(b" ");
-            to.number(left.bytes, 10);
+            to.put(b" ")?;
+            to.number(u64::from(left.files), 10)?;
+            to.put(b" ")?;
+            to.number(left.bytes, 10)?;
         }
     }
-    to.put(&[0]);
-    to.len()
+    to.put(&[0])
 }

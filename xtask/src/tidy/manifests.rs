@@ -84,8 +84,12 @@ fn dependencies(manifest: &toml::Table) -> Vec<(&str, &toml::Value)> {
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let of_targets = targets.into_iter().flat_map(toml::Table::values);
     let tables = of_targets.filter_map(toml::Value::as_table).chain([manifest]);
-    let needed = tables.filter_map(|table| table.get("dependencies")?.as_table());
-    needed.flatten().map(|(name, of)| (name.as_str(), of)).collect()
+    let kinds = |table: &'_ toml::Table| {
+        ["dependencies", "build-dependencies"].into_iter().filter_map(|kind| table.get(kind)?.as_table())
+    };
+    // A renamed one says what it is.
+    let name = |(name, of)| (of.get("package").and_then(toml::Value::as_str).unwrap_or(name), of);
+    tables.flat_map(kinds).flatten().map(|(key, of)| name((key.as_str(), of))).collect()
 }
 
 #[cfg(test)]

@@ -41,16 +41,14 @@ pub(super) fn page() -> String {
 
 /// The options, once for all forms that have the same.
 fn options(page: &mut String, forms: &'static [Form]) {
-    let mut done: Vec<&str> = Vec::new();
-    for form in forms.iter().filter(|form| !form.options.is_empty()) {
-        let first = form.options[0].name;
-        if done.contains(&first) {
+    let names = |form: &Form| form.options.iter().map(|option| option.name).collect::<Vec<_>>();
+    let mut done: Vec<Vec<&str>> = vec![Vec::new()];
+    for form in forms {
+        let own = names(form);
+        if done.contains(&own) {
             continue;
         }
-        done.push(first);
-        let same = forms
-            .iter()
-            .filter(|other| other.options.first().is_some_and(|option| option.name == first));
+        let same = forms.iter().filter(|other| names(other) == own);
         let lines: Vec<String> =
             same.flat_map(|form| form.written).map(|text| code(text)).collect();
         let _ = writeln!(
@@ -68,6 +66,7 @@ fn options(page: &mut String, forms: &'static [Form]) {
                 cell(option.meaning)
             );
         }
+        done.push(own);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(1);
 /// Timeout for expected packets before the rate is known.
 const FIRST_WAIT: Duration = Duration::from_secs(4);
-/// A grant expires after this long without traffic.
+/// Traffic that a grant covers beyond what is needed, in case its CONTROL packets are lost.
 const UNHEARD: Duration = Duration::from_millis(250);
 /// A path with a shorter round trip loses almost nothing.
 const NEAR: Duration = Duration::from_millis(5);
