@@ -29,6 +29,8 @@ pub(super) fn console(stage: &Stage) -> Running {
 
 fn line(stage: &Stage, far: &str) -> Running {
     let command = format!("wst line 115200 -a pty:{} -b '{far}'", stage.tty(0));
+    // A line that was killed leaves its name, and the terminal behind it may be another program's by now.
+    let _ = std::fs::remove_file(stage.tty(0));
     let running = Running::start(stage.command("wire", &command));
     running.says("line ");
     running
