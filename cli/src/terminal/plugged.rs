@@ -111,7 +111,9 @@ impl Session<'_> {
         let back = self.may_return().then(Signals::detached);
         let Some(Ok(back)) = back else { return (transfer(&mut *port), Some(port)) };
         self.plugged.finder(&self.spec);
-        let Some(finder) = self.plugged.finder.take() else { return (transfer(&mut *port), Some(port)) };
+        let Some(finder) = self.plugged.finder.take() else {
+            return (transfer(&mut *port), Some(port));
+        };
         let mut returning = Returning::new(port, finder, back);
         let done = transfer(&mut returning);
         while let Some(text) = returning.news() {
@@ -148,7 +150,8 @@ impl Session<'_> {
         let name = port.facts().name.clone();
         self.port = Some(port);
         self.readable = true;
-        self.counters.reconnected += u32::from(std::mem::take(&mut self.plugged.finder(&self.spec).lost));
+        self.counters.reconnected +=
+            u32::from(std::mem::take(&mut self.plugged.finder(&self.spec).lost));
         self.plugged.told = false;
         self.plugged.said.clear();
         self.screen.say(&format!("(connected to {name})"));

@@ -136,10 +136,13 @@ impl Running {
     #[track_caller]
     pub(crate) fn says(&self, prefix: &str) -> String {
         let end = Instant::now() + Duration::from_secs(10);
+        let mut said = Vec::new();
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let line = self.first_lines.recv_timeout(left);
-            let line = line.unwrap_or_else(|e| panic!("waiting for {prefix:?}: {e}"));
+            let line =
+                line.unwrap_or_else(|e| panic!("waiting for {prefix:?}: {e}; it said {said:?}"));
+            said.push(line.clone());
             if let Some(rest) = line.strip_prefix(prefix) {
                 return rest.trim().to_owned();
             }

@@ -137,9 +137,8 @@ impl<F: Finder> Returning<F> {
         let (say, says) = channel();
         let over = Over(Arc::new(AtomicBool::new(false)));
         let (back, stop) = (self.back.clone(), over.0.clone());
-        let thread = Builder::new()
-            .name("port".into())
-            .spawn(move || search(finder, &back, &say, &stop))?;
+        let thread =
+            Builder::new().name("port".into()).spawn(move || search(finder, &back, &say, &stop))?;
         self.search = Some(Search { thread, says, over });
         let why = error.map(|error| format!(": {}", in_words(&error))).unwrap_or_default();
         let name = &self.facts.name;

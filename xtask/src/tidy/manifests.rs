@@ -85,7 +85,9 @@ fn dependencies(manifest: &toml::Table) -> Vec<(&str, &toml::Value)> {
     let of_targets = targets.into_iter().flat_map(toml::Table::values);
     let tables = of_targets.filter_map(toml::Value::as_table).chain([manifest]);
     let kinds = |table: &'_ toml::Table| {
-        ["dependencies", "build-dependencies"].into_iter().filter_map(|kind| table.get(kind)?.as_table())
+        ["dependencies", "build-dependencies"]
+            .into_iter()
+            .filter_map(|kind| table.get(kind)?.as_table())
     };
     // A renamed one says what it is.
     let name = |(name, of)| (of.get("package").and_then(toml::Value::as_str).unwrap_or(name), of);
