@@ -20,6 +20,7 @@ mod orders;
 mod parts;
 mod pieces;
 mod quotas;
+mod returning;
 mod run;
 mod serve;
 mod sessions;
