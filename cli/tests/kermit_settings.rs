@@ -31,7 +31,8 @@ fn settings(scene: &Scene) -> Vec<Setting> {
     let (said, _) = kermit(scene, "help set\n");
     let lines: Vec<&str> = said.lines().collect();
     let of_the_table = |what: &str| {
-        ["at first.", "of the program."].iter().any(|end| what.ends_with(end))
+        what.contains("; default ")
+            || what.ends_with("of the program.")
             || ["Only ", "Not supported: ", "Has no effect: "].iter().any(|b| what.starts_with(b))
     };
     let pairs = lines.windows(2).filter(|pair| pair[0].starts_with("SET "));
@@ -69,7 +70,7 @@ fn values(setting: &Setting) -> Vec<String> {
         "RECEIVE PATHNAMES" | "SEND PATHNAMES" => &["off", "relative", "absolute"],
         "SERVER LOGIN" => &["anna secret"],
         "TRANSMIT EOF" => &["end"],
-        _ if !setting.what.ends_with("at first.") => &["something else"],
+        _ if !setting.what.contains("; default ") => &["something else"],
         name => panic!("a text for SET {name}"),
     };
     text.iter().map(|text| (*text).to_owned()).collect()
@@ -80,8 +81,10 @@ fn supported(setting: &Setting) -> Option<Vec<String>> {
     if setting.what.starts_with("Not supported: ") {
         return Some(Vec::new());
     }
-    let list = setting.what.strip_prefix("Only ")?.split(" is supported: ").next()?;
-    Some(list.split(", ").map(str::to_owned).collect())
+    let rest = setting.what.strip_prefix("Only ")?;
+    let parted = rest.split_once(" is supported: ").or_else(|| rest.split_once(" are supported: "));
+    let (list, _) = parted?;
+    Some(list.split(", ").flat_map(|values| values.split(" and ")).map(str::to_owned).collect())
 }
 
 #[test]

@@ -161,7 +161,11 @@ const COMMANDS: &[Row] = &[
     ("msend", "[ switches ] files", "Sends several files, their names with blanks between."),
     ("msleep", "milliseconds", "Waits."),
     ("open", "{ READ, WRITE, APPEND } file", "Opens the file of READ and WRITE."),
-    ("output", "text", "Sends a text to the connection; \\N, \\B and \\L are NUL and BREAK."),
+    (
+        "output",
+        "text",
+        "Sends a text to the connection; \\N, \\B and \\L are NUL, BREAK, long BREAK.",
+    ),
     ("pause", "[ seconds ]", "Waits; a key ends it."),
     ("pipe", "command", "A program is the connection."),
     ("pop", "[ status [ text ] ]", "As END."),
@@ -199,7 +203,7 @@ const COMMANDS: &[Row] = &[
     ("stop", "[ status [ text ] ]", "Ends all files and macros."),
     ("switch", "value { :case, commands, ... }", "Runs the commands of a case."),
     ("take", "file [ arguments ]", "Runs the commands of a file."),
-    ("touch", "files", "Makes files, or their times now."),
+    ("touch", "files", "Creates files, or sets their times to now."),
     ("transmit", "[ { /BINARY, /TEXT } ] file", "Sends a file without a protocol."),
     ("type", "[ /COUNT /HEAD:n /TAIL:n /MATCH:pattern /NUMBER ... ] file", "Shows a file."),
     ("undeclare", "&name", "Removes an array."),
@@ -224,7 +228,7 @@ const COMMANDS: &[Row] = &[
 /// SET options that are not in the table of settings.
 const OWN: &[Row] = &[
     ("alarm", "[ seconds or hh:mm:ss ]", "As ALARM."),
-    ("case", "{ ON, OFF }", "Whether comparisons tell capitals from small letters."),
+    ("case", "{ ON, OFF }", "Whether comparisons tell upper from lower case."),
     ("command quoting", "{ ON, OFF }", "Whether backslashes are special in commands."),
     ("command variable-evaluation", "{ RECURSIVE, SIMPLE }", "How far \\%a is evaluated."),
     ("compatibility", "{ 9, 10, 11, DEFAULT }", "Use the defaults of that version of C-Kermit."),
@@ -244,7 +248,7 @@ const OWN: &[Row] = &[
         "Connects to a host; without a name closes the connection.",
     ),
     ("input buffer-length", "number", "Size of the INPUT buffer."),
-    ("input case", "{ IGNORE, OBSERVE }", "Whether INPUT tells capitals from small letters."),
+    ("input case", "{ IGNORE, OBSERVE }", "Whether INPUT tells upper from lower case."),
     ("input echo", "{ ON, OFF }", "Whether INPUT shows received text."),
     ("input silence", "seconds", "Silence that ends INPUT."),
     (
@@ -381,14 +385,18 @@ fn entry_shown(entry: &Entry) -> String {
     let name = entry.name.to_uppercase();
     let what = match entry.effect {
         Effect::Row(row) => format!("The setting {} of the program.", row.name),
-        Effect::Program("") | Effect::Language("") => "Nothing at first.".to_owned(),
         Effect::Program(usual) | Effect::Language(usual) => {
-            format!("{} at first.", usual.to_uppercase())
+            let usual = if usual.is_empty() { "none".to_owned() } else { usual.to_uppercase() };
+            format!("{}; default {usual}.", entry.what)
         }
         Effect::Fixed(ANY, why) => format!("Has no effect: {why}."),
         Effect::Fixed([], why) => format!("Not supported: {why}."),
-        Effect::Fixed(values, why) => {
-            format!("Only {} is supported: {why}.", values.join(", ").to_uppercase())
+        Effect::Fixed([value], why) => {
+            format!("Only {} is supported: {why}.", value.to_uppercase())
+        }
+        Effect::Fixed([others @ .., last], why) => {
+            let (others, last) = (others.join(", ").to_uppercase(), last.to_uppercase());
+            format!("Only {others} and {last} are supported: {why}.")
         }
     };
     format!("SET {name} {}\n  {what}\n", entry.syntax())

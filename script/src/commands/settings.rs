@@ -43,12 +43,14 @@ pub(crate) struct Entry {
     pub(crate) takes: Takes,
     /// Its effect.
     pub(crate) effect: Effect,
+    /// What it does, without a full stop; nothing where the effect says it.
+    pub(crate) what: &'static str,
 }
 
 impl Entry {
     /// A row of the table under one of its keywords, or under its own name.
     pub(crate) fn of_row(name: &'static str, row: &'static Setting) -> Self {
-        Self { name, takes: Takes::Row(row), effect: Effect::Row(row) }
+        Self { name, takes: Takes::Row(row), effect: Effect::Row(row), what: row.doc }
     }
 
     /// The word of its name at this index.
@@ -154,13 +156,23 @@ pub(crate) fn holds(values: &[&str], value: &str) -> bool {
 }
 
 /// A setting that is not in the table; the program implements it.
-const fn program(name: &'static str, takes: Takes, usual: &'static str) -> Entry {
-    Entry { name, takes, effect: Effect::Program(usual) }
+const fn program(
+    name: &'static str,
+    takes: Takes,
+    usual: &'static str,
+    what: &'static str,
+) -> Entry {
+    Entry { name, takes, effect: Effect::Program(usual), what }
 }
 
 /// A setting of the language itself.
-const fn language(name: &'static str, takes: Takes, usual: &'static str) -> Entry {
-    Entry { name, takes, effect: Effect::Language(usual) }
+const fn language(
+    name: &'static str,
+    takes: Takes,
+    usual: &'static str,
+    what: &'static str,
+) -> Entry {
+    Entry { name, takes, effect: Effect::Language(usual), what }
 }
 
 /// A setting of which only these values are supported, with the reason.
@@ -170,7 +182,7 @@ const fn fixed(
     values: &'static [&'static str],
     why: &'static str,
 ) -> Entry {
-    Entry { name, takes, effect: Effect::Fixed(values, why) }
+    Entry { name, takes, effect: Effect::Fixed(values, why), what: "" }
 }
 
 const ON_OFF: Takes = Takes::Switch;
@@ -181,7 +193,7 @@ pub(crate) const ANY: &[&str] = &["*"];
 
 /// The settings that are no rows of the program's table. C-Kermit has more; most of those belong to modems, terminals and FTP.
 pub(crate) const ENTRIES: &[Entry] = &[
-    language("bell", ON_OFF, "on"),
+    language("bell", ON_OFF, "on", "Whether BEEP sounds"),
     fixed(
         "background",
         ON_OFF,
@@ -211,10 +223,20 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     fixed("command error-display", Takes::Number(0, 3), &["2"], "errors are shown in one way"),
     fixed("debug", FREE, &["off"], "use LOG DEBUG file"),
-    program("delay", Takes::Number(0, 999), "0"),
+    program(
+        "delay",
+        Takes::Number(0, 999),
+        "0",
+        "Seconds before SEND begins on the line of this terminal",
+    ),
     fixed("dial", FREE, &[], "no modem is dialled: use SET LINE, OUTPUT and INPUT"),
-    program("duplex", Takes::Word(&["full", "half"]), "full"),
-    program("escape-character", FREE, "28"),
+    program(
+        "duplex",
+        Takes::Word(&["full", "half"]),
+        "full",
+        "Whether CONNECT shows typed characters (HALF) or leaves that to the peer",
+    ),
+    program("escape-character", FREE, "28", "The key, or its code, that leads from CONNECT back"),
     fixed("exit hangup", ON_OFF, &["on"], "the connection ends with the program"),
     fixed("exit message", ON_OFF, &["on"], "EXIT says what is given with it"),
     fixed("exit on-disconnect", ON_OFF, &["off"], "use IF NOT CONNECTED EXIT"),
@@ -231,9 +253,15 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "file display",
         Takes::Word(&["brief", "crt", "fullscreen", "none", "off", "on", "quiet", "serial"]),
         "brief",
+        "Whether transfers show their progress; NONE, OFF and QUIET show nothing",
     ),
-    program("file download-directory", FREE, ""),
-    program("file end-of-line", Takes::Word(&["crlf", "lf"]), "lf"),
+    program("file download-directory", FREE, "", "The directory into which files are received"),
+    program(
+        "file end-of-line",
+        Takes::Word(&["crlf", "lf"]),
+        "lf",
+        "How lines of text files end on this machine",
+    ),
     fixed("file eof", FREE, &["length", "off"], "a file ends where it ends"),
     fixed(
         "file patterns",
@@ -241,12 +269,18 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["off"],
         "in TRANSFER MODE AUTOMATIC what a file is goes by its content",
     ),
-    program("file scan", ON_OFF, "on"),
-    program("file system-id", FREE, "U1"),
+    program("file scan", ON_OFF, "on", "Whether TRANSFER MODE AUTOMATIC looks into files for text"),
+    program(
+        "file system-id",
+        FREE,
+        "U1",
+        "The two characters that tell the peer which system this is",
+    ),
     program(
         "flow-control",
         Takes::Word(&["automatic", "keep", "none", "rts/cts", "xon/xoff"]),
         "keep",
+        "Flow control of a serial port",
     ),
     fixed("hints", ON_OFF, &["off"], "there are none"),
     fixed("input autodownload", ON_OFF, &["off"], "transfers begin with RECEIVE or GET"),
@@ -257,8 +291,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["1"],
         "INPUT is told how long it waits",
     ),
-    language("input scale-factor", FREE, "1"),
-    language("match dotfile", ON_OFF, "off"),
+    language("input scale-factor", FREE, "1", "Factor for the seconds of INPUT"),
+    language("match dotfile", ON_OFF, "off", "Whether patterns match names that begin with a dot"),
     fixed("match fifo", ON_OFF, &["off"], "only files and directories are matched"),
     fixed(
         "modem",
@@ -266,21 +300,26 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["none", "type none"],
         "no modem is dialled: use SET LINE, OUTPUT and INPUT",
     ),
-    language("prompt", FREE, ""),
+    language("prompt", FREE, "", "The text before a command that is typed"),
     fixed(
         "receive character-set",
         Takes::Word(&["automatic", "manual"]),
         &["automatic"],
         "the sender says which set comes",
     ),
-    program("receive confirm", Takes::Scoped(&["all", "off", "on"]), "on"),
+    program(
+        "receive confirm",
+        Takes::Scoped(&["all", "off", "on"]),
+        "on",
+        "Whether the user is asked before files are stored",
+    ),
     fixed(
         "receive end-of-packet",
         Takes::Number(0, 127),
         &["13"],
         "packets end with a carriage return",
     ),
-    program("receive pathnames", FREE, "auto"),
+    program("receive pathnames", FREE, "auto", "Whether directories in received names are used"),
     fixed(
         "receive pause",
         Takes::Number(0, 60_000),
@@ -298,7 +337,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     fixed("send end-of-packet", Takes::Number(0, 127), &["13"], "packets end as the receiver asks"),
     fixed("send padding", Takes::Number(0, 94), &["0"], "padding goes as the receiver asks"),
-    program("send pathnames", FREE, "off"),
+    program(
+        "send pathnames",
+        FREE,
+        "off",
+        "How much of a file's path is sent: OFF, RELATIVE or ABSOLUTE",
+    ),
     fixed(
         "send pause",
         Takes::Number(0, 60_000),
@@ -311,14 +355,19 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["off"],
         "clients are shown no file when they change the directory",
     ),
-    program("server display", ON_OFF, "off"),
+    program("server display", ON_OFF, "off", "Whether a server shows what its client asks for"),
     fixed("server get-path", FREE, &[], "files are looked for where the client is"),
-    program("server idle-timeout", Takes::Number(0, 86_400), "0"),
-    program("server login", FREE, ""),
+    program(
+        "server idle-timeout",
+        Takes::Number(0, 86_400),
+        "0",
+        "Seconds of silence after which a server ends; 0 is no limit",
+    ),
+    program("server login", FREE, "", "The user and password that a client has to give"),
     fixed("server timeout", Takes::Number(0, 94), &["0"], "a server that waits says nothing"),
     fixed("session-log", FREE, &["binary"], "LOG SESSION writes what comes as it comes"),
-    program("speed", Takes::Number(50, 4_000_000), ""),
-    program("stop-bits", Takes::Number(1, 2), ""),
+    program("speed", Takes::Number(50, 4_000_000), "", "Rate of a serial port in bit/s"),
+    program("stop-bits", Takes::Number(1, 2), "", "Stop bits of a serial port"),
     fixed(
         "tcp",
         FREE,
@@ -349,20 +398,40 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "use SET FILE DISPLAY",
     ),
     fixed("transfer interruption", ON_OFF, &["on"], "Ctrl-C ends a transfer"),
-    program("transfer mode", Takes::Word(&["automatic", "manual"]), "manual"),
-    program("transfer protocol", FREE, "kermit"),
+    program(
+        "transfer mode",
+        Takes::Word(&["automatic", "manual"]),
+        "manual",
+        "Whether text and binary files are told apart, or SET FILE TYPE decides",
+    ),
+    program("transfer protocol", FREE, "kermit", "The protocol of SEND and RECEIVE"),
     fixed(
         "transfer report",
         ON_OFF,
         &["on"],
         "a receiver tells the sender under which name a file is stored",
     ),
-    program("transfer translation", ON_OFF, "on"),
+    program(
+        "transfer translation",
+        ON_OFF,
+        "on",
+        "Whether the character sets of text are translated",
+    ),
     fixed("transmit echo", ON_OFF, &["off"], "use LOG SESSION, or INPUT"),
-    program("transmit eof", FREE, ""),
+    program("transmit eof", FREE, "", "A text that TRANSMIT sends after the file"),
     fixed("transmit fill", FREE, &[], "empty lines go as they are"),
-    program("transmit linefeed", ON_OFF, "off"),
-    program("transmit pause", Takes::Number(0, 60_000), "0"),
+    program(
+        "transmit linefeed",
+        ON_OFF,
+        "off",
+        "Whether TRANSMIT ends lines with CR and LF instead of CR",
+    ),
+    program(
+        "transmit pause",
+        Takes::Number(0, 60_000),
+        "0",
+        "Milliseconds that TRANSMIT waits after each line",
+    ),
     fixed("transmit prompt", FREE, &["0"], "no answer is waited for: use SET TRANSMIT PAUSE"),
     fixed(
         "transmit timeout",
@@ -370,5 +439,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[],
         "no answer is waited for: use SET TRANSMIT PAUSE",
     ),
-    language("wildcard-expansion", Takes::Word(&["off", "on"]), "on"),
+    language(
+        "wildcard-expansion",
+        Takes::Word(&["off", "on"]),
+        "on",
+        "Whether patterns in names of files match files",
+    ),
 ];
