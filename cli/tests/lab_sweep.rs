@@ -176,7 +176,7 @@ fn a_transfer_that_fails_is_a_result() {
     );
     let ran = run(wst(["lab", "sweep", &sweep, "-o", "-"]));
     ran.expect(0);
-    assert!(ran.stderr.contains("1 transfers failed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("; 1 transfer failed, see"), "{}", ran.stderr);
     assert!(ran.stdout.contains("\"9600,burst=8@500ms\",false,"), "{}", ran.stdout);
 }
 

@@ -295,8 +295,11 @@ impl<'a> Outputs<'a> {
             self.files.iter().map(|output| output.path.display().to_string()).collect();
         let into =
             if paths.is_empty() { String::new() } else { format!(" in {}", paths.join(", ")) };
-        let failed =
-            if bad > 0 { format!("; {bad} transfers failed, see `ending`") } else { String::new() };
+        let failed = match bad {
+            0 => String::new(),
+            1 => "; 1 transfer failed, see `ending`".to_owned(),
+            _ => format!("; {bad} transfers failed, see `ending`"),
+        };
         let summary =
             SweepSummary { points: points.len() as u64, failed: bad as u64, files: paths };
         let summary = Some(Summary::Sweep(summary));
