@@ -1,4 +1,4 @@
-//! `wst send FILE @uboot:LINE` on emulated boards: from reset to a check sum that U-Boot itself computed.
+//! `wst send FILE @uboot:LINE` on emulated boards: from reset to a checksum that U-Boot itself computed.
 
 use crate::peers;
 
@@ -104,7 +104,7 @@ fn a_riscv64_board_is_loaded_from_reset() {
     loads(&BOARDS[2]);
 }
 
-/// U-Boot takes three or more 1A off the end of every block of XMODEM: only the check sum tells.
+/// U-Boot takes three or more 1A off the end of every block of XMODEM: only the checksum tells.
 #[test]
 fn a_file_that_the_board_damages_is_told() {
     let scene = Scene::new();

@@ -34,7 +34,7 @@ pub(crate) enum KeyVerb {
     },
     /// Forget the key of a host whose key has changed intentionally
     Forget {
-        /// The line by which it was dialled, such as udp://box:998
+        /// The line by which it was dialled, such as udp://box:9980
         #[arg(value_name = "LINE")]
         host: String,
     },

@@ -64,7 +64,7 @@ Examples:
   wst receive tcp-listen://0.0.0.0:1649 -o inbox  from a Kermit sender over TCP
   wst send notes.txt 'exec-pty:ssh box wst receive -'
   wst send -P xmodem-1k image.bin /dev/ttyUSB0    to a router's or boot loader's XMODEM
-  wst send big.iso udp://box:998                  by NETBLT, encrypted, as fast as the path carries
+  wst send big.iso udp://box:9980                 by NETBLT, encrypted, as fast as the path carries
   wst line 9600,delay=250ms,burst=8@2s            a bad line between any two programs
 
 LINE is one of:
@@ -161,7 +161,7 @@ pub(crate) enum Verb {
     Web(Web),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
-    /// IP over a serial line: SLIP with VJ compression; interactive traffic is prioritized
+    /// IP over a serial line: SLIP with VJ compression; interactive traffic is prioritised
     Slip(Slip),
     /// A host of the ARPANET at an emulated IMP: up, echo, serve
     Ncp(Ncp),

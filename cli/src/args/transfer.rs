@@ -75,9 +75,9 @@ const SEND_EXAMPLES: &str = "\
 Examples:
   wst send kernel.bin /dev/ttyUSB0                      to U-Boot's loadb, or C-Kermit's receive
   wst send -P ymodem kernel.bin 'serial:/dev/ttyUSB0?baud=9600'
-  wst send kernel.bin @uboot:/dev/ttyUSB0               into a board: from reset to a compared check sum
+  wst send kernel.bin @uboot:/dev/ttyUSB0               into a board: reset, load, compare
   wst send photos ssh://box                             a directory, to wst at the host box
-  wst send big.iso udp://box:998                        to wst receive udp-listen://0.0.0.0:998
+  wst send big.iso udp://box:9980                       to wst receive udp-listen://0.0.0.0:9980
 
 Other lines: tcp://HOST:PORT, telnet://HOST, exec:COMMAND... (wst --help)
 All settings, by protocol: wst send --help";

@@ -172,12 +172,12 @@ pub const FORMS: &[(&str, &[Form])] = &[
     (
         "Datagrams",
         &[
-            form(&["udp://HOST:PORT"], "NETBLT with a UDP port", &[], &["udp://box:998"]),
+            form(&["udp://HOST:PORT"], "NETBLT with a UDP port", &[], &["udp://box:9980"]),
             form(
                 &["udp-listen://ADDRESS:PORT"],
-                "NETBLT at a UDP port; port 0 lets the system choose",
+                "NETBLT at a UDP port; one below 1024, such as its own 998, needs root; port 0 lets the system choose",
                 &[],
-                &["udp-listen://0.0.0.0:998"],
+                &["udp-listen://0.0.0.0:9980"],
             ),
             form(&["ip://HOST"], "NETBLT on IP protocol 30, without UDP", &[], &["ip://10.0.0.2"]),
             form(

@@ -17,7 +17,7 @@
 //! |---|---|---|
 //! | `plain`, `vj`, `eleven` | headers as they are [RFC 1055], compressed [RFC 1144], or by the scheme of eleven bytes ([`wetstring_proto::slip::differential`]) | `vj` |
 //! | `mtu=296` | bytes of the longest packet; longer ones are dropped, 68 to 1500 | 296 |
-//! | `priority`, `fifo` | interactive traffic is prioritized, or all in order of arrival | `priority` |
+//! | `priority`, `fifo` | interactive traffic is prioritised, or all in order of arrival | `priority` |
 //! | `queue=9472` | bytes of packets that may wait at each end | 32 of the longest |
 //! | `slots=16` | connections whose headers are kept, 3 to 16 (of `vj` 256) | 16 |
 //! | `rate=19200` | bit/s by which the end keeps the port's buffer short; `off`: it gives the port all that it takes | that of the port |

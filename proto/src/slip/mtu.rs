@@ -1,6 +1,6 @@
 //! The right MTU for a line: from its rate and from how long a packet may occupy it.
 //!
-//! Interactive traffic is prioritized, but waits for the one packet that is on the line. The
+//! Interactive traffic is prioritised, but waits for the one packet that is on the line. The
 //! longest packet determines how long that is: its bytes and the two ENDs around it, without escapes and
 //! without compression, times the bits of a byte, over the rate.
 //!

@@ -7,12 +7,12 @@ use wetstring_drive::line::{FORMS, Form};
 use super::{cell, code};
 
 const HEAD: &str = "# Lines: where the peer is\n
-Written by `cargo xtask table --write` from the forms in the code; a test keeps the two equal. LINE is the last word of `wst send` and the first of most
-other verbs. An IPv6 address is written in brackets, `tcp://[::1]:1649`. A shell takes `?`, `&` and blanks for its own: put quotes around a line that has some.\n";
+Written by `cargo xtask table --write` from the forms in the code; a test keeps the two equal. LINE is the last argument of `wst send`, `get` and `put`,
+and the first of `remote`. An IPv6 address is written in brackets, `tcp://[::1]:1649`. A shell takes `?`, `&` and blanks for its own: put quotes around a line that has some.\n";
 
 /// What the program adds to the forms.
 const PROFILES: &str = "
-## Names of the configuration
+## Profiles and devices
 
 | line | meaning |
 |---|---|
