@@ -68,7 +68,7 @@ fn code(text: &str) -> String {
 
 /// The exit codes: number, name in JSON, meaning.
 fn exit_codes() -> String {
-    let mut table = "| exit code | `exit` of `--json` | meaning |\n|---|---|---|\n".to_owned();
+    let mut table = "| exit code | `outcome` of `--json` | meaning |\n|---|---|---|\n".to_owned();
     for line in exit::TABLE.lines().skip(1) {
         let (number, meaning) = line.trim().split_once("  ").expect("a number and a meaning");
         let exit = exit::ALL.iter().find(|exit| (**exit as u8).to_string() == number);
