@@ -79,19 +79,21 @@ pub(super) fn check(folder: &str, text: &str, complain: &mut Complain<'_>) {
     }
 }
 
-/// What a crate needs to be built, on any system.
+/// What a crate needs to be built, on any system. A renamed dependency says what it is.
 fn dependencies(manifest: &toml::Table) -> Vec<(&str, &toml::Value)> {
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let of_targets = targets.into_iter().flat_map(toml::Table::values);
     let tables = of_targets.filter_map(toml::Value::as_table).chain([manifest]);
-    let kinds = |table: &'_ toml::Table| {
-        ["dependencies", "build-dependencies"]
-            .into_iter()
-            .filter_map(|kind| table.get(kind)?.as_table())
-    };
-    // A renamed one says what it is.
-    let name = |(name, of)| (of.get("package").and_then(toml::Value::as_str).unwrap_or(name), of);
-    tables.flat_map(kinds).flatten().map(|(key, of)| name((key.as_str(), of))).collect()
+    let mut found = Vec::new();
+    for table in tables {
+        for kind in ["dependencies", "build-dependencies"] {
+            for (key, of) in table.get(kind).and_then(toml::Value::as_table).into_iter().flatten() {
+                let renamed = of.get("package").and_then(toml::Value::as_str);
+                found.push((renamed.unwrap_or(key), of));
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
