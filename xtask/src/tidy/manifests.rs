@@ -127,6 +127,10 @@ mod tests {
         }
         let on_unix = "[target.'cfg(unix)'.dependencies]\nwetstring-drive = \"1\"\n";
         assert_eq!(broken("lab/Cargo.toml", on_unix), ["who-may-depend"]);
+        let in_script = "[build-dependencies]\nwetstring-drive = \"1\"\n";
+        assert_eq!(broken("lab/Cargo.toml", in_script), ["who-may-depend"]);
+        let renamed = "[dependencies]\nx = { package = \"wetstring-drive\", version = \"1\" }\n";
+        assert_eq!(broken("lab/Cargo.toml", renamed), ["who-may-depend"]);
         let kit = needs(OF_TESTS);
         assert_eq!(broken("cli/Cargo.toml", &kit), ["who-may-depend"]);
         assert_eq!(broken("drive/Cargo.toml", &kit), ["who-may-depend"]);
