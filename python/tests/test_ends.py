@@ -73,7 +73,7 @@ def test_wrong_arguments() -> None:
 
 def test_a_file_is_cancelled(peer, rooms) -> None:
     ours, theirs = rooms
-    (ours / "data.bin").write_bytes(noise(3_000_000))
+    (ours / "data.bin").write_bytes(noise(20_000_000))
     (ours / "second.bin").write_bytes(noise(1_000, 2))
     with wetstring.line.Line("200000") as line:
         child = subprocess.Popen([program("rz"), "-q", "-b"], cwd=theirs, stdin=line.b, stdout=line.b,
@@ -130,7 +130,7 @@ def test_other_threads_run_meanwhile(tmp_path) -> None:
     thread = threading.Thread(target=count)
     receiver = wetstring.Receive(theirs, tmp_path)
     thread.start()
-    wetstring.send(ours, [("data.bin", noise(3_000_000))])
+    wetstring.send(ours, [("data.bin", noise(20_000_000))])
     receiver.result()
     over.set()
     thread.join()
