@@ -197,7 +197,6 @@ export interface Status {
 
 const STATES = ["running", "lingering", "over"] as const;
 const known = (number: number | undefined) => (number !== undefined && number >= 0 ? number : undefined);
-const kebab = (word: string) => word.replace(/(?<=.)([A-Z])/g, "-$1").toLowerCase();
 
 /** An engine: its doors. */
 export class Engine extends Instance {
@@ -341,7 +340,7 @@ export class Engine extends Instance {
   status(closed = false): Status {
     const state = STATES[this.exports.status(closed ? 1 : 0)]!;
     if (state === "running" && !closed) return { state, why: "", blame: "", kind: "" };
-    return { state, why: this.text(), blame: this.text(2), kind: kebab(this.text(4)) };
+    return { state, why: this.text(), blame: this.text(2), kind: this.text(4) };
   }
 
   /** As `status().state`, without words. */

@@ -232,18 +232,14 @@ impl Session {
         let outcome = if closed { engine.if_closed() } else { status.outcome() };
         let (text, blame, kind) = match outcome {
             Some(Outcome::Failed(failure)) => {
-                let kind = camel_case(failure.kind.name());
-                (failure.kind.to_string(), failure.blame.name(), kind)
+                (failure.kind.to_string(), failure.blame.name(), failure.kind.name())
             }
             Some(Outcome::Done) => Default::default(),
-            None => ("the line closed".to_owned(), "line", "Closed".to_owned()),
+            None => ("the line closed".to_owned(), "line", "closed"),
         };
         self.say(&text);
-        self.second.clear();
-        self.second.extend_from_slice(kind.as_bytes());
         self.lend(2, blame.as_ptr(), blame.len());
-        let (address, len) = (self.second.as_ptr(), self.second.len());
-        self.lend(4, address, len);
+        self.lend(4, kind.as_ptr(), kind.len());
         code
     }
 
@@ -268,13 +264,6 @@ impl Session {
             *number = count as f64;
         }
     }
-}
-
-/// A name of the engine as JavaScript has it: `too-many-retries` as `TooManyRetries`.
-fn camel_case(name: &str) -> String {
-    name.split('-')
-        .flat_map(|part| [part[..1].to_ascii_uppercase(), part[1..].to_owned()])
-        .collect()
 }
 
 /// A file in numbers: 0 and 1 its name, 2 its size, 3 its modification time, 4 and 5 files and bytes that are left;
