@@ -293,11 +293,11 @@ fn a_pulled_cable_does_not_end_the_session() {
     device.hears(b" S~");
     std::fs::remove_file(&link).expect("it goes");
     drop(device);
-    user.until("the wait", |user| user.screen().contains("; the transfer goes on if"));
+    user.until("the wait", |user| user.screen().contains("; the transfer continues if"));
     device = Device::new();
     plug(&device);
     user.until("the next", |user| user.screen().contains(" again)"));
-    // The transfer goes on; this device knows nothing of it.
+    // The transfer continues; this device knows nothing of it.
     device.hears(b" S~");
     user.press(b"\x03");
     user.until("raw keys", |user| !user.modes().contains(LocalModes::ISIG));

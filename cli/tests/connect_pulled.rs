@@ -147,7 +147,7 @@ fn pulled_twice(desk: &Desk, peer: &[&str], first: &[(String, &str)]) {
     // The transfer is over there; what the session says of it comes next.
     user.until("the session", |user| !user.modes().contains(LocalModes::ISIG));
     let count = |text: &str| user.screen().matches(text).count();
-    assert_eq!(count("the transfer goes on if it comes back"), 2, "{}", user.screen());
+    assert_eq!(count("the transfer continues if it comes back"), 2, "{}", user.screen());
     assert_eq!(count(" again)"), 2, "{}", user.screen());
     user.type_and_see(b"\x14v", "connected again 2 times");
     user.press(b"\x14q");

@@ -4,6 +4,7 @@
 
 use crate::common::{run, wst};
 use std::fmt::Write as _;
+use wetstring_testkit::compare_page;
 
 const HEAD: &str = "# Commands of the Kermit language\n
 Written by `cargo xtask table --write` from HELP of `wst kermit`; a test keeps the two equal. A command may be shortened to
@@ -70,15 +71,5 @@ fn page() -> String {
 
 #[test]
 fn every_command_of_the_language_is_in_the_docs() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/kermit-commands.md");
-    let wanted = page();
-    if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(path, &wanted).expect("the page can be written");
-    }
-    let present = std::fs::read_to_string(path).unwrap_or_default();
-    let differs = present.lines().zip(wanted.lines()).find(|(present, wanted)| present != wanted);
-    assert!(
-        present == wanted,
-        "run `cargo xtask table --write`; the first difference: {differs:?}"
-    );
+    compare_page("kermit-commands.md", &page());
 }

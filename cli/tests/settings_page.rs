@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use wetstring_lab::imp::{Messages, Processes};
 use wetstring_proto::settings::Setting;
+use wetstring_testkit::compare_page;
 
 const HEAD: &str = "# Settings\n
 Written by `cargo xtask table --write` from the rows in the code; a test keeps the two equal.
@@ -82,15 +83,5 @@ fn page() -> String {
 
 #[test]
 fn every_setting_is_in_the_docs() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/settings.md");
-    let wanted = page();
-    if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(path, &wanted).expect("the page can be written");
-    }
-    let present = std::fs::read_to_string(path).unwrap_or_default();
-    let differs = present.lines().zip(wanted.lines()).find(|(present, wanted)| present != wanted);
-    assert!(
-        present == wanted,
-        "run `cargo xtask table --write`; the first difference: {differs:?}"
-    );
+    compare_page("settings.md", &page());
 }

@@ -10,6 +10,7 @@ mod edges;
 pub mod material;
 pub mod namespaces;
 mod older;
+mod pages;
 #[cfg(unix)]
 mod signals;
 mod squeezer;
@@ -24,6 +25,7 @@ pub use bytes::{counted, digest, noise, pattern, random};
 pub use dice::{Dice, Star};
 pub use edges::{ELSEWHERE, Edges, Elsewhere, Taken, taken};
 pub use older::Wanted;
+pub use pages::compare_page;
 #[cfg(unix)]
 pub use signals::handle_terminal_signals;
 pub use squeezer::Squeezer;

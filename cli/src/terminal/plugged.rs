@@ -21,7 +21,6 @@ struct PortFinder {
 
 /// The state of a port that may be unplugged.
 pub(crate) struct Plugged {
-    /// `None` while a transfer has it.
     finder: Option<PortFinder>,
     next_look: Instant,
     /// Waiting was said.
@@ -90,7 +89,13 @@ impl Plugged {
 
     /// What looks for the port of this line.
     fn finder(&mut self, spec: &LineSpec) -> &mut PortFinder {
-        let finder = self.finder.get_or_insert_with(|| PortFinder::new(spec));
+        let finder = self.lend(spec);
+        self.finder.insert(finder)
+    }
+
+    /// The same, for a transfer, which gives it back.
+    fn lend(&mut self, spec: &LineSpec) -> PortFinder {
+        let mut finder = self.finder.take().unwrap_or_else(|| PortFinder::new(spec));
         finder.spec.clone_from(spec);
         finder
     }
@@ -102,7 +107,8 @@ impl Session<'_> {
         self.options.waits && matches!(self.spec, LineSpec::Serial(_))
     }
 
-    /// Runs a transfer on a port. One that goes meanwhile and comes back is used again; `None` if it has not.
+    /// Runs a transfer on a port. A port that disappears during it and returns is used again; `None` if it has not
+    /// returned.
     pub(super) fn on_returning<T>(
         &mut self,
         mut port: Box<dyn Port>,
@@ -110,11 +116,7 @@ impl Session<'_> {
     ) -> (T, Option<Box<dyn Port>>) {
         let back = self.may_return().then(Signals::detached);
         let Some(Ok(back)) = back else { return (transfer(&mut *port), Some(port)) };
-        self.plugged.finder(&self.spec);
-        let Some(finder) = self.plugged.finder.take() else {
-            return (transfer(&mut *port), Some(port));
-        };
-        let mut returning = Returning::new(port, finder, back);
+        let mut returning = Returning::new(port, self.plugged.lend(&self.spec), back);
         let done = transfer(&mut returning);
         while let Some(text) = returning.news() {
             self.ui.say(Level::Note, &format!("({text})"));

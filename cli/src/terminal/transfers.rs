@@ -156,7 +156,7 @@ impl Session<'_> {
         Some((port, held))
     }
 
-    /// The end of a transfer: the session goes on, if the port has gone without it.
+    /// The end of a transfer: the session continues; without its port, it waits for that.
     fn take_back(
         &mut self,
         port: Option<Box<dyn Port>>,

@@ -1,7 +1,8 @@
 //! What a page shows of a command's output, compared with what the command said.
 //!
-//! In order, from the first line to the last; of a command with no output at all, only the success is checked. A line of `...` stands for any number of lines, `...` within a line for any
-//! text. Leading space counts. Numbers that differ each time are listed in `stand-ins.toml`.
+//! In order, from the first line to the last; of a command with no output at all, only the success is checked. A line of
+//! `...` stands for any number of lines, `...` within a line for any text. Leading space counts. Numbers that differ each
+//! time are listed in `stand-ins.toml`.
 
 use super::stand_ins::STAND_INS;
 

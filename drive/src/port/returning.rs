@@ -143,7 +143,7 @@ impl<F: Finder> Returning<F> {
         let why = error.map(|error| format!(": {}", in_words(&error))).unwrap_or_default();
         let name = &self.facts.name;
         self.news.push_back(format!(
-            "{name} is gone{why}; the transfer goes on if it comes back in time, Ctrl-C ends it"
+            "{name} is gone{why}; the transfer continues if it comes back in time, Ctrl-C ends it"
         ));
         Ok(())
     }

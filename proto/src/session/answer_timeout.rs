@@ -26,7 +26,7 @@ impl AnswerTimeout {
         self.wait = wait;
     }
 
-    /// A timeout: the next one is longer by half as much or by as much, up to the ceiling.
+    /// After a timeout: multiplies the next one by `halves / 2`, up to the ceiling.
     pub(crate) fn back_off(&mut self, halves: u32) {
         self.wait = (self.wait * halves / 2).min(self.longest());
     }

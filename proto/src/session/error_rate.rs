@@ -3,10 +3,11 @@
 /// What is assumed of a line before it is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prior {
-    /// Good bytes before the first loss, besides those seen; and that one seen byte stands for.
+    /// Without a loss: good bytes that are assumed besides those counted.
     pub(crate) clean: u64,
+    /// Without a loss: the factor by which the counted good bytes are multiplied.
     pub(crate) each: u64,
-    /// Good bytes of a line with losses, besides those seen.
+    /// With losses: good bytes that are assumed besides those counted.
     pub(crate) lossy: u64,
 }
 

@@ -51,6 +51,8 @@ const TABLES: &[(&str, &str, &[&str])] = &[
     ("rfc662", "rfc662", &[]),
 ];
 
+const USAGE: &str = "expected docs [--check | --record] [--wst PATH]";
+
 /// Makes the pictures, or compares those that are there.
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     let (mut check, mut records, mut given) = (false, false, None);
@@ -59,12 +61,16 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
         match arg.as_str() {
             "--check" => check = true,
             "--record" => records = true,
-            "--wst" => given = left.next().map(PathBuf::from),
-            other => {
-                let say = "expected docs [--check | --record] [--wst PATH]";
-                return Err(format!("{say}, got {other}"));
+            "--wst" => {
+                let path =
+                    left.next().ok_or_else(|| format!("{USAGE}, got --wst without a path"))?;
+                given = Some(PathBuf::from(path));
             }
+            other => return Err(format!("{USAGE}, got {other}")),
         }
+    }
+    if check && records {
+        return Err(format!("{USAGE}, got --check and --record"));
     }
     let program = given.map_or_else(|| program(root), Ok)?;
     if records {
@@ -189,6 +195,15 @@ fn demo(root: &Path, program: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_that_do_not_fit_are_refused() {
+        for words in [&["--wst"][..], &["--check", "--record"], &["--new"]] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let refused = run(&crate::root(), &words).unwrap_err();
+            assert!(refused.starts_with(USAGE), "{refused}");
+        }
+    }
 
     /// Pictures and recordings below a folder, from the root.
     fn kept(root: &Path, folder: &str) -> Vec<String> {

@@ -9,22 +9,9 @@ mod verbs;
 
 use crate::ui::exit;
 use std::fmt::Write as _;
+use wetstring_testkit::compare_page;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/");
-
-/// Compares a page with what it should be, or writes it.
-fn check(name: &str, wanted: &str) {
-    let path = format!("{FOLDER}{name}");
-    if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&path, wanted).expect("the page can be written");
-    }
-    let present = std::fs::read_to_string(&path).unwrap_or_default();
-    let differs = present.lines().zip(wanted.lines()).find(|(present, wanted)| present != wanted);
-    assert!(
-        present == wanted,
-        "{name}: run `cargo xtask table --write`; the first difference: {differs:?}"
-    );
-}
 
 /// The page with another table between its comments.
 fn filled(page: &str, table: &str) -> String {
@@ -38,7 +25,7 @@ fn filled(page: &str, table: &str) -> String {
 /// Checks, or writes, the table of a page that is otherwise by hand.
 fn check_table(name: &str, table: &str) {
     let page = std::fs::read_to_string(format!("{FOLDER}{name}")).expect("a page");
-    check(name, &filled(&page, table));
+    compare_page(name, &filled(&page, table));
 }
 
 /// A text as Markdown in a cell: what stands between back quotes is code already.
@@ -81,12 +68,12 @@ fn exit_codes() -> String {
 
 #[test]
 fn every_command_and_flag_is_in_the_docs() {
-    check("commands.md", &verbs::page());
+    compare_page("commands.md", &verbs::page());
 }
 
 #[test]
 fn every_form_of_a_line_is_in_the_docs() {
-    check("lines.md", &lines::page());
+    compare_page("lines.md", &lines::page());
 }
 
 #[test]
