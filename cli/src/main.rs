@@ -105,7 +105,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Serve(verb) => either(serve::run(&ui, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&ui, common, verb)),
         Verb::Web(verb) => either(web::run(&ui, common, verb)),
-        Verb::Slip(verb) => either(slip::run(&ui, common, verb)),
+        Verb::Slip(verb) => either(slip::run(&ui, common, verb, settings)),
         Verb::Ncp(verb) => either(ncp::run(&ui, verb)),
         Verb::Wrap(verb) => match wrap::run(&ui, common, verb, settings) {
             Ok(code) => return ExitCode::from(code),

@@ -9,9 +9,10 @@ use wetstring_drive::LineSpec;
 use wetstring_drive::disk::StoreSettings;
 use wetstring_proto::registry::Carrier;
 use wetstring_proto::settings::{Range, Setting};
+use wetstring_proto::slip;
 use wetstring_protocols::Family;
 
-use super::Cli;
+use super::{Cli, slip::LINK};
 use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::ui::keyboard;
@@ -36,10 +37,8 @@ fn flag_of(row: &'static Setting) -> Option<&'static str> {
 
 fn with_range(arg: Arg, row: &'static Setting) -> Arg {
     match row.range {
-        // A value may be written with its usual unit.
-        Range::Number(..) if matches!(row.name, "netblt.interval" | "netblt.max-rate") => {
-            let name = if row.name == "netblt.interval" { "TIME" } else { "RATE" };
-            arg.value_name(name)
+        Range::Number(..) if units(row).is_some() => {
+            arg.value_name(units(row).map_or("N", |(name, _)| name))
         }
         Range::Word(words) => arg.value_name("WORD").value_parser(PossibleValuesParser::new(words)),
         Range::Number(low, high) => {
@@ -51,8 +50,10 @@ fn with_range(arg: Arg, row: &'static Setting) -> Arg {
 
 fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
     let own = rows.iter().filter_map(|row| {
-        if row.name == "store.resume" {
-            return Some(resume_here(row, heading));
+        match row.name {
+            "store.resume" => return Some(alone(row, "resume", row.default, heading)),
+            "slip.fifo" => return Some(alone(row, "fifo", "on", heading)),
+            _ => {}
         }
         let flag = flag_of(row)?;
         let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
@@ -70,18 +71,27 @@ fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
     own.collect()
 }
 
-/// `--resume` alone means what `send --resume` needs; other policies need a value.
-fn resume_here(row: &'static Setting, heading: &'static str) -> Arg {
-    let help = format!("{} [default, also of --resume alone: {}]", row.doc, row.default);
-    let arg = Arg::new(row.name).long("resume").help(help).help_heading(heading);
+/// A flag that may stand alone: `--resume` means what `send --resume` needs, and other values follow `=`.
+fn alone(
+    row: &'static Setting,
+    flag: &'static str,
+    means: &'static str,
+    heading: &'static str,
+) -> Arg {
+    let default = match row.default {
+        same if same == means => "default, also".to_owned(),
+        other => format!("default: {other};"),
+    };
+    let help = format!("{} [{default} of --{flag} alone: {means}]", row.doc);
+    let arg = Arg::new(row.name).long(flag).help(help).help_heading(heading);
     with_range(arg, row)
         .num_args(0..=1)
         .require_equals(true)
-        .default_missing_value(row.default)
+        .default_missing_value(means)
         .hide_short_help(true)
 }
 
-/// The command, complete with the flags of the tables: those of the store, and of `protocol`.
+/// The command, complete with the flags of the tables: those of the store, of `protocol` and of SLIP.
 pub(crate) fn command(protocol: Protocol) -> Command {
     let mut command = Cli::command();
     for verb in ["send", "receive"] {
@@ -111,7 +121,10 @@ pub(crate) fn command(protocol: Protocol) -> Command {
             ))
         });
     }
-    command
+    command.mut_subcommand("slip", |sub| {
+        let args = setting_args(slip::Settings::TABLE, LINK);
+        sub.args(args.into_iter().map(|arg| arg.hide_short_help(false)))
+    })
 }
 
 /// The protocol families, except that of this protocol.
@@ -186,7 +199,7 @@ fn with_values(mut command: Command) -> Command {
     let list = |words: Vec<String>| {
         PossibleValuesParser::new(words.into_iter().map(|word| &*String::leak(word)))
     };
-    for verb in ["send", "receive", "get", "put", "remote", "serve", "kermit"] {
+    for verb in ["send", "receive", "get", "put", "remote", "serve", "kermit", "slip"] {
         command = command.mut_subcommand(verb, |sub| {
             sub.mut_arg("sets", |arg| arg.value_parser(list(settings().collect())))
         });
@@ -229,23 +242,41 @@ pub(super) fn protocol_in(args: &[OsString]) -> Protocol {
     found
 }
 
-/// `55ms` and `2s` in milliseconds, `200M` in bit/s; anything else is left for the table to validate.
+/// What stands for the value of a row in help, and the units in which it may be written, with their sizes.
+type Units = (&'static str, &'static [(&'static str, u64)]);
+
+/// The rows whose values may be written with their usual unit.
+fn units(row: &Setting) -> Option<Units> {
+    match row.name {
+        "netblt.interval" | "slip.latency" => Some(("TIME", &[("ms", 1), ("s", 1000)])),
+        "netblt.max-rate" | "slip.rate" => {
+            Some(("RATE", &[("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)]))
+        }
+        _ => None,
+    }
+}
+
+/// `55ms` and `1.5s` in milliseconds, `200M` and `115.2k` in bit/s; anything else is left for the table to validate.
 fn plain_number(row: &Setting, value: String) -> String {
-    let units: &[(&str, u64)] = match row.name {
-        "netblt.interval" => &[("ms", 1), ("s", 1000)],
-        "netblt.max-rate" => &[("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)],
-        _ => return value,
-    };
-    let known = units.iter().find_map(|(unit, factor)| {
-        value.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*factor)
+    let known = units(row).and_then(|(_, units)| {
+        units.iter().find_map(|(unit, size)| in_unit(value.strip_suffix(unit)?, *size))
     });
     known.map_or(value, |number| number.to_string())
+}
+
+/// A decimal number of units of this size, if that is a whole number.
+fn in_unit(text: &str, size: u64) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = format!("{whole}{part}").parse::<u64>().ok()?;
+    let scale = 10_u64.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let all = digits.checked_mul(size)?;
+    all.is_multiple_of(scale).then(|| all / scale)
 }
 
 /// The settings that the flags set, as text.
 pub(super) fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
     let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
-    if verb != "send" && verb != "receive" {
+    if !matches!(verb, "send" | "receive" | "slip") {
         return Vec::new();
     }
     let value = |id: &str| -> Option<String> {

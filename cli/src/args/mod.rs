@@ -254,6 +254,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
         Verb::Connect(connect) => (&connect.sets, None),
         Verb::Wrap(wrap) => (&wrap.sets, None),
         Verb::Kermit(kermit) => (&kermit.sets, None),
+        Verb::Slip(slip) => (&slip.sets, None),
         _ => return Ok(parsed),
     };
     parsed.settings.extend(kind.map(|k| ("kermit.receive-kind".to_owned(), k.to_owned())));

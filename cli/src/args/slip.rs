@@ -1,17 +1,15 @@
-//! The command line of `wst slip`.
+//! The command line of `wst slip`; the flags that are settings come from their table.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use wetstring_drive::slip::Net;
 use wetstring_drive::stack::Forward;
-use wetstring_proto::settings::Choice;
-use wetstring_proto::slip::Compression;
 
-const LINK: &str = "The line";
+/// The heading of the flags that are settings.
+pub(super) const LINK: &str = "The line";
 const INTERFACE: &str = "A network interface (needs CAP_NET_ADMIN)";
 const STACK: &str = "Without --tun: the built-in stack";
 
@@ -22,37 +20,9 @@ pub(crate) struct Slip {
     #[arg(value_name = "LINE")]
     pub(crate) line: OsString,
 
-    /// VJ compression of TCP headers; auto starts once the peer compresses
-    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = LINK,
-          value_parser = PossibleValuesParser::new(Compression::WORDS))]
-    pub(crate) compress: String,
-    /// Compression slots, the same number at both ends
-    #[arg(long, value_name = "N", default_value_t = 16, help_heading = LINK,
-          value_parser = clap::value_parser!(u16).range(3..=256))]
-    pub(crate) slots: u16,
-    /// Send the connection number in every compressed packet, or only when it changes [default: changed where
-    /// the line is reliable, always elsewhere]
-    #[arg(long, value_name = "WHEN", help_heading = LINK, value_parser = ["always", "changed"])]
-    pub(crate) ids: Option<String>,
-    /// TCP timestamps, which prevent VJ compression: drop removes the option from the SYNs of new
-    /// connections, unless compression is off
-    #[arg(long, value_name = "WHAT", default_value = "drop", help_heading = LINK,
-          value_parser = ["drop", "keep"])]
-    pub(crate) timestamps: String,
-    /// Rate of the line in bit/s, with ten bits to a byte, where the port does not know it; urgent packets
-    /// overtake only what is queued in this program
-    #[arg(long, value_name = "RATE", help_heading = LINK, value_parser = rate)]
-    pub(crate) rate: Option<u64>,
-    /// Longest packet, in bytes
-    #[arg(long, value_name = "BYTES", help_heading = LINK, conflicts_with = "latency",
-          value_parser = clap::value_parser!(u16).range(68..=1500))]
-    pub(crate) mtu: Option<u16>,
-    /// Choose the MTU so that no packet occupies the line for longer [default: 200 ms, where the rate is known]
-    #[arg(long, value_name = "TIME", help_heading = LINK, value_parser = time)]
-    pub(crate) latency: Option<Duration>,
-    /// Send packets in order of arrival, without traffic classes
-    #[arg(long, help_heading = LINK)]
-    pub(crate) fifo: bool,
+    /// Set any setting by its name, such as slip.mtu=296 (see `wst show slip`)
+    #[arg(long = "set", value_name = "NAME=VALUE", help_heading = LINK)]
+    pub(crate) sets: Vec<String>,
     /// Print statistics at this interval
     #[arg(long, value_name = "TIME", help_heading = LINK, value_parser = time)]
     pub(crate) stats: Option<Duration>,
@@ -96,17 +66,6 @@ pub(crate) struct Slip {
     pub(crate) connections: u16,
 }
 
-/// `9600`, `115.2k`, `3M`.
-fn rate(text: &str) -> Result<u64, String> {
-    let units = [("k", 1e3), ("M", 1e6)];
-    let unit = units.iter().find_map(|(unit, by)| Some((text.strip_suffix(unit)?, *by)));
-    let (number, by) = unit.unwrap_or((text, 1.0));
-    match number.parse::<f64>() {
-        Ok(number) if (50.0..=1e9).contains(&(number * by)) => Ok((number * by) as u64),
-        _ => Err(format!("expected bit/s from 50 to 1000M, such as 9600 or 115.2k, got {text}")),
-    }
-}
-
 /// `200ms`, `2s`.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0)];
@@ -130,11 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_and_times_have_units() {
-        assert_eq!(rate("9600"), Ok(9600));
-        assert_eq!(rate("115.2k"), Ok(115_200));
-        assert_eq!(rate("3M"), Ok(3_000_000));
-        assert!(rate("0").is_err() && rate("fast").is_err() && rate("9600 bps").is_err());
+    fn times_have_units() {
         assert_eq!(time("200ms"), Ok(Duration::from_millis(200)));
         assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
         assert!(time("5").is_err() && time("-1s").is_err() && time("0s").is_err());

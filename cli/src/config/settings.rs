@@ -9,7 +9,7 @@ use std::fmt;
 use crate::ui::format::did_you_mean;
 use wetstring_drive::disk::StoreSettings;
 use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
-use wetstring_proto::{Span, arpanet, kermit, netblt, uucp, xymodem, zmodem};
+use wetstring_proto::{Span, arpanet, kermit, netblt, slip, uucp, xymodem, zmodem};
 use wetstring_protocols::{Configs, FAMILIES, Family};
 
 /// All settings.
@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) protocols: Configs,
     /// The store of received files.
     pub(crate) store: StoreSettings,
+    /// A SLIP line.
+    pub(crate) slip: slip::Settings,
     /// A command that ZMODEM sends instead of files, and whether it is acknowledged immediately.
     pub(crate) command: Option<(Vec<u8>, bool)>,
     /// Settings set by name, which the facts of a line do not change.
@@ -28,7 +30,8 @@ pub(crate) struct Settings {
 impl Settings {
     /// Every row.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
-        FAMILIES.iter().flat_map(Family::table).chain(StoreSettings::TABLE)
+        let own = StoreSettings::TABLE.iter().chain(slip::Settings::TABLE);
+        FAMILIES.iter().flat_map(Family::table).chain(own)
     }
 
     /// Of Kermit.
@@ -88,10 +91,10 @@ impl Settings {
 
     /// Sets one by its full name, and records that.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
-        if name.starts_with("store.") {
-            self.store.set(name, value)?;
-        } else {
-            self.protocols.set(name, value)?;
+        match name.split_once('.') {
+            Some(("store", _)) => self.store.set(name, value)?,
+            Some(("slip", _)) => self.slip.set(name, value)?,
+            _ => self.protocols.set(name, value)?,
         }
         self.chosen.insert(name.to_owned());
         Ok(())
@@ -99,10 +102,11 @@ impl Settings {
 
     /// Prints the current value of one.
     pub(crate) fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
-        if name.starts_with("store.") {
-            return self.store.show(name, out);
+        match name.split_once('.') {
+            Some(("store", _)) => self.store.show(name, out),
+            Some(("slip", _)) => self.slip.show(name, out),
+            _ => self.protocols.show(name, out),
         }
-        self.protocols.show(name, out)
     }
 
     /// Sets the timeouts of X/Y/ZMODEM, in seconds, within their ranges.

@@ -30,6 +30,7 @@ pub mod options;
 pub mod packet;
 mod probe;
 pub mod queue;
+mod settings;
 pub mod table;
 
 pub use class::{Class, Rules};
@@ -40,4 +41,5 @@ pub use frame::{Decoder, DecoderStats};
 pub use link::{Link, LinkStats};
 pub use mtu::Rate;
 pub use queue::{ClassStats, Queue, QueueConfig};
+pub use settings::{Ids, Settings, Timestamps};
 pub use table::BadTable;

@@ -14,10 +14,13 @@ use wetstring_drive::stack::{Stack, StackConfig, StackCounts};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_events::{Event, Pings, SlipSummary, Summary};
 use wetstring_proto::settings::Choice;
-use wetstring_proto::slip::{Compression, Config, Rate, mtu};
+use wetstring_proto::slip::{Config, Rate};
 
 use crate::args::Common;
+use crate::args::line_arg::There;
+use crate::config::Settings;
 use crate::transfer::opening::{not_opened, signals};
+use crate::transfer::setup::prepare;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
@@ -27,8 +30,6 @@ use crate::args::slip::Slip;
 /// The addresses of slirp's guests and of slirp itself, so that both work without configuration.
 const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 const REMOTE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
-/// Default longest time that a packet may occupy the line.
-const LATENCY: Duration = Duration::from_millis(200);
 /// Interval between pings.
 const PING_EVERY: Duration = Duration::from_secs(1);
 /// Smallest window of a connection through the built-in stack, in packets.
@@ -40,20 +41,25 @@ const WINDOW: Duration = Duration::from_secs(1);
 const WINDOW_BYTES: usize = 64 * 1024;
 
 /// Carries IP until interrupted.
-pub(crate) fn run(ui: &Output, common: &Common, verb: &Slip) -> Result<Ending, Ending> {
+pub(crate) fn run(
+    ui: &Output,
+    common: &Common,
+    verb: &Slip,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
     if common.trace.is_some() {
         let say = "wst slip writes no trace; --stats prints statistics, and tcpdump sees packets of --tun";
         return Err(usage(say.to_owned()));
     }
-    let spec = LineSpec::from_os(&verb.line).map_err(|bad| usage(bad.to_string()))?;
+    let (settings, spec) = prepare(common, settings, &verb.line, There::Talks).map_err(usage)?;
     if spec == LineSpec::Stdio {
         ui.line_is_stdio();
     }
     let signals = signals()?;
     // The port is opened first, since its rate decides the MTU.
     let first = open_line(ui, &spec, &signals).map_err(|bad| not_opened(&spec, &bad))?;
-    let rate = verb.rate.or_else(|| first.facts().rate_bps.map(u64::from));
-    let link = config(ui, verb, rate, first.facts().reliable == Some(true));
+    let rate = settings.slip.rate(first.facts().rate_bps.map(u64::from));
+    let link = config(ui, &settings, rate, first.facts().reliable == Some(true));
     let mut inside = inside(ui, verb, rate, &link)?;
     let plan = Plan {
         link,
@@ -104,41 +110,27 @@ fn open_line(ui: &Output, spec: &LineSpec, signals: &Signals) -> Result<Box<dyn 
 }
 
 /// The configuration of the link, and a note about its MTU.
-fn config(ui: &Output, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config {
-    let rate = rate.map(Rate::serial);
-    let latency = verb.latency.unwrap_or(LATENCY);
-    let chosen = match (verb.mtu, rate) {
-        (Some(mtu), Some(rate)) => Some(mtu::Choice::of(mtu, rate, latency)),
-        (None, Some(rate)) => Some(mtu::choose(rate, latency)),
-        (_, None) => None,
-    };
-    let mtu = chosen.map_or(verb.mtu.unwrap_or(mtu::CUSTOMARY_MTU), |choice| choice.mtu);
+fn config(ui: &Output, settings: &Settings, rate: Option<Rate>, reliable: bool) -> Config {
+    let slip = &settings.slip;
+    let is_set = settings.is_chosen("slip.mtu");
+    let chosen = slip.choice(rate, is_set);
+    let mtu = chosen.map_or(slip.mtu, |choice| choice.mtu);
     let say = match (chosen, rate) {
         (Some(choice), Some(rate)) => format!(
             "MTU {mtu}: a packet occupies the line for {} at {} bit/s{}",
             milliseconds(choice.packet_time),
             rate.bps,
-            if choice.keeps_goal || verb.mtu.is_some() { "" } else { ", the minimum" },
+            if choice.keeps_goal || is_set { "" } else { ", the minimum" },
         ),
         _ => format!(
             "MTU {mtu}: the rate of the line is unknown; with --rate urgent packets wait less"
         ),
     };
     ui.say(Level::Note, &say);
-    let compression = Compression::named(&verb.compress).unwrap_or(Compression::Auto);
     let held = chosen.map(|choice| choice.packet_time.as_secs_f64());
-    let compress = verb.compress.clone();
+    let compress = slip.compress.word().to_owned();
     ui.event(Event::Link { mtu: mtu as u32, packet_s: held, compress });
-    let mut link = Config::new(mtu);
-    link.compression = compression;
-    link.slots = verb.slots;
-    link.take_out_timestamps = verb.timestamps == "drop";
-    // Serial ports report damaged bytes, but not lost ones; after a loss the next
-    // packet would be attributed to the wrong connection.
-    link.omit_slot = verb.ids.as_deref().map_or(reliable, |ids| ids == "changed");
-    link.rate = rate;
-    link.queue.fifo = verb.fifo;
-    link
+    slip.config(mtu, rate, reliable)
 }
 
 /// `200 ms`; with a decimal below 10 ms.
@@ -147,7 +139,7 @@ fn milliseconds(time: Duration) -> String {
     if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{} ms", time.as_millis()) }
 }
 
-fn inside(ui: &Output, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<Inside, Ending> {
+fn inside(ui: &Output, verb: &Slip, rate: Option<Rate>, link: &Config) -> Result<Inside, Ending> {
     let (local, remote) = (verb.local.unwrap_or(LOCAL), verb.remote.unwrap_or(REMOTE));
     if let Some(name) = &verb.tun {
         let mtu = link.mtu;
@@ -166,10 +158,8 @@ fn inside(ui: &Output, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<
         ui.event(Event::Tun { name, local, remote });
         return Ok(Inside::Tun(tun));
     }
-    let window = rate.map_or(WINDOW_BYTES, |bps| {
-        let bytes = Rate::serial(bps).bytes(WINDOW);
-        usize::try_from(bytes).unwrap_or(WINDOW_BYTES)
-    });
+    let window = rate
+        .map_or(WINDOW_BYTES, |rate| usize::try_from(rate.bytes(WINDOW)).unwrap_or(WINDOW_BYTES));
     let config = StackConfig {
         local,
         remote,
