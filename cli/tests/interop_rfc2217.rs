@@ -6,7 +6,7 @@ use crate::peers;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,49 +15,8 @@ use rustix::termios::tcgetattr;
 use wetstring_testkit::wait_until;
 
 use peers::ckermit::listens;
-use peers::{LIMIT, Running, Scene, free_port, gkermit, peer, same, wst};
-
-/// A serial line of two PTYs: a Telnet server opens the one, G-Kermit runs in the other.
-fn wired(scene: &Scene, kermit: &str) -> Option<(Running, String)> {
-    let socat = peer("socat", "socat")?;
-    gkermit()?;
-    let near = scene.path("port").display().to_string();
-    let mut command = Command::new(socat);
-    command.current_dir(scene.folder("host"));
-    command.arg(format!("PTY,link={near},raw,echo=0,wait-slave"));
-    // The line stays when the transfer is over, so that it can be looked at.
-    let text = format!("{kermit}\nsleep 30\n");
-    let script = scene.file("host.sh", text.as_bytes()).display().to_string();
-    command.arg(format!("EXEC:sh {script},pty,raw,echo=0"));
-    let running = scene.start("socat", &mut command).unwrap();
-    let until = Instant::now() + Duration::from_secs(10);
-    while !Path::new(&near).exists() {
-        assert!(Instant::now() < until, "a PTY is made: {}", running.said());
-        thread::sleep(Duration::from_millis(10));
-    }
-    Some((running, near))
-}
-
-/// ser2net for this port, at a TCP port.
-fn ser2net(scene: &Scene, device: &str) -> Option<(Running, u16)> {
-    // Debian keeps it where only root looks.
-    let program = Path::new("/usr/sbin/ser2net");
-    if !program.exists() {
-        peers::missing("ser2net is not installed (Debian package ser2net)");
-        return None;
-    }
-    let port = free_port();
-    let text = format!(
-        "%YAML 1.1\n---\nconnection: &one\n  accepter: telnet(rfc2217),tcp,127.0.0.1,{port}\n  \
-         connector: serialdev,{device},9600n81,local\n"
-    );
-    let path = scene.file("ser2net.yaml", text.as_bytes());
-    let mut command = Command::new(program);
-    command.args(["-n", "-d", "-c"]).arg(path).args(["-u"]);
-    let running = scene.start("ser2net", &mut command).unwrap();
-    listens(port).unwrap_or_else(|e| panic!("{e}: {}", running.said()));
-    Some((running, port))
-}
+use peers::ser2net::{ser2net, wired};
+use peers::{LIMIT, Running, Scene, free_port, peer, same, wst};
 
 /// pyserial's server for this port, at a TCP port.
 fn pyserial(scene: &Scene, device: &str) -> Option<(Running, u16)> {

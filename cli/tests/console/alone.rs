@@ -39,8 +39,8 @@ pub(super) fn perform(block: &Block) {
     let stage = Stage::new();
     for step in block.steps() {
         let home = stage.home(if step.host.is_empty() { "here" } else { &step.host });
-        if let Some(toml) = block.toml.as_ref().filter(|_| step.command.contains("mine.toml")) {
-            std::fs::write(home.join("mine.toml"), toml).expect("the file of the page");
+        for (name, text) in block.files_for(&step.command) {
+            std::fs::write(home.join(name), text).expect("the file of the page");
         }
     }
     Alone { block, stage, beside: Vec::new() }.perform();

@@ -47,12 +47,18 @@ impl Job {
 
     /// Whether a peer of other people that it needs is missing here, which is said; in CI that is a failure.
     fn lacks_a_peer(&self) -> bool {
-        let kermit =
-            |block: &Block| block.steps().iter().any(|step| step.command.starts_with("kermit "));
         if self.is_session() {
             return session::lacks_a_peer(&self.blocks);
         }
-        self.blocks.iter().any(kermit) && peers::ckermit().is_none()
+        let steps: Vec<_> = self.blocks.iter().flat_map(Block::steps).collect();
+        let uses = |word: &str| steps.iter().any(|step| step.command.contains(word));
+        let missing = [
+            steps.iter().any(|step| step.command.starts_with("kermit "))
+                && peers::ckermit().is_none(),
+            uses("strace ") && peers::peer("strace", "strace").is_none(),
+            uses(" sz ") && peers::lrzsz::lrzsz().is_none(),
+        ];
+        missing.contains(&true)
     }
 
     fn perform(&self) {

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Fences of files that pages show, and the names of those files in commands.
+const FILES: [(&str, &str); 2] = [("toml", "mine.toml"), ("yaml", "ser2net.yaml")];
+
 /// How a block is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -22,8 +25,8 @@ pub(super) struct Block {
     pub(super) page: String,
     pub(super) line: usize,
     pub(super) kind: Kind,
-    /// The last file in TOML that the page shows before.
-    pub(super) toml: Option<String>,
+    /// The files that the page shows before, by the names that commands have for them; the last of each name.
+    pub(super) files: Vec<(&'static str, String)>,
     pub(super) lines: Vec<String>,
 }
 
@@ -65,14 +68,15 @@ pub(super) fn pages() -> Vec<(String, String)> {
 /// The console blocks of a page.
 pub(super) fn blocks(page: &str, text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut toml = None;
+    let mut files: Vec<(&'static str, String)> = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
         let Some(info) = line.strip_prefix("```") else { continue };
         let inner = lines.by_ref().map(|(_, line)| line.to_owned());
         let inner: Vec<String> = inner.take_while(|line| line != "```").collect();
-        if info == "toml" {
-            toml = Some(inner.join("\n"));
+        if let Some((_, name)) = FILES.iter().find(|(fence, _)| *fence == info) {
+            files.retain(|(known, _)| known != name);
+            files.push((*name, inner.join("\n")));
         }
         let Some(rest) = info.strip_prefix("console") else { continue };
         let kind = match rest {
@@ -86,8 +90,8 @@ pub(super) fn blocks(page: &str, text: &str) -> Vec<Block> {
                 )
             }
         };
-        let (page, toml) = (page.to_owned(), toml.clone());
-        blocks.push(Block { page, line: at + 1, kind, toml, lines: inner });
+        let (page, files) = (page.to_owned(), files.clone());
+        blocks.push(Block { page, line: at + 1, kind, files, lines: inner });
     }
     blocks
 }
@@ -110,6 +114,14 @@ impl Block {
     /// Where it stands.
     pub(super) fn place(&self) -> String {
         format!("{}:{}", self.page, self.line)
+    }
+
+    /// The files that the page shows for a command.
+    pub(super) fn files_for<'a>(
+        &'a self,
+        command: &'a str,
+    ) -> impl Iterator<Item = &'a (&'static str, String)> {
+        self.files.iter().filter(move |(name, _)| command.contains(name))
     }
 
     /// Its commands, each with its output.

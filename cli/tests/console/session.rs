@@ -100,6 +100,7 @@ pub(super) fn lacks_a_peer(blocks: &[Block]) -> bool {
         uses("sz ") && peers::lrzsz::lrzsz().is_none(),
         uses("openssl ") && peers::peer("openssl", "openssl").is_none(),
         uses("strace ") && peers::peer("strace", "strace").is_none(),
+        uses("ser2net ") && !peers::ser2net::is_there(),
     ];
     missing.contains(&true)
 }
@@ -123,7 +124,11 @@ pub(super) fn perform(blocks: &[Block]) {
         session.serve();
     }
     for block in blocks {
-        session.device(block, is(block, &STAND_INS.device.path), is(block, &STAND_INS.power.line));
+        let device = &STAND_INS.device.path;
+        let of_file = block.steps().iter().any(|step| {
+            block.files_for(&step.command).any(|(_, text)| text.contains(device.as_str()))
+        });
+        session.device(block, of_file || is(block, device), is(block, &STAND_INS.power.line));
         session.block(block);
     }
     session.end(&blocks[0].page);
@@ -191,9 +196,10 @@ impl Session {
             self.leave_all(&block.place(), Until::Quit);
         }
         for (at, step) in steps.iter().enumerate() {
-            if let Some(toml) = block.toml.as_ref().filter(|_| step.command.contains("mine.toml")) {
-                let path = self.stage.home(&step.host).join("mine.toml");
-                std::fs::write(path, toml).expect("the file of the page");
+            for (name, text) in block.files_for(&step.command) {
+                let text = self.stage.changed(&step.host, text);
+                let path = self.stage.home(&step.host).join(name);
+                std::fs::write(path, text).expect("the file of the page");
             }
             let next = steps.get(at + 1).map(|step| step.host.as_str());
             if step.host == BOARD {
@@ -223,6 +229,9 @@ impl Session {
                 () if typed.text.contains("-listen:") => said.contains("listening on"),
                 // It answers, and says nothing.
                 () if typed.text.contains("probe --answer") => true,
+                () if typed.text.starts_with("ser2net ") => {
+                    peers::ckermit::listens(session.stage.port("2217")).is_ok()
+                }
                 () => !said.trim().is_empty(),
             };
             ready || screen.at_prompt(&step.host).is_some()
@@ -374,7 +383,9 @@ impl Session {
         let what = format!("{place}: the end of {text}");
         let screen = self.windows.until(name, &what, |screen| screen.at_prompt(host).is_some());
         let code = screen.at_prompt(host);
-        let good = code == Some(0) || until == Until::Interrupted && code == Some(130);
+        // What other people's programs say of Ctrl-C is their own.
+        let ends = code == Some(130) || !text.starts_with("wst ");
+        let good = code == Some(0) || until == Until::Interrupted && ends;
         assert!(good, "{place}: {text}\n{}", screen.lines.join("\n"));
     }
 

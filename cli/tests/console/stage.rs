@@ -110,6 +110,12 @@ impl Stage {
         home
     }
 
+    /// The port that stands for this one of the pages.
+    pub(super) fn port(&self, shown: &str) -> u16 {
+        let own = self.ports.iter().find(|(number, _)| *number == shown);
+        own.and_then(|(_, own)| own.parse().ok()).expect("a port of stand-ins.toml")
+    }
+
     /// The path of an end of the device.
     pub(super) fn tty(&self, end: usize) -> String {
         self.path(&format!("tty{end}")).display().to_string()
@@ -129,7 +135,7 @@ impl Stage {
             text = text.replace(device, &format!("\u{1}{end}\u{1}"));
         }
         for (number, own) in &self.ports {
-            for before in [":", "port="] {
+            for before in [":", "port=", "tcp,"] {
                 let port = Regex::new(&format!(r"{before}{number}(?-u:\b)")).expect("a pattern");
                 text = port.replace_all(&text, format!("{before}\u{2}{own}")).into_owned();
             }

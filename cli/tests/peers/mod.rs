@@ -9,6 +9,7 @@
 pub mod ckermit;
 pub mod lrzsz;
 pub mod netblt_python;
+pub mod ser2net;
 pub mod serving;
 pub mod sshd;
 pub mod uboot;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::peers::ser2net::{ser2net, wired};
 use crate::peers::{LIMIT, Scene, ckermit, free_port, peer, same};
 use crate::session::{PORTS, Windows, between, between_at, wine};
 use wetstring_testkit::noise;
@@ -232,6 +233,23 @@ fn com_ports_both_ways() {
         assert_eq!((ours.code, theirs.code), (0, 0), "{name}: {ours:?} {theirs:?}");
         same(&file, &into.join("data.bin")).unwrap();
     }
+}
+
+/// A serial port behind ser2net, at the rate that is asked for, with G-Kermit at the end of its line.
+#[test]
+fn a_port_behind_ser2net() {
+    let Some(wine) = wine() else { return };
+    let scene = Scene::new();
+    let Some((_line, device)) = wired(&scene, "gkermit -r") else { return };
+    let Some((_ser2net, port)) = ser2net(&scene, &device) else { return };
+    let file = scene.file("up.dat", &noise(11, 20_000));
+    let line = format!("rfc2217://127.0.0.1:{port}?baud=57600");
+    let mut send = wine.wst(["send", "-P", "kermit", file.to_str().unwrap(), &line]);
+    let end = scene.start("send", &mut send).unwrap().wait(LIMIT).unwrap();
+    assert_eq!(end.code, 0, "{end:?}");
+    let names: Vec<_> = std::fs::read_dir(scene.path("host")).unwrap().flatten().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    same(&file, &names[0].path()).unwrap();
 }
 
 #[test]
