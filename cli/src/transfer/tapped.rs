@@ -118,6 +118,10 @@ impl Port for Tapped {
         self.port.asks()
     }
 
+    fn answered(&mut self) {
+        self.port.answered();
+    }
+
     fn carries_bps(&self) -> Option<u32> {
         self.port.carries_bps()
     }

@@ -239,6 +239,12 @@ impl<F: Finder> Port for Returning<F> {
         self.port.as_ref().is_some_and(|port| port.asks())
     }
 
+    fn answered(&mut self) {
+        if let Some(port) = &mut self.port {
+            port.answered();
+        }
+    }
+
     fn carries_bps(&self) -> Option<u32> {
         self.port.as_ref().map_or(self.facts.rate_bps, |port| port.carries_bps())
     }

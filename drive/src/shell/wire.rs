@@ -130,7 +130,8 @@ impl<'a> PortWire<'a> {
         Self { port, signals, early: before.to_vec(), heeds: true, closed: false }
     }
 
-    /// Waits while the other side asks the user for something, such as a password.
+    /// Waits while the other side asks the user for something, such as a password. What comes afterwards is the
+    /// shell's, and not shown.
     ///
     /// # Errors
     ///
@@ -146,6 +147,7 @@ impl<'a> PortWire<'a> {
             self.early = early;
             heard?;
         }
+        self.port.answered();
         Ok(())
     }
 

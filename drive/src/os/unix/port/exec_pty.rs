@@ -187,6 +187,14 @@ impl Port for ExecPtyLine {
         }
     }
 
+    fn answered(&mut self) {
+        let (Some(masters), Some(prelude)) = (&self.masters, self.prelude.take()) else { return };
+        if prelude.keyboard().is_some() {
+            let _ = masters.either.remove(rustix::stdio::stdin());
+        }
+        masters.make_raw();
+    }
+
     fn read_source(&self) -> Source<'_> {
         // After `finish` there is nothing to poll; stderr serves as a valid source.
         let masters = self.masters.as_ref();
