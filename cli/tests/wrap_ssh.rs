@@ -109,3 +109,29 @@ fn questions_of_ssh_are_answered_before_a_transfer() {
     desk.arrived();
     assert!(std::fs::read(format!("{there}/data.bin")).expect("it came") == desk.bytes);
 }
+
+/// A file through a shell that ssh gives: once the host is known nothing is asked, and what the program and the shell
+/// say to each other does not show.
+#[test]
+fn a_file_through_a_shell_of_ssh_takes_no_question() {
+    let Some(sshd) = sshd() else { return };
+    let desk = Desk::new(10_000);
+    let server = start(&desk, sshd, "");
+    let (port, own, known) = (server.port, desk.path("own"), desk.path("known"));
+    let line = format!(
+        "exec-pty:ssh -F none -p {port} -i {own} -o UserKnownHostsFile={known} -t 127.0.0.1 \
+         'cd {}; env PS1=\"box$ \" ENV= sh -i'",
+        desk.path("in")
+    );
+    let mut user = Desktop::start(&["put", "--shell", &desk.path("data.bin"), &line]);
+    user.until("the question of ssh", |user| user.screen().contains("(yes/no/[fingerprint])?"));
+    user.press(b"yes\r");
+    let answered = std::time::Instant::now();
+    let status = user.end();
+    let screen = user.screen();
+    assert!(status.success() && screen.contains("sent 10.0 kB"), "{screen}");
+    assert!(!screen.contains("while IFS") && !screen.contains("bye"), "{screen}");
+    // Alone it takes two seconds; waiting for a question took twenty.
+    assert!(answered.elapsed() < std::time::Duration::from_secs(15), "{:?}", answered.elapsed());
+    desk.arrived();
+}
