@@ -127,8 +127,10 @@ fn a_host_without_wst_gets_advice() {
     received.expect(3);
     for (ran, advice) in [
         (&sent, "wst send -P zmodem FILE 'exec:ssh box rz'"),
+        (&sent, "wst send FILE 'exec-pty:ssh -t box kermit -r'"),
         (&sent, "wst put --shell FILE 'exec-pty:ssh box'"),
         (&received, "wst receive -P zmodem 'exec:ssh box sz FILE'"),
+        (&received, "wst receive 'exec-pty:ssh -t box kermit -s FILE'"),
         (&received, "wst get --shell FILE 'exec-pty:ssh box'"),
     ] {
         assert!(ran.stderr.contains("; a command was not found"), "{}", ran.stderr);

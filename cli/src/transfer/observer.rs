@@ -20,8 +20,8 @@ use crate::ui::progress::{Meter, Progress, Reading};
 /// A message of the peer is shown after this long without anything following it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// More bytes between two files than these are some of the second one.
-const IN_ADVANCE: u64 = 512;
+/// More bytes between two files than these are some of the second one: a header and its answer are shorter.
+const IN_ADVANCE: u64 = 200;
 
 /// The watch of `wst send` and `wst receive`.
 pub(crate) struct Observer<'a> {

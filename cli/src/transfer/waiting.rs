@@ -317,15 +317,17 @@ fn instead(direction: Direction, command: &str) -> String {
     }
     let ssh = command.split(" '").next().and_then(|words| words.split(" wst ").next());
     let ssh = ssh.unwrap_or(command);
+    // C-Kermit wants a terminal.
+    let with_terminal = ssh.replacen("ssh ", "ssh -t ", 1);
     match direction {
         Direction::Send => format!(
             "{missing}. Without wst there: wst send -P zmodem FILE 'exec:{ssh} rz' (lrzsz), \
-             wst send FILE 'exec:{ssh} kermit -r' (a Kermit), or by the shell alone: \
+             wst send FILE 'exec-pty:{with_terminal} kermit -r' (a Kermit), or by the shell alone: \
              wst put --shell FILE 'exec-pty:{ssh}'"
         ),
         Direction::Receive => format!(
             "{missing}. Without wst there: wst receive -P zmodem 'exec:{ssh} sz FILE' (lrzsz), \
-             wst receive 'exec:{ssh} kermit -s FILE' (a Kermit), or by the shell alone: \
+             wst receive 'exec-pty:{with_terminal} kermit -s FILE' (a Kermit), or by the shell alone: \
              wst get --shell FILE 'exec-pty:{ssh}'"
         ),
     }
