@@ -87,7 +87,8 @@ fn of_sender(sender: &Side, receiver: Option<&Side>, numbers: Numbers) -> Pictur
         }
         let is_new = sent.old < sent.file;
         let at = match places.get(&sent.number) {
-            _ if numbers == Numbers::Position => base + sent.number,
+            // A subpacket is traced with the position behind it.
+            _ if numbers == Numbers::Position => base + sent.number.saturating_sub(sent.file),
             Some((at, _)) if !is_new => *at,
             _ => fresh,
         };
@@ -154,4 +155,33 @@ fn rates<'a>(packets: impl Iterator<Item = &'a Packet>, elapsed: u64) -> Rates {
         u64::try_from(u128::from(bytes) * 1_000_000_000_000 / u128::from(width)).unwrap_or(u64::MAX)
     };
     bytes.into_iter().zip(0..).map(|(bytes, bin)| (bin * width + width / 2, rate(bytes))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recorder;
+    use crate::explain::header;
+    use crate::scenario::{Scenario, no_files};
+
+    /// On a line that loses nothing, the packets of every protocol stand end to end, from the first byte of the file.
+    #[test]
+    fn packets_stand_where_their_bytes_are() {
+        for protocol in ["zmodem", "kermit", "ymodem", "uucp-g"] {
+            let text = format!("line = '9600'\nprotocol = '{protocol}'\n[file]\nbytes = 20000\n");
+            let scenario = Scenario::parse("test", &text, &no_files).unwrap();
+            let mut lines = header("test", &text, &[], &scenario).unwrap();
+            let mut recorder = Recorder::keep();
+            scenario.run(&mut recorder);
+            lines.extend(recorder.lines().iter().cloned());
+            let account = Account::read(lines.iter().map(String::as_str), None).unwrap();
+            let picture = account.picture();
+            let mut end = 0;
+            for packet in picture.packets.iter().filter(|packet| packet.again.is_none()) {
+                assert_eq!(packet.bytes.0, end, "{protocol}: {packet:?}");
+                end = packet.bytes.1;
+            }
+            assert_eq!(end, 20_000, "{protocol}");
+        }
+    }
 }
