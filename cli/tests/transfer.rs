@@ -231,6 +231,35 @@ fn a_silent_peer_is_a_timeout() {
     assert!(ran.stderr.contains("nothing usable came"), "{}", ran.stderr);
 }
 
+/// A receiver whose last answer is lost, as that of `rx` at a terminal of its own: what is known is said, here and in the
+/// account of the trace.
+#[test]
+fn an_unanswered_end_is_told_from_an_unanswered_file() {
+    let desk = Desk::new(300);
+    let (data, trace) = (desk.path("data.bin"), desk.path("x.trace"));
+    let args = ["send", "-P", "xmodem-crc", "--answer-timeout", "1", "--retries", "2", "--trace"];
+    let (program, act) = with_peer(&[&args[..], &[&trace, &data]].concat(), |mut stream| {
+        let mut block = [0; 133];
+        for answer in [b"C", b"\x06", b"\x06", b"\x06"] {
+            stream.write_all(answer).expect("it listens");
+            if answer == b"C" || block[1] < 3 {
+                stream.read_exact(&mut block).expect("a block");
+            }
+        }
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let ran = program.end();
+    act.join().expect("the peer ends");
+    ran.expect(7);
+    assert!(ran.stderr.contains("only the end of the file was not"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("parity"), "{}", ran.stderr);
+    let told = run(wst(["explain", &trace]));
+    told.expect(0);
+    let page = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("only the end of the file was not"), "{page}");
+    assert!(page.contains("compare the file at the peer"), "{page}");
+}
+
 #[test]
 fn a_flood_is_survived_in_bounded_memory() {
     let desk = Desk::new(100);

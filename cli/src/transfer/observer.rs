@@ -150,10 +150,17 @@ impl<'a> Observer<'a> {
     }
 
     /// Shows the wait until the peer answers.
-    fn wait(&mut self, heard: bool) {
+    fn wait(&mut self, stats: &Stats) {
         if let Some(waiting) = &mut self.waiting {
-            waiting.go_on(self.ui, heard || self.meter.is_some());
+            let heard = stats.packets_in > 0 || self.meter.is_some();
+            waiting.go_on(self.ui, heard, stats.file_bytes > 0);
         }
+    }
+
+    /// Whether a file is under way of which all was sent.
+    pub(crate) fn all_sent(&self, stats: &Stats) -> bool {
+        let size = self.meter.as_ref().and_then(|meter| meter.size);
+        size.is_some_and(|size| size > 0 && stats.current_file_bytes >= size)
     }
 
     /// The command of the line has ended.
@@ -310,7 +317,7 @@ impl<'a> Observer<'a> {
 impl Watch for Observer<'_> {
     fn event(&mut self, event: &Event<'_>, stats: &Stats) {
         self.tell();
-        self.wait(stats.packets_in > 0);
+        self.wait(stats);
         match event {
             Event::Negotiated(text) => {
                 self.between_files(stats);
@@ -378,7 +385,7 @@ impl Watch for Observer<'_> {
         if self.broken_limit.is_none() {
             self.broken_limit = self.guard.verdict(stats.file_bytes);
         }
-        self.wait(stats.packets_in > 0);
+        self.wait(stats);
         let Some(meter) = &mut self.meter else { return };
         let unsent = (self.direction == Direction::Send).then_some(self.unsent);
         let reading = meter.read(stats, unsent);

@@ -20,6 +20,9 @@ use crate::ui::progress::columns;
 
 /// Time after which advice is shown.
 const HINT_AFTER: Duration = Duration::from_secs(5);
+/// A failure behind the last block of a file.
+const END_UNANSWERED: &str = "every block was acknowledged, and only the end of the file was not: the peer may have it whole, compare it there";
+
 /// A shell's exit code for a command that does not exist.
 const NOT_FOUND: i32 = 127;
 /// Interval of wait messages where there is no terminal.
@@ -183,10 +186,15 @@ impl Waiting {
         }
     }
 
-    /// The likely cause of an early failure, if the peer was not identified.
-    pub(crate) fn guess(&self, failure: Failure, stats: &Stats) -> Option<String> {
+    /// The likely cause of an early failure, if the peer was not identified, and of one at the end of a file, all of
+    /// which was sent.
+    pub(crate) fn guess(&self, failure: Failure, stats: &Stats, all_sent: bool) -> Option<String> {
         if self.instead.is_some() {
             return self.instead.clone();
+        }
+        let silent = matches!(failure.kind, FailureKind::Silence | FailureKind::TooManyRetries);
+        if silent && all_sent && self.acknowledges_each() {
+            return Some(END_UNANSWERED.to_owned());
         }
         let gave_up = matches!(failure.kind, FailureKind::Aborted | FailureKind::PeerError)
             && failure.blame == Blame::Peer;
@@ -221,6 +229,14 @@ impl Waiting {
         Some(format!("{wrote}if {flag}"))
     }
 
+    /// Whether the sender sends a block only once the one before is acknowledged.
+    fn acknowledges_each(&self) -> bool {
+        let Speaks::One(protocol) = self.speaks else { return false };
+        self.direction == Direction::Send
+            && protocol.is::<xymodem::Config>()
+            && protocol.name != "ymodem-g"
+    }
+
     /// The peer's program asks the user something: it has the screen, and the count starts when that is
     /// answered.
     pub(crate) fn asked(&mut self, ui: &Output) {
@@ -233,7 +249,7 @@ impl Waiting {
     }
 
     /// Time has passed. `heard`: bytes of the awaited protocol were received.
-    pub(crate) fn go_on(&mut self, ui: &Output, heard: bool) {
+    pub(crate) fn go_on(&mut self, ui: &Output, heard: bool, moves: bool) {
         if self.over {
             return;
         }
@@ -242,7 +258,7 @@ impl Waiting {
             ui.event(Event::WrongPeer { text: say.clone() });
             ui.say(Level::Note, &format!("it seems that {say}"));
         }
-        if self.finding.is_settled() || (heard && !self.looked_out) {
+        if self.finding.is_settled() || moves || (heard && !self.looked_out) {
             return self.end(ui);
         }
         let elapsed = self.began.elapsed();
@@ -433,7 +449,7 @@ mod tests {
             let speaks = Speaks::One(Protocol::named(name));
             for direction in [Direction::Send, Direction::Receive] {
                 let waiting = Waiting::new(direction, speaks, &spec, &facts, None);
-                let say = waiting.guess(failure, &Stats::default()).expect("advice");
+                let say = waiting.guess(failure, &Stats::default(), false).expect("advice");
                 assert!(!say.contains("parity") && !say.contains("--window"), "{name}: {say}");
             }
         }

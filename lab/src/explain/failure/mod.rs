@@ -21,6 +21,8 @@ pub enum Trouble {
     Unanswered,
     /// The peer answered, and then fell silent.
     FellSilent,
+    /// All data was acknowledged, and the end of the file was not.
+    EndUnanswered,
     /// Packets of file data did not arrive whole, and others did.
     DataDamaged,
     /// Packets of at least this length did not arrive.
@@ -69,9 +71,10 @@ pub enum Trouble {
 
 impl Trouble {
     /// All of them, with an example of those that have a value.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Unanswered,
         Self::FellSilent,
+        Self::EndUnanswered,
         Self::DataDamaged,
         Self::TooLong(300),
         Self::Overrun,
@@ -102,6 +105,11 @@ impl Trouble {
             Self::Unanswered => "nothing usable came from the peer".to_owned(),
             Self::FellSilent => {
                 "the peer answered and then fell silent: it was stopped, or the line was cut"
+                    .to_owned()
+            }
+            Self::EndUnanswered => {
+                "every block was acknowledged, and only the end of the file was not: the peer may \
+                 have it whole"
                     .to_owned()
             }
             Self::DataDamaged => {
@@ -213,6 +221,9 @@ impl Account {
         };
         let (blame, kind) = side.failed.as_ref()?;
         Some(match (kind.as_str(), blame.as_str()) {
+            ("silence" | "too-many-retries", _) if self.end_unanswered(side) => {
+                Trouble::EndUnanswered
+            }
             ("silence", _) if side.got.is_empty() => Trouble::Unanswered,
             ("silence", _) => self.refined(side).unwrap_or(Trouble::FellSilent),
             ("too-many-retries", _) => self.refined(side).unwrap_or(Trouble::Noise),
@@ -242,6 +253,20 @@ impl Account {
         })
     }
 
+    /// Whether only the end of a file lacks its answer: XMODEM and YMODEM send it once all before is acknowledged.
+    fn end_unanswered(&self, side: &Side) -> bool {
+        let data = side.sent.iter().rposition(|sent| sent.file > 0);
+        // EOT is a single character; a cancellation is several.
+        let ended = |data: usize| side.sent[data + 1..].iter().any(|sent| sent.len == 1);
+        self.waits_for_each() && data.is_some_and(ended)
+    }
+
+    /// Whether the sender sends a block only once the one before is acknowledged.
+    fn waits_for_each(&self) -> bool {
+        let is = |name: &str| name.starts_with("xmodem") || name == "ymodem";
+        self.protocol.as_deref().is_some_and(is)
+    }
+
     /// What the trace shows of a line that did not let enough through.
     fn refined(&self, side: &Side) -> Option<Trouble> {
         let evidence = Evidence::of(self);
@@ -251,7 +276,7 @@ impl Account {
         if let Some(length) = evidence.too_long {
             return Some(Trouble::TooLong(length));
         }
-        if data_damaged(&self.log) {
+        if data_damaged(&self.log, self.waits_for_each()) {
             return Some(Trouble::DataDamaged);
         }
         if side.got.is_empty() {
@@ -262,7 +287,7 @@ impl Account {
 }
 
 /// Whether no file data arrived, although it was sent, and the ends had agreed on a file.
-fn data_damaged(log: &Log) -> bool {
+fn data_damaged(log: &Log, waits_for_each: bool) -> bool {
     /// Attempts of which something is concluded.
     const ENOUGH: usize = 3;
     match (&log.sender, &log.receiver) {
@@ -277,7 +302,7 @@ fn data_damaged(log: &Log) -> bool {
             let none_passed = first.is_some_and(|first| {
                 sender.sent.iter().filter(|sent| sent.file > 0).all(|sent| {
                     sent.number == first.number
-                        || sent.old == 0 && sender.value("window") != Some(1)
+                        || sent.old == 0 && !waits_for_each && sender.value("window") != Some(1)
                 })
             });
             !sender.got.is_empty() && none_passed && attempts(sender) >= ENOUGH

@@ -65,6 +65,12 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
         Trouble::FellSilent => {
             vec![words("start both ends again; -v shows what comes"), patience(family)]
         }
+        Trouble::EndUnanswered => vec![
+            words("compare the file at the peer before sending it again"),
+            words(
+                "give the receiver pipes instead of a terminal: at their end rx and rb discard what their terminal has not sent",
+            ),
+        ],
         Trouble::DataDamaged => data_damaged(family),
         Trouble::TooLong(_) => short(family),
         Trouble::Overrun => {
