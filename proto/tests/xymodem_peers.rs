@@ -221,3 +221,33 @@ pub(crate) fn nak_after_ack_of_eot_repeats_eot() {
     assert_eq!(engine.status(), Status::Over(Outcome::Done));
     assert_eq!(source.closed, [(true, false)]);
 }
+
+/// U-Boot's `loady` acknowledges the header, says nothing, and takes the block; four seconds later it would ask. One
+/// that does ask, later than the block came, gets no second block for that.
+#[test]
+fn the_first_block_follows_a_silent_acknowledgement() {
+    for (wait, waits) in [("0", true), ("300", false)] {
+        let mut source = Source::new(vec![File::new("a", &[7; 300])]);
+        let set = config(&[("variant", "ymodem"), ("block", "128"), ("go-wait", wait)]);
+        let mut engine = sender(&set);
+        let mut bench = Bench::new(&mut engine, &mut source);
+        let mut said = bench.give(b"C");
+        said.extend(bench.wait(ms(100)));
+        assert_eq!(said[..3], [1, 0, 0xff], "a header");
+        assert_eq!(bench.give(&[ACK]), b"");
+        assert_eq!(bench.wait(ms(250)), b"");
+        let first = bench.wait(ms(100));
+        assert_eq!(first.is_empty(), waits, "{wait}: {first:?}");
+        if waits {
+            let mut first = bench.give(b"C");
+            first.extend(bench.wait(ms(100)));
+            assert_eq!(first[..3], [1, 1, 0xfe]);
+            continue;
+        }
+        assert_eq!(first[..3], [1, 1, 0xfe]);
+        assert_eq!(bench.give(b"C"), b"", "it crossed the block");
+        let mut second = bench.give(&[ACK]);
+        second.extend(bench.wait(ms(100)));
+        assert_eq!(second[..3], [1, 2, 0xfd]);
+    }
+}

@@ -157,10 +157,11 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Whether a file is under way of which all was sent.
-    pub(crate) fn all_sent(&self, stats: &Stats) -> bool {
+    /// Whether a file is under way of which all bytes were acknowledged.
+    pub(crate) fn all_acknowledged(&self, stats: &Stats) -> bool {
         let size = self.meter.as_ref().and_then(|meter| meter.size);
-        size.is_some_and(|size| size > 0 && stats.current_file_bytes >= size)
+        let acknowledged = stats.current_acked_bytes;
+        size.zip(acknowledged).is_some_and(|(size, acknowledged)| size > 0 && acknowledged >= size)
     }
 
     /// The command of the line has ended.

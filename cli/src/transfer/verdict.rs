@@ -129,9 +129,8 @@ impl Verdict<'_> {
         {
             return (Exit::Peer, who);
         }
-        let all_sent = observer.all_sent(&ended.stats);
-        let guess =
-            beginning.and_then(|beginning| beginning.guess(failure, &ended.stats, all_sent));
+        let all = observer.all_acknowledged(&ended.stats);
+        let guess = beginning.and_then(|beginning| beginning.guess(failure, &ended.stats, all));
         let exit = Exit::of(failure);
         let mut message = failure.to_string();
         if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.peer_said) {

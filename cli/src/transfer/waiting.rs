@@ -187,13 +187,13 @@ impl Waiting {
     }
 
     /// The likely cause of an early failure, if the peer was not identified, and of one at the end of a file, all of
-    /// which was sent.
-    pub(crate) fn guess(&self, failure: Failure, stats: &Stats, all_sent: bool) -> Option<String> {
+    /// which was acknowledged.
+    pub(crate) fn guess(&self, failure: Failure, stats: &Stats, all: bool) -> Option<String> {
         if self.instead.is_some() {
             return self.instead.clone();
         }
         let silent = matches!(failure.kind, FailureKind::Silence | FailureKind::TooManyRetries);
-        if silent && all_sent && self.acknowledges_each() {
+        if silent && all && self.acknowledges_each() {
             return Some(END_UNANSWERED.to_owned());
         }
         let gave_up = matches!(failure.kind, FailureKind::Aborted | FailureKind::PeerError)

@@ -86,6 +86,10 @@ crate::settings! {
         "xymodem.answer-timeout" answer_timeout: Span[1..=600 seconds] = 60,
             "A sender's wait for an answer before it sends the block again",
             "[XY88] chapter 7";
+        /// U-Boot acknowledges the header and sends no start character: it waits for the block, and asks after 4 s.
+        "xymodem.go-wait" go_wait: u16[0..=60_000 "milliseconds"] = 0,
+            "How long a YMODEM sender waits for the start character behind the header's acknowledgement before it sends the first block anyway; 0 is always",
+            "Wetstring: U-Boot's loady, which sends none for four seconds";
         "xymodem.patience" patience: Span[1..=3600 seconds] = 120,
             "Longest wait for the peer to start",
             "lrzsz rx, 140 s";

@@ -33,11 +33,17 @@ impl Core {
         self.link.config.patience.get()
     }
 
+    /// How long the start character for the first block is awaited, if the block follows without one.
+    fn go_wait(&self) -> Option<Duration> {
+        let wait = Duration::from_millis(self.link.config.go_wait.into());
+        (self.state == Sending::Go && !self.streaming && !wait.is_zero()).then_some(wait)
+    }
+
     pub(super) fn due(&self) -> Option<Instant> {
         match (self.state, self.flight) {
             _ if self.link.timers.is_running(Timer::Settle) => self.link.timers.get(Timer::Settle),
             (Sending::Invite | Sending::Go, _) if !self.invited => {
-                self.base.map(|base| base + self.patience())
+                self.base.map(|base| base + self.go_wait().unwrap_or(self.patience()))
             }
             (Sending::Confirm, _) => self.base.map(|base| base + self.answer_timeout()),
             (_, Some(Flight { left: Some(left), .. })) if self.queue.pending() == 0 => {
@@ -53,6 +59,9 @@ impl Core {
         }
         if self.link.timers.expire(Timer::Settle, cx.now) {
             return;
+        }
+        if self.go_wait().is_some() {
+            return self.start_data(cx);
         }
         self.link.stats.timeouts += 1;
         let number = u64::from(self.number);
