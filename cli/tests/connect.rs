@@ -430,3 +430,18 @@ fn a_session_is_shared() {
     user.press(b"\x14q");
     assert_eq!(user.end().code(), Some(0));
 }
+
+/// The escape key acts while a question is on the screen, too: it cancels that, and is no part of the answer.
+#[test]
+fn the_escape_key_leaves_a_question() {
+    let device = Device::new();
+    let mut user = Desktop::start(&["connect", &device.path]);
+    user.until("the terminal", |user| user.screen().contains("connected to"));
+    user.press(b"\x14s");
+    user.until("the question", |user| user.screen().contains("Send files:"));
+    user.press(b"not");
+    user.until("an answer", |user| user.screen().contains("Send files: not"));
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0));
+    assert!(user.screen().contains("(cancelled)"), "{}", user.screen());
+}

@@ -157,7 +157,7 @@ fn a_table_is_cells_with_verdicts() {
     }
     let text = run(wst(["lab", "table", "kermit-news-1"]));
     text.expect(0);
-    assert!(text.stdout.contains("21 cells: 9 reproduced, 12 differs"), "{}", text.stdout);
+    assert!(text.stdout.contains("21 cells: 9 reproduced, 12 differ"), "{}", text.stdout);
 }
 
 #[test]

@@ -107,13 +107,17 @@ impl Session<'_> {
         self.asking = Some(Asking { question, editor: Editor::new(completes) });
     }
 
-    /// Typed bytes while a question is on the screen; returns how many belong to the answer.
+    /// Typed bytes while a question is on the screen; returns how many belong to the answer. The escape key cancels the
+    /// question, and acts as always.
     pub(super) fn answer(&mut self, keys: &[u8]) -> Result<usize, Ending> {
+        let escape = self.options.keys.escape.filter(|_| self.is_terminal);
+        let escaped = keys.iter().position(|key| Some(*key) == escape);
         let Some(asking) = &mut self.asking else { return Ok(0) };
         let mut echo = String::new();
-        let (taken, typed) = asking.editor.type_in(keys, &mut echo);
+        let (taken, typed) =
+            asking.editor.type_in(&keys[..escaped.unwrap_or(keys.len())], &mut echo);
         Screen::echo(&echo);
-        let Some(typed) = typed else { return Ok(taken) };
+        let Some(typed) = typed.or(escaped.map(|_| Typed::Cancelled)) else { return Ok(taken) };
         let question = self.asking.take().map(|asking| asking.question);
         self.screen.answered();
         match (question, typed) {

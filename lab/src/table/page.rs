@@ -46,7 +46,12 @@ impl Report {
         ] {
             let count = self.count(verdict);
             if count > 0 || verdict == Verdict::Reproduced {
-                parts.push(format!("{count} {verdict}"));
+                let several = count != 1 && verdict == Verdict::Differs;
+                parts.push(if several {
+                    format!("{count} differ")
+                } else {
+                    format!("{count} {verdict}")
+                });
             }
         }
         format!("{}: {} cells: {}", self.table, self.cells.len(), parts.join(", "))
