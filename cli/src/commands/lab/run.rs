@@ -253,13 +253,17 @@ fn page(scenario: &Scenario, outcome: &Outcome) -> String {
              per second; {lost} bytes did not"
         )
     };
+    // Over SLIP it is TCP that retransmits, which the account has (--explain).
+    let again = match outcome.ledgers {
+        Some(_) => String::new(),
+        None => format!("; {} packets retransmitted", outcome.retransmissions()),
+    };
     format!(
-        "{} over {}\n{moved}\n{}{}; {} packets retransmitted; trace {:016x} of seed {}\n",
+        "{} over {}\n{moved}\n{}{}{again}; trace {:016x} of seed {}\n",
         scenario.protocol_name(),
         scenario.line().join(" + "),
         on_slip(outcome),
         outcome.ending,
-        outcome.retransmissions(),
         outcome.trace_digest,
         scenario.seed(),
     )
