@@ -71,11 +71,13 @@ impl Settings {
     /// rate is not known.
     pub fn choice(&self, rate: Option<Rate>, mtu_is_set: bool) -> Option<mtu::Choice> {
         let latency = self.latency.get();
-        let of = |rate| match mtu_is_set {
-            true => mtu::Choice::of(self.mtu, rate, latency),
-            false => mtu::choose(rate, latency),
-        };
-        rate.map(of)
+        rate.map(|rate| {
+            if mtu_is_set {
+                mtu::Choice::of(self.mtu, rate, latency)
+            } else {
+                mtu::choose(rate, latency)
+            }
+        })
     }
 
     /// The configuration of a link with this MTU and rate; `reliable`: the line loses no bytes.
