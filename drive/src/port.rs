@@ -76,8 +76,7 @@ pub trait Port: Send {
     fn asks(&self) -> bool {
         false
     }
-    /// The other side has nothing more to ask: what it says is not shown to the user any more, who has the keyboard
-    /// again.
+    /// The other side has nothing more to ask: what it says is no longer shown, and the user has the keyboard again.
     fn answered(&mut self) {}
     /// The known rate in bit/s at which the line carries bytes. A PTY has a rate that can be set, but none at
     /// which it carries.

@@ -298,7 +298,9 @@ export function directory(handle: FileSystemDirectoryHandle): Place {
 
 /** A place that hands each complete file over, kept in the browser's memory until then. */
 export function inMemory(done: (file: File) => void | Promise<void>): Place {
-  if (typeof done !== "function") throw new TypeError("expected a function that takes each file");
+  if (typeof done !== "function") {
+    throw new TypeError(`expected a function that takes each file, got ${typeof done}`);
+  }
   return {
     async create(name, info) {
       const parts: Blob[] = [];

@@ -42,13 +42,13 @@ async function exchange(protocol, files, { change, line, settings } = {}) {
   return { sent, got, received };
 }
 
-const engine = await wetstring.Engine.create({ protocol: "zmodem", sends: false });
-for (const { name: protocol } of engine.protocols()) {
-  test("a place in memory needs somebody who takes the files", () => {
-  assert.throws(() => wetstring.inMemory(), /expected a function/);
+test("a place in memory needs somebody who takes the files", () => {
+  assert.throws(() => wetstring.inMemory(), /expected a function .* got undefined/);
 });
 
-test(`${protocol}: a pair`, async () => {
+const engine = await wetstring.Engine.create({ protocol: "zmodem", sends: false });
+for (const { name: protocol } of engine.protocols()) {
+  test(`${protocol}: a pair`, async () => {
     const many = /^(kermit|zmodem|ymodem)/.test(protocol);
     const files = [new File([noise(150_000)], "a.bin", { lastModified: 1e12 })];
     if (many) files.push(new File([], "empty"), new File([noise(1000, 2)], "ümlaut b.txt"));

@@ -124,6 +124,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
     command.mut_subcommand("slip", |sub| {
         let args = setting_args(slip::Settings::TABLE, LINK);
         sub.args(args.into_iter().map(|arg| arg.hide_short_help(false)))
+            .mut_arg("slip.mtu", |arg| arg.conflicts_with("slip.latency"))
     })
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum There<'a> {
     Asks,
     /// It is a shell.
     Talks,
+    /// It carries what is no transfer, byte for byte.
+    Carries,
 }
 
 /// The line that a text names.
@@ -48,6 +50,7 @@ pub(crate) fn line(text: &str, there: There<'_>) -> Result<LineSpec, String> {
         }
         // A shell wants a terminal.
         There::Talks => return Ok(LineSpec::ExecPty(ssh.to_string())),
+        There::Carries => return Ok(LineSpec::Exec(ssh.to_string())),
         There::Asks => {
             return Err("expected a line for a server, got ssh:, which would start one".to_owned());
         }

@@ -96,6 +96,10 @@ impl Settings {
             Some(("slip", _)) => self.slip.set(name, value)?,
             _ => self.protocols.set(name, value)?,
         }
+        if name == "slip.latency" {
+            // What is said later: an MTU of the configuration file gives way to a flag.
+            self.chosen.remove("slip.mtu");
+        }
         self.chosen.insert(name.to_owned());
         Ok(())
     }

@@ -20,7 +20,7 @@ use crate::ui::progress::{Meter, Progress, Reading};
 /// A message of the peer is shown after this long without anything following it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// More bytes between two files than these are some of the second one: a header and its answer are shorter.
+/// More bytes between two files than these are some of the second one: a header and its answer are usually shorter.
 const IN_ADVANCE: u64 = 200;
 
 /// The watch of `wst send` and `wst receive`.
@@ -390,7 +390,10 @@ impl Watch for Observer<'_> {
         let Some(meter) = &mut self.meter else { return };
         let unsent = (self.direction == Direction::Send).then_some(self.unsent);
         let reading = meter.read(stats, unsent);
-        self.progress.show(meter, &reading);
+        // The line that says what is awaited has its place until something moves.
+        if self.waiting.as_ref().is_none_or(Waiting::is_over) {
+            self.progress.show(meter, &reading);
+        }
         if self.ui.has_json() {
             self.ui.event(Happened::Progress(read(meter, &reading)));
         }

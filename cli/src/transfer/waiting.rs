@@ -21,7 +21,7 @@ use crate::ui::progress::columns;
 /// Time after which advice is shown.
 const HINT_AFTER: Duration = Duration::from_secs(5);
 /// A failure behind the last block of a file.
-const END_UNANSWERED: &str = "every block was acknowledged, and only the end of the file was not: the peer may have it whole, compare it there";
+const END_UNANSWERED: &str = "every block was acknowledged, but not the end of the file; the peer may have all of it: compare it there";
 
 /// A shell's exit code for a command that does not exist.
 const NOT_FOUND: i32 = 127;
@@ -297,6 +297,11 @@ impl Waiting {
             let elapsed_s = elapsed.as_secs_f64();
             ui.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s });
         }
+    }
+
+    /// Whether the peer has begun.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.over
     }
 
     /// Ends the wait, and removes its line.

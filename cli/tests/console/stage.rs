@@ -70,6 +70,8 @@ impl Stage {
         program(&bin.join("at"), AT);
         program(&bin.join("reboot"), REBOOT);
         program(&bin.join("console"), CONSOLE);
+        // Debian keeps it where only root looks.
+        program(&bin.join("ser2net"), "#!/bin/sh\nexec /usr/sbin/ser2net \"$@\"\n");
         for (name, reads) in &STAND_INS.gates {
             let text =
                 format!("#!/bin/sh\n{reads}\nexec \"$(dirname \"$0\")/at\" \"$at\" \"$@\"\n");

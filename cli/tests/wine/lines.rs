@@ -235,7 +235,7 @@ fn com_ports_both_ways() {
     }
 }
 
-/// A serial port behind ser2net, at the rate that is asked for, with G-Kermit at the end of its line.
+/// A serial port behind ser2net, with G-Kermit at the end of its line.
 #[test]
 fn a_port_behind_ser2net() {
     let Some(wine) = wine() else { return };

@@ -211,7 +211,7 @@ pub const FORMS: &[(&str, &[Form])] = &[
             ),
             form(
                 &["exec-pty:COMMAND"],
-                "The same in a PTY in raw mode, for commands that need a terminal",
+                "The same in a PTY, which is raw once the transfer begins, for commands that need a terminal",
                 &[],
                 &["exec-pty:kermit -r"],
             ),

@@ -137,13 +137,18 @@ impl<'a> PortWire<'a> {
     ///
     /// If the line fails, or the user wants no more.
     pub fn until_not_asked(&mut self, watch: &mut dyn Watch) -> Result<(), Broken> {
-        while self.port.asks() {
+        // What looks like a prompt may be a part of what is being said: it counts once nothing has followed.
+        let mut quiet = !self.port.asks();
+        while !quiet {
             watch.port(0, true);
             if matches!(watch.command(), Some(Command::Abort)) {
                 return Err(Broken::Interrupted(INT));
             }
+            let asked = self.port.asks();
             let mut early = std::mem::take(&mut self.early);
+            let before = early.len();
             let heard = self.receive(LOOK, &mut early);
+            quiet = !asked && early.len() == before && !self.port.asks();
             self.early = early;
             heard?;
         }

@@ -46,7 +46,7 @@ crate::settings! {
             "Wetstring: RFC 1144 compresses no header that has them";
         /// Zero is the rate of the port.
         "slip.rate" rate: BitRate[0..=1_000_000_000 bits_per_second] = 0,
-            "Rate of the line, with ten bits to a byte, where the port does not know it (0); urgent packets overtake only what is queued in this program",
+            "Rate of the line, with ten bits to a byte; 0: that of the port, if it knows it; urgent packets overtake only what is queued in this program",
             "Wetstring: the port's own buffer is kept short";
         "slip.mtu" mtu: u16[68..=1500 "bytes"] = 296,
             "Longest packet to send; unless it is set, what the latency allows where the rate is known",

@@ -86,9 +86,10 @@ crate::settings! {
         "xymodem.answer-timeout" answer_timeout: Span[1..=600 seconds] = 60,
             "A sender's wait for an answer before it sends the block again",
             "[XY88] chapter 7";
-        /// U-Boot acknowledges the header and sends no start character: it waits for the block, and asks after 4 s.
+        /// U-Boot acknowledges the header and sends no start character: it waits for the block, and asks after 4 s. A
+        /// receiver that discards what came early asks for it, too. Not a `Span`, so that a sender fits into 4 KiB.
         "xymodem.go-wait" go_wait: u16[0..=60_000 "milliseconds"] = 0,
-            "How long a YMODEM sender waits for the start character behind the header's acknowledgement before it sends the first block anyway; 0 is always",
+            "How long a YMODEM sender waits, once the header is acknowledged, for the start character before it sends the first block without it; 0: until it comes",
             "Wetstring: U-Boot's loady, which sends none for four seconds";
         "xymodem.patience" patience: Span[1..=3600 seconds] = 120,
             "Longest wait for the peer to start",

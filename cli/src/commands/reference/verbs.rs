@@ -14,8 +14,8 @@ Written by `cargo xtask table --write` from the command line in the code; a test
 LINE is [where the peer is](lines.md), the names of `--set` are [the settings](settings.md), and what the program
 returns are [the exit codes](exit-codes.md). [`sz`, `rz` and their kind](lrzsz-names.md) and [`kermit`](ckermit-differences.md) have flags of their own.\n";
 
-const OF_SETTINGS: &str = "\n## Flags of `wst send` and `wst receive` for the protocol\n
-The settings of the protocol that is chosen are flags, too: `--window 4` is `--set kermit.window=4`. [Settings](settings.md) says
+const OF_SETTINGS: &str = "\n## Flags of `wst send`, `wst receive` and `wst slip` that are settings\n
+The settings of the protocol that is chosen are flags, too: `--window 4` is `--set kermit.window=4`, and of `wst slip` `--mtu 296` is `--set slip.mtu=296`. [Settings](settings.md) says
 what each does.\n
 | with | flags |\n|---|---|\n";
 
@@ -143,7 +143,7 @@ fn of_settings() -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for protocol in Protocol::chosen() {
         let with_flags = args::command(protocol);
-        for verb in ["send", "receive"] {
+        for verb in ["send", "receive", "slip"] {
             let of = |command: &Command| -> Vec<Arg> {
                 let verb = command.find_subcommand(verb).expect("a verb");
                 verb.get_arguments().cloned().collect()
@@ -153,7 +153,10 @@ fn of_settings() -> Vec<(String, Vec<String>)> {
             let new =
                 new.iter().filter(|arg| before.iter().all(|old| old.get_id() != arg.get_id()));
             for arg in new {
-                let heading = arg.get_help_heading().unwrap_or_default().to_owned();
+                let heading = match verb {
+                    "slip" => "`wst slip`".to_owned(),
+                    _ => arg.get_help_heading().unwrap_or_default().to_owned(),
+                };
                 let flag = code(&format!("--{}", arg.get_long().unwrap_or_default()));
                 match found.iter_mut().find(|(title, _)| *title == heading) {
                     Some((_, flags)) if flags.contains(&flag) => {}

@@ -51,7 +51,7 @@ pub(crate) fn run(
         let say = "wst slip writes no trace; --stats prints statistics, and tcpdump sees packets of --tun";
         return Err(usage(say.to_owned()));
     }
-    let (settings, spec) = prepare(common, settings, &verb.line, There::Talks).map_err(usage)?;
+    let (settings, spec) = prepare(common, settings, &verb.line, There::Carries).map_err(usage)?;
     if spec == LineSpec::Stdio {
         ui.line_is_stdio();
     }

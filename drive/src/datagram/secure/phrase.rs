@@ -115,8 +115,8 @@ impl FromStr for Phrase {
                 let meant =
                     near(word).map_or(String::new(), |near| format!("; did you mean {near}?"));
                 return Err(format!(
-                    "expected words of the list in a code phrase, got {word:?}{meant}; --code \
-                     alone makes a phrase"
+                    "expected words of the list in a code phrase, got {word:?}{meant}; wst send \
+                     --code makes a phrase"
                 ));
             }
         }

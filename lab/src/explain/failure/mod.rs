@@ -108,8 +108,8 @@ impl Trouble {
                     .to_owned()
             }
             Self::EndUnanswered => {
-                "every block was acknowledged, and only the end of the file was not: the peer may \
-                 have it whole"
+                "every block was acknowledged, but not the end of the file; the peer may have all \
+                 of it"
                     .to_owned()
             }
             Self::DataDamaged => {
@@ -255,10 +255,17 @@ impl Account {
 
     /// Whether only the end of a file lacks its answer: XMODEM and YMODEM send it once all before is acknowledged.
     fn end_unanswered(&self, side: &Side) -> bool {
-        let data = side.sent.iter().rposition(|sent| sent.file > 0);
-        // EOT is a single character; a cancellation is several.
-        let ended = |data: usize| side.sent[data + 1..].iter().any(|sent| sent.len == 1);
-        self.waits_for_each() && data.is_some_and(ended)
+        // EOT is a single character, a cancellation several, and a header or a block more than a hundred.
+        let end = side.sent.iter().rposition(|sent| sent.len == 1 || sent.len > 100);
+        let Some(end) = end.map(|at| &side.sent[at]).filter(|sent| sent.len == 1) else {
+            return false;
+        };
+        let data = side.sent.iter().find(|sent| sent.file > 0);
+        // A stream is acknowledged at its end alone.
+        let answered = |since: u64| {
+            side.got.iter().any(|got| got.kind == 'Y' && (since..end.time).contains(&got.time))
+        };
+        self.waits_for_each() && data.is_some_and(|data| answered(data.time))
     }
 
     /// Whether the sender sends a block only once the one before is acknowledged.
