@@ -250,8 +250,11 @@ fn the_first_block_follows_a_silent_acknowledgement() {
         let mut copy = bench.give(b"C");
         copy.extend(bench.wait(ms(100)));
         assert_eq!(copy[..3], [1, 1, 0xfe]);
+        // Both copies are acknowledged.
         let mut second = bench.give(&[ACK]);
-        second.extend(bench.wait(ms(100)));
+        second.extend(bench.wait(ms(200)));
+        second.extend(bench.give(&[ACK]));
+        second.extend(bench.wait(ms(600)));
         assert_eq!(second[..3], [1, 2, 0xfd]);
     }
 }
