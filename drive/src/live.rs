@@ -223,6 +223,8 @@ impl Live<'_> {
             let taken = self.element.offer(&mut cx, side.end, &side.inbox);
             side.held_back = taken < side.inbox.len();
             side.inbox.drain(..taken);
+            // What the port has behind it is read at once, and not when something happens on the line.
+            moved |= side.readable && side.wants_input();
         }
         for side in &mut self.sides {
             moved |= side.write(&mut *self.element, &mut cx);

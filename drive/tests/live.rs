@@ -130,6 +130,23 @@ fn pace_through_tcp() {
     });
 }
 
+/// A block that is a little longer than what is read from the port at a time follows itself without a pause, however
+/// long the line is: its end came a delay later than its beginning.
+#[test]
+#[cfg_attr(windows, ignore = "Windows has no PTYs")]
+fn a_block_is_not_cut_by_the_delay() {
+    let sent = Content::Random(2).bytes(133);
+    assert_pace(|| {
+        let (running, [a, b]) = over_ptys("9600,delay=500ms");
+        let (got, first, last) = carry(terminal(&a), terminal(&b), &sent);
+        assert_eq!(got, sent);
+        running.stop();
+        let took = last.saturating_sub(first);
+        println!("took {took:?} instead of 137.5 ms");
+        took < Duration::from_millis(200)
+    });
+}
+
 /// What the model makes of these bytes from A in virtual time.
 fn in_virtual_time(text: &str, bytes: &[u8]) -> Vec<u8> {
     let mut line = Serial::new(&model(text));
