@@ -114,6 +114,7 @@ fn a_silent_peer_and_a_closed_line_are_reported() {
         (vec!["slip", "pty:", "--tun", "sl0"], "--local"),
         (vec!["slip", "pty:", "--rate", "fast"], "expected 0..1000000000 for slip.rate, got fast"),
         (vec!["slip", "pty:", "--latency", "0s"], "expected 1..86400000 for slip.latency, got 0"),
+        (vec!["slip", "pty:", "--mtu", "296", "--latency", "1s"], "cannot be used with"),
         (vec!["slip", "pty:", "--set", "slip.mut=296"], "did you mean slip.mtu?"),
         (vec!["slip", "pty:", "--slots", "2"], "3..=256"),
         (vec!["slip", "pty:", "--trace", "x"], "wst slip writes no trace"),

@@ -36,10 +36,11 @@ fn flag_of(row: &'static Setting) -> Option<&'static str> {
 }
 
 fn with_range(arg: Arg, row: &'static Setting) -> Arg {
+    // The table validates a number that may have a unit.
+    if let Some((name, _)) = units(row) {
+        return arg.value_name(name);
+    }
     match row.range {
-        Range::Number(..) if units(row).is_some() => {
-            arg.value_name(units(row).map_or("N", |(name, _)| name))
-        }
         Range::Word(words) => arg.value_name("WORD").value_parser(PossibleValuesParser::new(words)),
         Range::Number(low, high) => {
             arg.value_name("N").value_parser(clap::value_parser!(u64).range(low..=high))
@@ -51,8 +52,8 @@ fn with_range(arg: Arg, row: &'static Setting) -> Arg {
 fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
     let own = rows.iter().filter_map(|row| {
         match row.name {
-            "store.resume" => return Some(alone(row, "resume", row.default, heading)),
-            "slip.fifo" => return Some(alone(row, "fifo", "on", heading)),
+            "store.resume" => return Some(alone(row, row.default, heading)),
+            "slip.fifo" => return Some(alone(row, "on", heading)),
             _ => {}
         }
         let flag = flag_of(row)?;
@@ -72,12 +73,8 @@ fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
 }
 
 /// A flag that may stand alone: `--resume` means what `send --resume` needs, and other values follow `=`.
-fn alone(
-    row: &'static Setting,
-    flag: &'static str,
-    means: &'static str,
-    heading: &'static str,
-) -> Arg {
+fn alone(row: &'static Setting, means: &'static str, heading: &'static str) -> Arg {
+    let flag = row.name.split_once('.').map_or(row.name, |(_, flag)| flag);
     let default = match row.default {
         same if same == means => "default, also".to_owned(),
         other => format!("default: {other};"),
@@ -294,4 +291,31 @@ pub(super) fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
         found.extend(value(row.name).map(|value| (row.name.to_owned(), plain_number(row, value))));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_may_have_their_usual_unit() {
+        let plain = |name: &str, text: &str| {
+            let row = Settings::rows().find(|row| row.name == name).expect("a row");
+            plain_number(row, text.to_owned())
+        };
+        for (name, text, number) in [
+            ("slip.rate", "9600", "9600"),
+            ("slip.rate", "115.2k", "115200"),
+            ("slip.rate", "3M", "3000000"),
+            ("slip.latency", "200ms", "200"),
+            ("slip.latency", "1.5s", "1500"),
+            // The table refuses these.
+            ("slip.rate", "fast", "fast"),
+            ("slip.rate", "0.00001k", "0.00001k"),
+            ("slip.latency", "1.5ms", "1.5ms"),
+            ("slip.slots", "1k", "1k"),
+        ] {
+            assert_eq!(plain(name, text), number, "{name} {text}");
+        }
+    }
 }

@@ -160,4 +160,16 @@ mod tests {
             assert_eq!(all.set(row.name, row.default), Ok(()), "{}", row.name);
         }
     }
+
+    /// What is said last counts: the file's MTU gives way to a latency, and the other way round.
+    #[test]
+    fn an_mtu_and_a_latency_replace_each_other() {
+        let mut all = Settings::default();
+        all.set("slip.mtu", "1006").unwrap();
+        assert!(all.is_chosen("slip.mtu"));
+        all.set("slip.latency", "50").unwrap();
+        assert!(!all.is_chosen("slip.mtu"));
+        all.set("slip.mtu", "296").unwrap();
+        assert!(all.is_chosen("slip.mtu"));
+    }
 }

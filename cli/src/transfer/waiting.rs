@@ -248,7 +248,8 @@ impl Waiting {
         self.counted = self.began;
     }
 
-    /// Time has passed. `heard`: bytes of the awaited protocol were received.
+    /// Time has passed. `heard`: bytes of the awaited protocol were received; `moves`: bytes of a file were sent or
+    /// received.
     pub(crate) fn go_on(&mut self, ui: &Output, heard: bool, moves: bool) {
         if self.over {
             return;

@@ -47,16 +47,20 @@ impl Job {
 
     /// Whether a peer of other people that it needs is missing here, which is said; in CI that is a failure.
     fn lacks_a_peer(&self) -> bool {
-        if self.is_session() {
-            return session::lacks_a_peer(&self.blocks);
-        }
         let steps: Vec<_> = self.blocks.iter().flat_map(Block::steps).collect();
         let uses = |word: &str| steps.iter().any(|step| step.command.contains(word));
+        let board = self.blocks.iter().any(|block| block.kind == Kind::Board);
+        let real_ssh = self.is_session() && uses("ssh ");
+        let kermit = steps.iter().any(|step| step.command.starts_with("kermit "));
         let missing = [
-            steps.iter().any(|step| step.command.starts_with("kermit "))
-                && peers::ckermit().is_none(),
+            self.is_session() && peers::peer("tmux", "tmux").is_none(),
+            board && !peers::uboot::is_there(),
+            real_ssh && peers::sshd::sshd().is_none(),
+            kermit && peers::ckermit().is_none(),
+            uses("sz ") && peers::lrzsz::lrzsz().is_none(),
+            uses("openssl ") && peers::peer("openssl", "openssl").is_none(),
             uses("strace ") && peers::peer("strace", "strace").is_none(),
-            uses(" sz ") && peers::lrzsz::lrzsz().is_none(),
+            uses("ser2net ") && !peers::ser2net::is_there(),
         ];
         missing.contains(&true)
     }

@@ -88,23 +88,6 @@ fn question<'a>(command: &str, line: &'a str) -> Option<(&'static Asked, &'a str
     .find(|(asked, _, answer)| asked.hidden.is_some() || !answer.is_empty())
 }
 
-/// Whether something that the session of these blocks needs is missing here.
-pub(super) fn lacks_a_peer(blocks: &[Block]) -> bool {
-    let steps: Vec<Step> = blocks.iter().flat_map(Block::steps).collect();
-    let uses = |word: &str| steps.iter().any(|step| step.command.contains(word));
-    let board = blocks.iter().any(|block| block.kind == Kind::Board);
-    let missing = [
-        peers::peer("tmux", "tmux").is_none(),
-        board && !uboot::is_there(),
-        uses("ssh ") && sshd::sshd().is_none(),
-        uses("sz ") && peers::lrzsz::lrzsz().is_none(),
-        uses("openssl ") && peers::peer("openssl", "openssl").is_none(),
-        uses("strace ") && peers::peer("strace", "strace").is_none(),
-        uses("ser2net ") && !peers::ser2net::is_there(),
-    ];
-    missing.contains(&true)
-}
-
 /// Runs them.
 pub(super) fn perform(blocks: &[Block]) {
     let stage = Stage::new();
