@@ -52,17 +52,19 @@ pub(crate) fn run(
     if let Some(path) = &verb.log {
         session.open_log_or(path)?;
     }
+    let mut greeting = Vec::new();
     if let Some(at) = &verb.share {
         let share = shared(at, verb.share_write)?;
-        ui.say(Level::Note, &format!("shared at {}", share.address()));
+        greeting.push(format!("shared at {}", share.address()));
         session.share = Some(share);
     }
-    if let (Some(port), true) = (&session.port, stdin().is_terminal()) {
-        let name = &port.facts().name;
-        let hint = hint.map_or(String::new(), |hint| format!(": {hint}"));
-        ui.say(Level::Note, &format!("connected to {name}{hint}"));
-    } else if let (None, Some(hint), true) = (&session.port, hint, stdin().is_terminal()) {
-        ui.say(Level::Note, &hint);
+    if stdin().is_terminal() {
+        let name = session.port.as_ref().map(|port| format!("connected to {}", port.facts().name));
+        let words: Vec<_> = name.into_iter().chain(hint).collect();
+        greeting.extend((!words.is_empty()).then(|| words.join(": ")));
+    }
+    if ui.hears(Level::Note) {
+        session.options.greeting = greeting;
     }
     // Before the terminal is raw, and not sooner: a line that cannot be opened needs none.
     let guard = Guard::start();

@@ -92,6 +92,10 @@ pub(crate) struct Options<'a> {
     pub(crate) wraps: bool,
     /// Runs scripts, where there is such a thing.
     pub(crate) script: Option<RunScript<'a>>,
+    /// Said once keys are read: what is typed sooner would be lost.
+    pub(crate) greeting: Vec<String>,
+    /// What the line sent before the session.
+    pub(crate) ahead: Vec<u8>,
 }
 
 impl Options<'_> {
@@ -108,6 +112,8 @@ impl Options<'_> {
             autodownload: Autodownload::Off,
             wraps: false,
             script: None,
+            greeting: Vec::new(),
+            ahead: Vec::new(),
         }
     }
 }
@@ -151,7 +157,7 @@ pub(crate) struct Session<'a> {
     pub(crate) spec: LineSpec,
     /// `None` while the port is not plugged in.
     pub(crate) port: Option<Box<dyn Port>>,
-    options: Options<'a>,
+    pub(crate) options: Options<'a>,
     pub(crate) screen: Screen,
     pub(crate) log: Option<Log>,
     /// Other programs at this session.
@@ -238,6 +244,11 @@ impl<'a> Session<'a> {
     /// Runs it to its end. The user's terminal is raw meanwhile, and as before afterwards.
     pub(crate) fn run(&mut self) -> Result<End, Ending> {
         self.take_terminal()?;
+        for line in std::mem::take(&mut self.options.greeting) {
+            self.screen.say(&line);
+        }
+        let ahead = std::mem::take(&mut self.options.ahead);
+        self.heard(&ahead)?;
         self.last_heard = Instant::now();
         let end = loop {
             match self.turn() {
@@ -362,7 +373,7 @@ impl<'a> Session<'a> {
     }
 
     /// Bytes of the line.
-    pub(crate) fn heard(&mut self, bytes: &[u8]) -> Result<(), Ending> {
+    fn heard(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         self.counters.received += bytes.len() as u64;
         self.last_heard = Instant::now();
         if let Some(share) = &mut self.share {

@@ -43,7 +43,7 @@ impl Live<'_> {
         let mut options = Options::new(keys);
         options.echo = kept.get("duplex").is_some_and(|value| value == b"half");
         let key = named(escape);
-        show(&format!("Connected to {name}: {key} C comes back, {key} ? helps\n"))?;
+        options.greeting = vec![format!("Connected to {name}: {key} C comes back, {key} ? helps")];
         let common = Common { trace: self.trace.clone(), ..Common::default() };
         let line = (self.spec.clone().ok_or_else(no_connection)?, self.port.take());
         let mut session =
@@ -52,8 +52,8 @@ impl Live<'_> {
         let log = self.session.as_ref().and_then(|file| file.try_clone().ok());
         let on = |file| Log::on(file, Path::new("session"), LogFormat::Raw, size_of(stdout()));
         session.log = log.map(on);
-        let ahead: Vec<u8> = self.ahead.drain(..).collect();
-        let end = session.heard(&ahead).and_then(|()| session.run());
+        session.options.ahead = self.ahead.drain(..).collect();
+        let end = session.run();
         self.port = session.port.take();
         let over = match end.map_err(|ending| Fault::new(ending.message))? {
             End::Leave => true,
