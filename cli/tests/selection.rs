@@ -70,7 +70,7 @@ fn patterns_leave_out_and_what_is_left_out_is_said() {
     let (output, came) = sent(&desk(), &[], &[]);
     let all = ["t/.git/config", "t/a.c", "t/a.o", "t/build/x.c", "t/src/b.c", "t/src/build/keep.c"];
     assert_eq!(came, all);
-    let said = "t: 2 symbolic links left out (--copy-links sends what they point to); 1 empty directory left out";
+    let said = "t: 2 symbolic links left out (--copy-links sends what they point to, --links";
     assert!(output.stderr.contains(said), "{}", output.stderr);
 
     let flags = ["--exclude", "*.o", "--exclude", "/build/", "--exclude", ".git"];
@@ -81,6 +81,69 @@ fn patterns_leave_out_and_what_is_left_out_is_said() {
     let flags = ["--exclude", "*", "--include", "*/", "--include", "src/**/*.c"];
     let (_, came) = sent(&desk(), &flags, &[]);
     assert_eq!(came, ["t/src/b.c", "t/src/build/keep.c"]);
+}
+
+/// Empty directories arrive, and links as what they are if both ends say so.
+#[test]
+fn directories_and_links_arrive() {
+    for streaming in ["on", "off"] {
+        let desk = desk();
+        symlink("../a.c", desk.path("t/src/up.c")).unwrap();
+        let set = format!("kermit.streaming={streaming}");
+        let receiver = ["--set", &set, "--links", "inside"];
+        let (output, came) = sent(&desk, &["--links", "--set", &set], &receiver);
+        assert!(came.contains(&"t/src/up.c".to_owned()), "{came:?}");
+        assert_eq!(fs::read_link(desk.path("in/t/src/up.c")).unwrap(), Path::new("../a.c"));
+        // `..` of t/src is inside, and a link to what is beside t is not.
+        assert_eq!(fs::read_link(desk.path("in/t/src/up")).unwrap(), Path::new(".."));
+        assert!(fs::symlink_metadata(desk.path("in/t/link.c")).is_err());
+        let said = "t: 1 symbolic link left out that leads out of the directory";
+        assert!(output.stderr.contains(said), "{}", output.stderr);
+        assert!(desk.dir.path().join("in/t/empty").is_dir(), "{streaming}");
+    }
+}
+
+/// A receiver that has none of it gets the files, and the sender says what was left out.
+#[test]
+fn a_receiver_without_them_gets_the_files() {
+    let desk = desk();
+    let set = ["--set", "kermit.attributes=off"];
+    let (output, came) = sent(&desk, &["--exclude", ".git"], &set);
+    assert_eq!(came, ["t/a.c", "t/a.o", "t/build/x.c", "t/src/b.c", "t/src/build/keep.c"]);
+    let said = "empty directories and links were left out (1): the receiver takes none";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
+    assert!(!desk.dir.path().join("in/t/empty").exists());
+
+    // One that takes links only where it is told to refuses them, and everything else arrives.
+    let desk = self::desk();
+    symlink("a.c", desk.path("t/b.c")).unwrap();
+    let into = desk.path("in");
+    let receiver = Running::start(wst(["receive", "-r", "tcp-listen://127.0.0.1:0", "-o", &into]));
+    let to = format!("tcp://{}", receiver.says("listening on "));
+    let output = here(&desk, &["send", "--links", "t", &to]);
+    assert_eq!(output.code(), 1, "{}", output.stderr);
+    let end = receiver.end();
+    assert!(end.stderr.contains("receive -r --links inside takes"), "{}", end.stderr);
+    assert!(fs::symlink_metadata(desk.path("in/t/b.c")).is_err());
+    assert!(fs::read(desk.path("in/t/a.c")).unwrap() == fs::read(desk.path("t/a.c")).unwrap());
+}
+
+/// C-Kermit knows nothing of them.
+#[test]
+fn ckermit_gets_the_files() {
+    let Some(kermit) = crate::peers::ckermit() else { return };
+    let desk = desk();
+    let into = desk.path("in");
+    let script = desk.path("take.ksc");
+    let commands = format!("cd {into}\nset receive pathnames relative\nreceive\nexit 0\n");
+    fs::write(&script, commands).unwrap();
+    let line = format!("exec-pty:{} {script} -Y", kermit.display());
+    let output = here(&desk, &["send", "t", &line]);
+    assert_eq!(output.code(), 0, "{}", output.stderr);
+    let came = tree(Path::new(&into));
+    assert!(came.len() == 6, "{came:?}");
+    let said = "empty directories and links were left out (1): the receiver takes none";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
 }
 
 #[test]
@@ -100,10 +163,12 @@ fn a_dry_run_opens_no_line() {
     output.expect(0);
     assert_eq!(
         output.stdout,
-        "t/.git/config: 260 B\nt/a.c: 100 B\nt/a.o: 100 B\nt/src/b.c: 180 B\noutside.c: 7 B\n"
+        "t/.git/config: 260 B\nt/a.c: 100 B\nt/a.o: 100 B\nt/src/b.c: 180 B\nt/empty: directory\noutside.c: 7 B\n"
     );
     assert!(
-        output.stderr.ends_with("would send 5 files, 647 B; nothing was sent\n"),
+        output.stderr.ends_with(
+            "would send 5 files and directories or links (1), 647 B; nothing was sent\n"
+        ),
         "{}",
         output.stderr
     );

@@ -21,11 +21,11 @@ mod send;
 mod settings;
 pub(crate) mod source;
 
-pub use batch::{Renamed, distinct};
+pub use batch::{Origin, Renamed, Source, distinct};
 pub(crate) use send::kind_of;
 
 pub use names::{NameRule, PathRule};
-pub use settings::{Holes, StoreSettings};
+pub use settings::{Holes, Links, StoreSettings};
 pub use source::NotDeleted;
 
 pub(crate) use digest::{Running, of as digest_of};
@@ -40,7 +40,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError,
+    DigestKind, Entry, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError,
 };
 
 /// What to do when a file of that name exists (C-Kermit's SET FILE COLLISION).
@@ -136,42 +136,6 @@ pub enum Verify {
     Auto,
 }
 
-/// A file to send.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Source {
-    /// The source of its bytes.
-    pub from: Origin,
-    /// Name on the wire; `None` for its own name (see [`SendOptions::paths`]).
-    pub name: Option<Vec<u8>>,
-}
-
-/// The source of a [`Source`]'s bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Origin {
-    /// A file at this path.
-    Path(PathBuf),
-    /// This process's stdin, to its end. Length unknown.
-    Stdin,
-}
-
-impl Source {
-    /// A file, sent under its own name.
-    pub fn path(path: impl Into<PathBuf>) -> Self {
-        Self { from: Origin::Path(path.into()), name: None }
-    }
-
-    /// Stdin, sent under `name`.
-    pub fn stdin(name: impl Into<Vec<u8>>) -> Self {
-        Self { from: Origin::Stdin, name: Some(name.into()) }
-    }
-
-    /// The same, sent under `name`.
-    pub fn named(mut self, name: impl Into<Vec<u8>>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-}
-
 /// Options for sending.
 #[derive(Clone, Debug)]
 pub struct SendOptions {
@@ -254,6 +218,8 @@ pub struct ReceiveOptions {
     pub verify: Verify,
     /// Whether blocks of zeros become holes.
     pub holes: Holes,
+    /// What to do with symbolic links.
+    pub links: Links,
 }
 
 impl Default for ReceiveOptions {
@@ -275,6 +241,7 @@ impl Default for ReceiveOptions {
             digest: Some(DigestKind::Xxh3),
             verify: Verify::default(),
             holes: Holes::default(),
+            links: Links::default(),
         }
     }
 }
@@ -303,6 +270,8 @@ pub struct FileRecord {
     pub changed: bool,
     /// The digest of the whole file, if one was computed ([`SendOptions::digest`], [`ReceiveOptions::digest`]).
     pub digest: Option<(DigestKind, [u8; 32])>,
+    /// What it is.
+    pub entry: Entry,
     /// The file being sent, as it was when it was opened.
     opened: Option<source::Opened>,
 }
@@ -321,6 +290,8 @@ pub enum FileOutcome {
     Refused(Refusal),
     /// Could not be read or written: the error text.
     Skipped(String),
+    /// A directory or link that the peer has no place for, or a directory that is not needed here.
+    PassedOver,
     /// Incomplete. At a receiver [`FileRecord::path`] is the `.part`, if it was kept.
     Partial,
 }
@@ -339,6 +310,7 @@ impl FileRecord {
             verified: false,
             changed: false,
             digest: None,
+            entry: Entry::File,
             opened: None,
         }
     }
@@ -429,6 +401,11 @@ impl DiskStore {
     /// The wire names of files to send that the engine has not requested.
     pub fn unasked(&self) -> Vec<Vec<u8>> {
         self.sending.as_ref().map(Sending::unasked).unwrap_or_default()
+    }
+
+    /// Whether there are directories or links among what is to be sent.
+    pub fn has_entries(&self) -> bool {
+        self.sending.as_ref().is_some_and(Sending::has_entries)
     }
 
     /// What is to be sent, before the transfer.
@@ -579,6 +556,7 @@ impl Store for DiskStore {
             | Request::Find { .. }
             | Request::Copy { .. } => self.differing(request),
             Request::Close { complete, verified } => self.close(complete, verified),
+            Request::PassOver => self.pass_over(),
             Request::Aside => self.aside(),
             Request::Settle { complete, verified } => self.settle(complete, verified),
             _ => Reply::Failed(StoreError::Unsupported),

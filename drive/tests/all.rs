@@ -9,6 +9,8 @@ mod pump;
 mod code;
 mod datagrams;
 mod difference;
+#[cfg(unix)]
+mod disk_entries;
 mod disk_sending;
 mod doors;
 mod line;

@@ -78,7 +78,7 @@ pub struct FileResult {
     pub size: u64,
     /// The position from which it was resumed; 0 if it was not.
     pub resumed_from: u64,
-    /// `stored`, `sent`, `refused`, `skipped` or `partial`.
+    /// `stored`, `sent`, `refused`, `skipped`, `passed-over` (a directory or link without a place at the peer) or `partial`.
     pub outcome: &'static str,
     /// The reason, if it was refused or skipped.
     pub why: Option<String>,

@@ -40,7 +40,7 @@ pub fn server(bytes: &[u8]) -> u64 {
     let mut script = Script::new(bytes);
     let compressor = script.one_in(2);
     let finds_blocks = script.one_in(2);
-    let config = Config { compressor, finds_blocks, ..Config::default() };
+    let config = Config { compressor, finds_blocks, entries: true, ..Config::default() };
     let memory = vec![0; config.server_memory()];
     let mut server = Server::new(config, memory).expect("there is enough");
     let (mut now, mut asked) = (Instant(1), 0);

@@ -22,6 +22,40 @@ pub enum FileKind {
     Text,
 }
 
+/// What a name of a batch is. Its contents are those of a file, nothing for a directory, and the target for a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Entry {
+    /// A regular file.
+    #[default]
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+}
+
+impl Entry {
+    /// A Unix mode with these permissions that says so. What is not a file always has one.
+    pub(crate) fn mode(self, permissions: Option<u32>) -> Option<u32> {
+        let bits = match self {
+            Self::File => return permissions.map(|mode| mode & 0o777),
+            Self::Directory => 0o040_000,
+            Self::Link => 0o120_000,
+        };
+        Some(permissions.unwrap_or(0o755) & 0o777 | bits)
+    }
+
+    /// What a Unix mode says.
+    pub(crate) const fn of_mode(mode: u32) -> Self {
+        match mode & 0o170_000 {
+            0o040_000 => Self::Directory,
+            0o120_000 => Self::Link,
+            _ => Self::File,
+        }
+    }
+}
+
 /// What is known of a file before its data is transferred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileInfo<'a> {
@@ -35,6 +69,8 @@ pub struct FileInfo<'a> {
     pub mode: Option<u32>,
     /// Bytes or lines.
     pub kind: FileKind,
+    /// Anything but a file only where both hosts have such things (`entries` of Kermit's `Config`).
+    pub entry: Entry,
     /// The sender offers to continue a file that the receiver has in part.
     pub resume: bool,
     /// Before it is resumed, the stored part is compared with the sender's; if it differs the file is
@@ -229,6 +265,8 @@ pub enum Request<'a> {
         /// `complete`: it was compared and differs, so that it must not be resumed.
         verified: bool,
     },
+    /// A sender does not send the current file, because the peer has no such entries: [`Reply::Done`].
+    PassOver,
     /// A sender has sent all of the current file, and continues with the next before the peer has stored this one:
     /// [`Reply::Done`]. A store that cannot have several open fails with [`StoreError::Unsupported`], which is
     /// harmless: then the file is closed before the next one.

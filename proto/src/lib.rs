@@ -123,8 +123,8 @@ pub use engine::{
     Blame, Command, Cx, DeclinedJob, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
 };
 pub use file::{
-    DigestKind, Extras, FileInfo, FileKind, KermitExtras, Left, Refusal, Remote, RemoteReply,
-    Reply, Request, Store, StoreError, Wish, ZmodemExtras,
+    DigestKind, Entry, Extras, FileInfo, FileKind, KermitExtras, Left, Refusal, Remote,
+    RemoteReply, Reply, Request, Store, StoreError, Wish, ZmodemExtras,
 };
 pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};

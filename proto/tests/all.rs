@@ -27,6 +27,7 @@ mod edges;
 mod kermit_bundle;
 mod kermit_codec;
 mod kermit_difference;
+mod kermit_entries;
 mod kermit_frames;
 mod kermit_hostile;
 mod kermit_init;

@@ -12,7 +12,11 @@ use crate::ui::format::{escaped, shown};
 #[derive(Clone, Copy)]
 pub(crate) enum There<'a> {
     /// It receives, by this protocol if one is named.
-    Receives(Option<&'a str>),
+    Receives {
+        protocol: Option<&'a str>,
+        /// It makes symbolic links.
+        links: bool,
+    },
     /// It sends, by this protocol if one is named.
     Sends(Option<&'a str>),
     /// It is a server.
@@ -36,8 +40,12 @@ pub(crate) fn line(text: &str, there: There<'_>) -> Result<LineSpec, String> {
         protocol.map_or(Vec::new(), |name| vec!["-P".to_owned(), name.to_owned()])
     };
     let (mut words, more) = match there {
-        There::Receives(protocol) => {
-            (vec!["wst", "receive", "--quiet", "-r", "-", "-o", path.unwrap_or(".")], by(protocol))
+        There::Receives { protocol, links } => {
+            let mut more = by(protocol);
+            if links {
+                more.extend(["--links".to_owned(), "inside".to_owned()]);
+            }
+            (vec!["wst", "receive", "--quiet", "-r", "-", "-o", path.unwrap_or(".")], more)
         }
         There::Sends(protocol) => {
             let path =
@@ -92,8 +100,11 @@ mod tests {
     #[test]
     fn a_host_by_ssh_runs_the_peer_of_each_verb() {
         let command = |text: &str, there| line(text, there).map(|spec| spec.to_string());
-        let receive = command("ssh://box", There::Receives(None)).unwrap();
+        let receive =
+            command("ssh://box", There::Receives { protocol: None, links: false }).unwrap();
         assert_eq!(receive, "exec:ssh box 'wst receive --quiet -r - -o .'");
+        let links = command("ssh://box", There::Receives { protocol: None, links: true }).unwrap();
+        assert_eq!(links, "exec:ssh box 'wst receive --quiet -r - -o . --links inside'");
         let send =
             command("ssh://anna@box:2222//var/log/a b", There::Sends(Some("zmodem"))).unwrap();
         assert_eq!(
@@ -103,7 +114,7 @@ mod tests {
         let serve = command("ssh://box/pub", There::Serves).unwrap();
         assert_eq!(serve, "exec:ssh box 'wst serve --quiet - --root pub --allow write'");
         assert!(command("ssh://box", There::Sends(None)).unwrap_err().contains("/FILE"));
-        assert!(command("ssh://-oX", There::Receives(None)).is_err());
+        assert!(command("ssh://-oX", There::Receives { protocol: None, links: false }).is_err());
     }
 
     #[test]

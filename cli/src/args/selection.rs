@@ -15,6 +15,9 @@ pub(crate) struct Selection {
     /// Send what symbolic links below directories point to; otherwise they are left out
     #[arg(short = 'L', long, hide_short_help = true)]
     pub(crate) copy_links: bool,
+    /// Send symbolic links below directories as links, which a wst receive --links inside makes
+    #[arg(long, conflicts_with = "copy_links", hide_short_help = true)]
+    pub(crate) links: bool,
     /// Print what would be sent, and do nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,

@@ -240,11 +240,15 @@ pub(crate) fn put(
     verb: &Put,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
+    if verb.selection.links {
+        let say = "expected wst send for --links, got wst put: servers take no links";
+        return Err(usage(say.to_owned()));
+    }
     let (things, line) = verb.files_and_line();
     let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let mut sources = Vec::new();
     for path in things {
-        sources.extend(outgoing::sources(ui, Path::new(path), true, &verb.selection)?);
+        sources.extend(outgoing::sources(ui, Path::new(path), (true, false), &verb.selection)?);
     }
     let options = SendOptions {
         paths: verb.options.recursive,

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use wetstring_proto::kermit::Names;
-use wetstring_proto::{kermit, uucp, xymodem};
+use wetstring_proto::{Entry, kermit, uucp, xymodem};
 
 use wetstring_drive::LineSpec;
 use wetstring_drive::disk::{DiskStore, SendOptions, Source};
@@ -42,7 +42,8 @@ pub(crate) fn run(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (files, line) = verb.files_and_line().unwrap_or_default();
-    let there = There::Receives(verb.transfer.protocol().map(|protocol| protocol.name));
+    let protocol = verb.transfer.protocol().map(|protocol| protocol.name);
+    let there = There::Receives { protocol, links: verb.selection.links };
     if let Some(named) = line_arg::device(line) {
         return to_device((ui, common), verb, settings, (&files, named));
     }
@@ -193,6 +194,9 @@ fn sources(
 ) -> Result<Vec<Source>, Ending> {
     // The receiver keeps directories.
     let keeps = line.as_encoded_bytes().starts_with(b"ssh://");
+    let protocol = verb.transfer.protocol().unwrap_or_default();
+    let stream = !spec.has_datagrams() && !matches!(spec, LineSpec::Ncp(_));
+    let tree = (keeps, stream && protocol.is::<kermit::Config>());
     if verb.name.is_some() && files.len() > 1 {
         return Err(usage("expected one file with --as, got several".to_owned()));
     }
@@ -210,13 +214,13 @@ fn sources(
             readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
             all.push(Source::path(path));
         } else {
-            all.extend(outgoing::sources(ui, path, keeps, &verb.selection)?);
+            all.extend(outgoing::sources(ui, path, tree, &verb.selection)?);
         }
     }
     if let (Some(name), [one]) = (&verb.name, &mut all[..]) {
         *one = one.clone().named(name.as_encoded_bytes());
     }
-    if all.is_empty() {
+    if all.iter().all(|source| source.entry == Entry::Directory) {
         let what = if verb.selection.exclude.is_empty() {
             "expected a file, got empty directories"
         } else {

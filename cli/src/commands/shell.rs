@@ -41,7 +41,7 @@ pub(crate) fn put(
         if path.is_dir() {
             return Err(usage("expected files with --shell, got a directory".to_owned()));
         }
-        sources.extend(outgoing::sources(ui, path, false, &Selection::default())?);
+        sources.extend(outgoing::sources(ui, path, (false, false), &Selection::default())?);
     }
     let disk = outbox(ui, sources, SendOptions::default());
     let name = verb.name.as_ref().map(|name| name.as_encoded_bytes().to_vec());

@@ -92,7 +92,7 @@ pub(crate) struct Options<'a> {
     pub(crate) wraps: bool,
     /// Runs scripts, where there is such a thing.
     pub(crate) script: Option<RunScript<'a>>,
-    /// Said once keys are read: what is typed sooner would be lost.
+    /// Said once keys are read: sooner the terminal would echo them.
     pub(crate) greeting: Vec<String>,
     /// What the line sent before the session.
     pub(crate) ahead: Vec<u8>,

@@ -75,7 +75,7 @@ impl Session<'_> {
     fn sources_of(&mut self, files: &[PathBuf]) -> Option<Vec<Source>> {
         let mut all = Vec::new();
         for file in files {
-            match sources(self.ui, file, false, &Selection::default()) {
+            match sources(self.ui, file, (false, false), &Selection::default()) {
                 Ok(more) => all.extend(more),
                 Err(ending) => {
                     self.screen.say(&format!("({})", ending.message));

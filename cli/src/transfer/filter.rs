@@ -1,7 +1,7 @@
 //! Between an engine and a store: text of protocols that leave line ends to the store, and names
 //! that a careful receiver refuses.
 
-use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
+use wetstring_proto::{Entry, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 
 /// End of file of CP/M and of old text files.
 const SUB: u8 = 0x1A;
@@ -77,7 +77,9 @@ impl Filtered<'_> {
             && info.size.is_none()
             && !info.name.iter().any(u8::is_ascii_lowercase);
         let name = if small { &lower[..] } else { info.name };
-        let text = self.filter.text == Some(true) && !info.extras.zmodem().verbatim;
+        let text = self.filter.text == Some(true)
+            && !info.extras.zmodem().verbatim
+            && info.entry == Entry::File;
         self.text = text.then(Incoming::default);
         // The store must know: text cannot be resumed at an offset, nor its length predicted.
         let kind = match self.filter.text {
@@ -114,6 +116,10 @@ impl Filtered<'_> {
         let expand = self.filter.expand;
         self.reading = expand.then(Outgoing::default);
         match self.store.answer(Request::Next) {
+            Reply::File(info) if info.entry != Entry::File => {
+                self.reading = None;
+                Reply::File(info)
+            }
             // Its length is unknown.
             Reply::File(info) if expand => Reply::File(FileInfo { size: None, ..info }),
             reply => reply,

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use fast_glob::glob_match;
+use wetstring_drive::disk::names::link_stays_inside;
 use wetstring_drive::in_words;
 use wetstring_drive::os::files;
+use wetstring_proto::Entry;
 
 use crate::args::selection::Selection;
 use crate::ui::ending::Ending;
@@ -15,8 +17,13 @@ use crate::ui::format::shown;
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) files: Vec<PathBuf>,
-    /// Symbolic links, which are not followed.
+    /// Directories without a file in them, and links that are sent as such.
+    pub(crate) entries: Vec<(PathBuf, Entry)>,
+    /// Such entries can be sent.
+    has_entries: bool,
+    /// Symbolic links, which are not followed; and those that lead out of the directory.
     links: u64,
+    outside: u64,
     /// Directories without a file in them.
     empty: u64,
     /// Files and directories that a pattern excludes.
@@ -26,14 +33,24 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
+    /// Nothing yet. `has_entries`: directories and links can be sent as such.
+    pub(crate) fn new(has_entries: bool) -> Self {
+        Self { has_entries, ..Self::default() }
+    }
+
     /// A summary of what was skipped and what was excluded; `None` if nothing was.
     pub(crate) fn left_out(&self) -> Option<String> {
         let link = ["symbolic link", "symbolic links"];
         let kinds = [
             (self.excluded, ["name", "names"], "excluded"),
-            (self.links, link, "left out (--copy-links sends what they point to)"),
+            (self.links, link, self.about_links()),
+            (self.outside, link, "left out that leads out of the directory"),
             (self.circles, link, "left out that points to a directory around it"),
-            (self.empty, ["empty directory", "empty directories"], "left out"),
+            (
+                self.empty,
+                ["empty directory", "empty directories"],
+                "left out (only Kermit to another wst has them)",
+            ),
         ];
         let said: Vec<String> = kinds
             .iter()
@@ -41,6 +58,14 @@ impl Gathered {
             .map(|(n, [one, many], why)| format!("{n} {} {why}", if *n == 1 { one } else { many }))
             .collect();
         (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    fn about_links(&self) -> &'static str {
+        if self.has_entries {
+            "left out (--copy-links sends what they point to, --links sends them to another wst)"
+        } else {
+            "left out (--copy-links sends what they point to)"
+        }
     }
 
     /// Adds a file, or all files below a directory; patterns see the path below `top`.
@@ -76,17 +101,42 @@ impl Gathered {
             return Ok(());
         }
         let inside = entries(path)?;
-        self.empty += u64::from(inside.is_empty() && path != top);
+        if inside.is_empty() && self.has_entries {
+            self.entries.push((path.to_owned(), Entry::Directory));
+        } else if path != top {
+            self.empty += u64::from(inside.is_empty());
+        }
         above.push(real);
         for path in inside {
             if path.is_symlink() && !which.copy_links {
-                self.links += 1;
+                self.link(path, top, which);
             } else {
                 self.walk(&path, top, which, above)?;
             }
         }
         above.pop();
         Ok(())
+    }
+}
+
+impl Gathered {
+    /// A symbolic link that is not followed.
+    fn link(&mut self, path: PathBuf, top: &Path, which: &Selection) {
+        let below = path.strip_prefix(top).unwrap_or(&path).to_owned();
+        if !which.takes(&below, false) {
+            self.excluded += 1;
+        } else if !which.links || !self.has_entries {
+            self.links += 1;
+        } else {
+            let target = std::fs::read_link(&path).unwrap_or_default();
+            // The name of the directory is in front of it at the receiver, and stays so here.
+            let depth = below.components().count().saturating_sub(1);
+            if link_stays_inside(target.as_os_str().as_encoded_bytes(), depth) {
+                self.entries.push((path, Entry::Link));
+            } else {
+                self.outside += 1;
+            }
+        }
     }
 }
 

@@ -52,6 +52,7 @@ pub(crate) fn receive_options(all: &Settings) -> ReceiveOptions {
         resume: all.store.resume,
         verify: all.store.verify,
         holes: all.store.holes,
+        links: all.store.links,
         ..ReceiveOptions::default()
     }
 }

@@ -134,6 +134,7 @@ impl<'a> Job<'a> {
         }
         port_facts::apply(port.facts(), &mut self.all);
         self.all.kermit_mut().batch = self.file_store.batch();
+        self.all.kermit_mut().entries = self.file_store.has_entries(self.direction);
         if port.carries_bps().is_none() {
             // Progress follows acknowledgements if the rate is unknown.
             self.all.zmodem_mut().line.rate_bps = 0;

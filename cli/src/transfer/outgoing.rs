@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use wetstring_drive::disk::{DiskStore, FileOutcome, FileRecord, Origin, SendOptions, Source};
 use wetstring_events::Event;
+use wetstring_proto::Entry;
 
 use super::gather::Gathered;
 use crate::args::selection::Selection;
@@ -13,14 +14,15 @@ use crate::ui::format::{count, escaped, shown, size};
 use crate::ui::output::{Level, Output};
 
 /// A file, or with their directories all files below a directory. An unreadable one is reported
-/// before the line is opened. `keeps`: the receiver is asked to keep directories.
+/// before the line is opened. `keeps`: the receiver is asked to keep directories. `has_entries`: it
+/// may take empty ones, and links.
 pub(crate) fn sources(
     ui: &Output,
     path: &Path,
-    keeps: bool,
+    (keeps, has_entries): (bool, bool),
     which: &Selection,
 ) -> Result<Vec<Source>, Ending> {
-    let mut gathered = Gathered::default();
+    let mut gathered = Gathered::new(has_entries);
     if !path.is_dir() {
         if which.takes(path.file_name().map_or(path, Path::new), false) {
             gathered.add(path, path, which)?;
@@ -40,12 +42,13 @@ pub(crate) fn sources(
     if !gathered.files.is_empty() && !which.dry_run {
         ui.say(Level::Note, &say);
     }
-    let named = gathered.files.into_iter().map(|file| {
-        let below = file.strip_prefix(&whole).unwrap_or(&file);
-        let name = title.join(below);
-        Source::path(&file).named(name.as_os_str().as_encoded_bytes())
-    });
-    Ok(named.collect())
+    let named = |path: &Path| {
+        let name = title.join(path.strip_prefix(&whole).unwrap_or(path));
+        Source::path(path).named(name.as_os_str().as_encoded_bytes())
+    };
+    let files = gathered.files.iter().map(|file| named(file));
+    let entries = gathered.entries.iter().map(|(path, entry)| named(path).as_entry(*entry));
+    Ok(files.chain(entries).collect())
 }
 
 /// Where the files are; stdin is nowhere.
@@ -60,21 +63,33 @@ fn paths(sources: &[Source]) -> Vec<Option<PathBuf>> {
 /// Prints what would be sent by `--dry-run`, under the names that the peer would see.
 pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -> Ending {
     let paths = paths(&sources);
+    let entries: Vec<Entry> = sources.iter().map(|source| source.entry).collect();
     let disk = outbox(ui, sources, options);
     let mut bytes = 0;
     let names = disk.unasked();
-    for (name, path) in names.iter().zip(&paths) {
+    for ((name, path), entry) in names.iter().zip(&paths).zip(&entries) {
         let metadata = path.as_ref().and_then(|path| std::fs::metadata(path).ok());
         let len = metadata.filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
         bytes += len.unwrap_or(0);
-        let (name, shown) = (escaped(name), len.map_or_else(|| "unknown".to_owned(), size));
+        let unknown = match entry {
+            Entry::Directory => "directory",
+            Entry::Link => "symbolic link",
+            _ => "unknown",
+        };
+        let len = len.filter(|_| *entry == Entry::File);
+        let (name, shown) = (escaped(name), len.map_or_else(|| unknown.to_owned(), size));
         if !ui.has_json() {
             ui.print(&format!("{name}: {shown}\n"));
         }
         let path = path.as_ref().map(|path| escaped(path.as_os_str().as_encoded_bytes()));
         ui.event(Event::Planned { path, name, size: len });
     }
-    let all = count(names.len() as u64, "file");
+    let others = entries.iter().filter(|entry| **entry != Entry::File).count();
+    let files = count((names.len() - others) as u64, "file");
+    let all = match others {
+        0 => files,
+        others => format!("{files} and directories or links ({others})"),
+    };
     Ending::early(Exit::Done, format!("would send {all}, {}; nothing was sent", size(bytes)))
 }
 

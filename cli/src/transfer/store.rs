@@ -7,6 +7,8 @@ use wetstring_drive::disk::{DiskStore, FileRecord};
 use wetstring_proto::Store;
 use wetstring_proto::file::Left;
 
+use crate::transfer::direction::Direction;
+
 /// The store of a transfer.
 pub(crate) enum FileStore {
     /// Files.
@@ -37,6 +39,15 @@ impl FileStore {
     /// What is to be sent, before the transfer.
     pub(crate) fn batch(&mut self) -> Left {
         if let Self::Disk(disk) = self { disk.batch() } else { Left::default() }
+    }
+
+    /// Whether directories and links are sent, or may be received.
+    pub(crate) fn has_entries(&self, direction: Direction) -> bool {
+        match (self, direction) {
+            (Self::Disk(disk), Direction::Send) => disk.has_entries(),
+            (Self::Disk(_), Direction::Receive) => true,
+            _ => false,
+        }
     }
 
     pub(crate) fn takes_stdin(&self) -> bool {

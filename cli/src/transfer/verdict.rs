@@ -3,7 +3,7 @@
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
 use wetstring_events::{FileResult, Summary, Transfer};
-use wetstring_proto::{Failure, FailureKind, Outcome, Refusal};
+use wetstring_proto::{Entry, Failure, FailureKind, Outcome, Refusal};
 
 use crate::transfer::direction::Direction;
 use crate::transfer::observer::{Observer, counters};
@@ -27,6 +27,14 @@ pub(crate) struct Verdict<'a> {
 impl Verdict<'_> {
     /// Reports what only the store knows: where files are, and which could not be read.
     pub(crate) fn report_records(&self, resumable: bool) {
+        let passed = |record: &&FileRecord| record.outcome == FileOutcome::PassedOver;
+        let passed = self.file_store.files().iter().filter(passed).count() as u64;
+        if passed > 0 && self.direction == Direction::Send {
+            let say = format!(
+                "empty directories and links were left out ({passed}): the receiver takes none"
+            );
+            self.ui.say(Level::Note, &say);
+        }
         for record in self.file_store.files() {
             let nameless = record.wire_name.is_empty();
             let name = escaped(if nameless { self.unnamed } else { &record.wire_name });
@@ -51,6 +59,11 @@ impl Verdict<'_> {
                 }
                 (FileOutcome::Skipped(why), _) => {
                     self.ui.say(Level::Error, &format!("{name}: skipped: {why}"));
+                }
+                (FileOutcome::Refused(Refusal::NotPermitted), _) if record.entry == Entry::Link => {
+                    let say = "refused, a symbolic link; receive -r --links inside takes those that \
+                               lead nowhere outside";
+                    self.ui.say(Level::Note, &format!("{name}: {say}"));
                 }
                 (FileOutcome::Refused(why), _) => {
                     let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
@@ -191,7 +204,9 @@ impl Verdict<'_> {
             return (Exit::Peer, say);
         }
         let records = self.file_store.files();
-        let whole = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent);
+        let whole = |r: &&FileRecord| {
+            matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent | FileOutcome::PassedOver)
+        };
         let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
         let good = records.iter().filter(whole).count();
         let missed = (records.len() - good) as u64;
@@ -223,6 +238,7 @@ fn file_result(record: &FileRecord) -> FileResult {
         FileOutcome::Sent => ("sent", None),
         FileOutcome::Refused(why) => ("refused", Some(why.as_str().to_owned())),
         FileOutcome::Skipped(why) => ("skipped", Some(why.clone())),
+        FileOutcome::PassedOver => ("passed-over", None),
         _ => ("partial", None),
     };
     FileResult {

@@ -1,9 +1,21 @@
 //! How files end: the current one, and those that a sender has put aside.
 
-use super::DiskStore;
+use super::{DiskStore, FileOutcome};
 use wetstring_proto::file::{Reply, StoreError};
 
 impl DiskStore {
+    /// The current entry is not sent.
+    pub(super) fn pass_over(&mut self) -> Reply<'static> {
+        match (&mut self.sending, self.files.last_mut()) {
+            (Some(sending), Some(record)) if sending.is_open() => {
+                sending.drop_current();
+                record.outcome = FileOutcome::PassedOver;
+                Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+
     /// The current file goes on without being open: another one is sent before the peer has it.
     pub(super) fn aside(&mut self) -> Reply<'static> {
         let record = self.files.len().checked_sub(1);

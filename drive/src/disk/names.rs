@@ -121,6 +121,25 @@ pub const MAX_DEPTH: usize = 32;
 /// Numbers of backups from here on are not continued: they were chosen by a user.
 const MOST_BACKUPS: u64 = 1_000_000;
 
+/// Whether a link in a directory this deep leads nowhere outside. `..` may only begin a target: after a name, which may
+/// be a link itself, it leads elsewhere than it seems to.
+pub fn link_stays_inside(target: &[u8], depth: usize) -> bool {
+    let mut left = depth;
+    let mut named = false;
+    if target.is_empty() || target[0] == b'/' || target.contains(&0) {
+        return false;
+    }
+    for part in target.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." if named || left == 0 => return false,
+            b".." => left -= 1,
+            _ => named = true,
+        }
+    }
+    true
+}
+
 /// The number of the next backup of a file, `NAME.~N~`: one above the highest among the names in its directory
 /// or, where that number is too high, the lowest that is free.
 pub fn next_backup<'a>(name: &[u8], names: impl Iterator<Item = &'a [u8]>) -> u64 {
@@ -343,4 +362,34 @@ pub(super) fn cut(name: &[u8], max: usize) -> Vec<u8> {
         }
     }
     [stem, extension].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_may_not_lead_outside() {
+        for (target, depth, inside) in [
+            ("file", 0, true),
+            ("sub/file", 0, true),
+            ("./file", 0, true),
+            ("../file", 0, false),
+            ("../file", 1, true),
+            ("../../file", 1, false),
+            ("../../file", 2, true),
+            ("sub/../file", 1, false),
+            ("/etc/passwd", 9, false),
+            ("", 1, false),
+            ("a\0b", 1, false),
+            ("..", 1, true),
+            ("..", 0, false),
+        ] {
+            assert_eq!(
+                link_stays_inside(target.as_bytes(), depth),
+                inside,
+                "{target:?} at {depth}"
+            );
+        }
+    }
 }

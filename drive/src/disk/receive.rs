@@ -7,6 +7,7 @@ mod checking;
 mod continuing;
 mod copying;
 mod deciding;
+mod entry;
 mod older;
 mod placing;
 mod writing;
@@ -15,6 +16,7 @@ use self::checking::{Check, Left};
 use self::continuing::{Kept, taken_over};
 use self::copying::copy;
 use self::deciding::{check_space, one_component};
+use self::entry::IncomingEntry;
 use self::placing::Placed;
 use super::difference::Older;
 use super::digest::{self, Running};
@@ -34,7 +36,7 @@ use crate::os::fs::{
 use crate::os::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
-use wetstring_proto::file::{DigestKind, FileInfo, Refusal};
+use wetstring_proto::file::{DigestKind, Entry, FileInfo, Refusal};
 
 /// Files larger than this get their blocks before their data: a full disk is detected at once.
 const PREALLOCATE_ABOVE: u64 = 1 << 20;
@@ -50,6 +52,8 @@ pub(super) struct Receiving {
     options: ReceiveOptions,
     umask: u32,
     current: Option<Incoming>,
+    /// A directory or link that is being received.
+    entry: Option<IncomingEntry>,
     /// The `.part` kept of the last file, if any.
     kept: Option<Left>,
     /// Small writes are buffered here, so that short packets do not cost a system call each.
@@ -140,13 +144,14 @@ impl Receiving {
             options,
             umask: place::umask(),
             current: None,
+            entry: None,
             kept: None,
             gathered: Vec::with_capacity(GATHER_LEN),
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.current.is_some()
+        self.current.is_some() || self.entry.is_some()
     }
 
     /// Decides on an offer. Accepted: the offset to start from.
@@ -155,6 +160,9 @@ impl Receiving {
         info: &FileInfo<'_>,
         record: &mut FileRecord,
     ) -> Result<u64, No> {
+        if info.entry != Entry::File {
+            return self.offer_entry(info, record);
+        }
         let safe = match self.options.name.take() {
             Some(told) if !told.contains(&b'/') => one_component(told),
             Some(told) => confine(&told, self.options.paths).map_err(|bad| bad.0),
@@ -260,6 +268,9 @@ impl Receiving {
 
     /// Stores bytes. Small writes are gathered.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
+        if let Some(entry) = &mut self.entry {
+            return entry.write(offset, bytes);
+        }
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
@@ -323,6 +334,9 @@ impl Receiving {
     }
 
     pub(super) fn digest(&mut self, kind: DigestKind, len: u64) -> Result<[u8; 32], Failed> {
+        if let Some(entry) = &self.entry {
+            return entry.digest(kind, len);
+        }
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
@@ -346,8 +360,11 @@ impl Receiving {
         &mut self,
         complete: bool,
         verified: bool,
-        record: Option<&mut FileRecord>,
+        mut record: Option<&mut FileRecord>,
     ) -> Result<(), Failed> {
+        if let (Some(entry), Some(record)) = (self.entry.take(), record.as_deref_mut()) {
+            return self.close_entry(&entry, (complete, verified), record);
+        }
         let (Some(mut open), Some(record)) = (self.current.take(), record) else { return Ok(()) };
         // Nothing more is taken from it, and some systems do not replace a file that is open.
         open.older = None;
@@ -402,6 +419,7 @@ impl Receiving {
     /// Drops a resumed file that is not the sender's. A `.part` of ours is left to [`part::create`], which
     /// removes it when the new file is accepted.
     pub(super) fn withdraw(&mut self) {
+        self.entry = None;
         if let Some(mut open) = self.current.take() {
             let _ = open.settle();
             open.release();

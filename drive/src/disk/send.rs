@@ -9,14 +9,14 @@ use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
 use crate::event::Interest;
 use crate::os::fd::OwnedFd;
 use crate::os::files;
-use crate::os::fs::{FileType, Mode, OFlags, Stat, fstat, mode_of};
+use crate::os::fs::{FileType, Mode, OFlags, Stat, fstat, lstat, mode_of};
 use crate::os::io::Errno;
 use crate::signals::Signals;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Component, Path};
 use wetstring_proto::difference::{SIGNATURE, signature};
-use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
+use wetstring_proto::file::{DigestKind, Entry, FileInfo, FileKind, Left};
 use wetstring_proto::kermit::names::to_common;
 
 /// The list of files to send, and the current one.
@@ -44,6 +44,9 @@ struct Outgoing {
     /// A pipe or stdin: sequential, once.
     stream: bool,
     stdin: bool,
+    /// Of a directory or a link: what is sent as its contents.
+    entry: Entry,
+    target: Vec<u8>,
     /// End of the bytes read so far.
     reached: u64,
     running: Running,
@@ -80,6 +83,10 @@ impl Sending {
         waits || self.current.as_ref().is_some_and(|open| open.stdin)
     }
 
+    pub(super) fn has_entries(&self) -> bool {
+        self.sources.as_slice().iter().any(|source| source.entry != Entry::File)
+    }
+
     /// What is to be sent, before the first of it was requested.
     pub(super) fn batch(&mut self) -> Left {
         self.left().0
@@ -110,9 +117,14 @@ impl Sending {
                 Ok(outgoing) => {
                     record.size = outgoing.announced.unwrap_or(0);
                     record.opened = outgoing.opened(record.path.as_deref());
+                    record.entry = outgoing.entry;
                     files.push(record);
                     let info = FileInfo { left: Some(left), ..info(&outgoing, &self.options) };
-                    let kind = if self.options.detect { found_kind(&outgoing) } else { info.kind };
+                    let kind = match outgoing.entry {
+                        Entry::File if self.options.detect => found_kind(&outgoing),
+                        Entry::File => info.kind,
+                        _ => FileKind::Binary,
+                    };
                     let info = FileInfo { kind, ..info };
                     self.current = Some(outgoing);
                     let name = files.last().map_or(&[][..], |record| &record.wire_name);
@@ -159,7 +171,13 @@ impl Sending {
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
         let len = loop {
-            let result = if open.stream {
+            let result = if open.entry != Entry::File {
+                let rest = usize::try_from(offset).ok().and_then(|at| open.target.get(at..));
+                let rest = rest.unwrap_or_default();
+                let len = rest.len().min(into.len());
+                into[..len].copy_from_slice(&rest[..len]);
+                Ok(len)
+            } else if open.stream {
                 wait(&open.file)?;
                 crate::os::io::read(&open.file, &mut *into)
             } else {
@@ -182,7 +200,7 @@ impl Sending {
         block: u32,
         into: &mut [u8],
     ) -> io::Result<Option<usize>> {
-        if self.current.as_ref().is_none_or(|open| open.stream) {
+        if self.current.as_ref().is_none_or(|open| open.stream || open.entry != Entry::File) {
             return Ok(None);
         }
         let (mut at, mut bytes) = (from, vec![0; block as usize]);
@@ -205,7 +223,9 @@ impl Sending {
         let open = self.current.as_ref().ok_or(io::ErrorKind::NotFound)?;
         match open.running.value(kind, len) {
             Some(value) => Ok(value),
-            None if open.stream => Err(io::ErrorKind::Unsupported.into()),
+            None if open.stream || open.entry != Entry::File => {
+                Err(io::ErrorKind::Unsupported.into())
+            }
             None => digest::over(&open.file, kind, len),
         }
     }
@@ -219,6 +239,11 @@ impl Sending {
     ) {
         let (Some(open), Some(record)) = (self.current.take(), record) else { return };
         open.close(complete, verified, record);
+    }
+
+    /// The current one is not sent.
+    pub(super) fn drop_current(&mut self) {
+        self.current = None;
     }
 
     /// Puts the current file aside, which has this record.
@@ -250,12 +275,14 @@ impl Outgoing {
             record.digest = self.running.whole(record.size);
         }
         let opened = Opened::plain(&self.before);
-        record.changed = !self.stream && fstat(&self.file).is_ok_and(|now| !opened.is(&now));
+        let compared = !self.stream && self.entry == Entry::File;
+        record.changed = compared && fstat(&self.file).is_ok_and(|now| !opened.is(&now));
     }
 
     /// What to delete afterwards, if requested.
     fn opened(&self, path: Option<&Path>) -> Option<Opened> {
-        path.filter(|_| !self.stream).map(|path| Opened::by(path, &self.before))
+        path.filter(|_| !self.stream && self.entry == Entry::File)
+            .map(|path| Opened::by(path, &self.before))
     }
 }
 
@@ -297,7 +324,7 @@ fn common(name: &[u8]) -> Vec<u8> {
 
 /// The length of a source, if it is known without opening it.
 fn len_of(source: &Source) -> u64 {
-    let Origin::Path(path) = &source.from else { return 0 };
+    let (Origin::Path(path), Entry::File) = (&source.from, source.entry) else { return 0 };
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len())
 }
 
@@ -309,12 +336,16 @@ fn info(open: &Outgoing, options: &SendOptions) -> FileInfo<'static> {
         modified: (!open.stream).then_some(open.before.st_mtime),
         mode: (!open.stream).then_some(mode_of(&open.before) & 0o777),
         kind: options.kind,
-        resume: options.resume && !open.stream,
+        resume: options.resume && !open.stream && open.entry == Entry::File,
+        entry: open.entry,
         ..FileInfo::default()
     }
 }
 
 fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed> {
+    if let (Origin::Path(path), Entry::Directory | Entry::Link) = (&source.from, source.entry) {
+        return open_entry(path, source.entry, digest);
+    }
     let (file, path) = match &source.from {
         Origin::Path(path) => {
             // Opening a FIFO must not block for a writer, nor must a terminal become our controlling terminal.
@@ -350,7 +381,27 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
         }
     }
     let running = Running::new(digest);
-    Ok(Outgoing { file, before, announced, stream, stdin, reached: 0, running })
+    let (entry, target) = (Entry::File, Vec::new());
+    Ok(Outgoing { file, before, announced, stream, stdin, entry, target, reached: 0, running })
+}
+
+/// A directory, or a link with its target.
+fn open_entry(path: &Path, entry: Entry, digest: Option<DigestKind>) -> Result<Outgoing, Failed> {
+    let failed = |error: io::Error| Failed::new(path, error);
+    let (directory, target) = if entry == Entry::Link {
+        let target = std::fs::read_link(path).map_err(failed)?;
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        (above.unwrap_or(Path::new(".")), target.into_os_string().into_encoded_bytes())
+    } else {
+        (path, Vec::new())
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let file = crate::os::fs::open(directory, flags, Mode::empty())
+        .map_err(|error| Failed::new(path, error))?;
+    let before = lstat(path).map_err(|error| Failed::new(path, error))?;
+    let (announced, running) = (Some(target.len() as u64), Running::new(digest));
+    let (stream, stdin) = (false, false);
+    Ok(Outgoing { file, before, announced, stream, stdin, entry, target, reached: 0, running })
 }
 
 /// Waits until a stream has bytes or has ended. A FIFO that no writer has opened yet has not ended; only waiting

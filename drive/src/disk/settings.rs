@@ -41,6 +41,18 @@ choice! {
     "auto" => Verify::Auto,
 }
 
+choice! {
+    /// What to do with symbolic links that are sent as such.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Links {
+        /// Refuse them.
+        #[default]
+        Refuse = "refuse",
+        /// Make those that lead nowhere outside the directory.
+        Inside = "inside",
+    }
+}
+
 settings! {
     /// The user's settings of the store of received files.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,5 +74,8 @@ settings! {
         "store.holes" holes: Holes[word] = "no",
             "Whether blocks of zeros become holes, which take no room on the disk: never, or wherever the system and its file system can (Linux)",
             "rsync --sparse";
+        "store.links" links: Links[word] = "refuse",
+            "Symbolic links that are sent as such (wst send --links): refuse them, or make those that lead nowhere outside the directory",
+            "rsync --links and --safe-links";
     }
 }

@@ -8,7 +8,7 @@ use super::check::{tochar, unchar};
 use super::probe;
 use super::zone::Zone;
 use crate::charset::Encoding;
-use crate::file::{Extras, FileInfo, FileKind, KermitExtras, Refusal};
+use crate::file::{Entry, Extras, FileInfo, FileKind, KermitExtras, Refusal};
 
 /// A sender's description of a file. Fields accumulate over several A packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Attributes {
     pub modified_local: Option<i64>,
     /// Unix permission bits, if the sender is a Unix.
     pub mode: Option<u32>,
+    /// What that mode says it is.
+    pub entry: Entry,
     /// The character set of its text.
     pub encoding: Encoding,
     /// Disposition letter: `R` resend, `M` mail, `P` print.
@@ -130,6 +132,7 @@ impl Attributes {
             }
         }
         // The order of tags is the sender's choice, so the pair is judged when all are read.
+        self.entry = self.mode_value.map_or(Entry::File, Entry::of_mode);
         self.mode = self.mode_value.filter(|_| self.system_is_unix).map(|m| m & 0o777);
     }
 
@@ -177,9 +180,9 @@ pub fn emit(
         list.add(b'!', format_decimal(size.div_ceil(1024), &mut digits));
         list.add(b'1', format_decimal(size, &mut digits));
     }
-    if let Some(mode) = info.mode {
-        let mode = mode & 0o777;
-        list.add(b',', &[6, 3, 0].map(|shift| b'0' + ((mode >> shift) & 7) as u8));
+    if let Some(mode) = info.entry.mode(info.mode) {
+        let digits = [15, 12, 9, 6, 3, 0].map(|shift| b'0' + ((mode >> shift) & 7) as u8);
+        list.add(b',', if info.entry == Entry::File { &digits[3..] } else { &digits });
         // The owner's rights in the system-independent notation: read 1, write 2, execute 4, and
         // delete 16, which on Unix goes with writing as far as a file can say.
         let owner = (mode >> 6) & 7;

@@ -33,10 +33,13 @@ pub const CORRECTION: Capability = Capability { letter: b'E', place: 2, newest: 
 /// Of a file that the receiver has in an older version only the difference is sent ([`crate::difference`]).
 pub const DIFFERENCE: Capability = Capability { letter: b'D', place: 3, newest: 1 };
 
+/// A mode has the bits that tell directories and symbolic links from files.
+pub const ENTRIES: Capability = Capability { letter: b'L', place: 4, newest: 1 };
+
 /// All that are known here.
 pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
-    (true, true) => &[BUNDLE, COMPRESS, CORRECTION, DIFFERENCE],
-    (true, false) => &[BUNDLE, COMPRESS, DIFFERENCE],
+    (true, true) => &[BUNDLE, COMPRESS, CORRECTION, DIFFERENCE, ENTRIES],
+    (true, false) => &[BUNDLE, COMPRESS, DIFFERENCE, ENTRIES],
     _ => &[],
 };
 
@@ -44,7 +47,7 @@ pub const KNOWN: &[Capability] = match (IS_BUILT, correction::IS_BUILT) {
 pub const MOST: usize = 6;
 
 /// Places in a [`Capabilities`].
-const PLACES: usize = if IS_BUILT { 4 } else { 0 };
+const PLACES: usize = if IS_BUILT { 5 } else { 0 };
 
 /// Versions of capabilities; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::attributes::Tags;
 use super::bundle::{IS_BUILT, PRESSED, UNPRESSED, packed_room};
-use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, DIFFERENCE};
+use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, DIFFERENCE, ENTRIES};
 use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
@@ -305,6 +305,8 @@ crate::settings! {
         compressor: bool = false,
         /// The store can look for blocks of a file in an older version, and tell the signatures of blocks.
         finds_blocks: bool = false,
+        /// The store has, or takes, directories and symbolic links as well.
+        entries: bool = false,
         /// The attributes that are sent.
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
@@ -463,6 +465,12 @@ impl Config {
         self.has_bundles() && self.difference && self.finds_blocks && self.digest
     }
 
+    /// Whether modes may tell what is not a file.
+    pub(crate) fn has_entries(&self) -> bool {
+        let modes = [self.sent_tags, self.taken_tags].iter().all(|tags| tags.contains(b','));
+        IS_BUILT && self.entries && self.attributes && modes
+    }
+
     /// Whether the line is known, or declared, to deliver everything.
     pub fn is_reliable(&self) -> bool {
         match self.reliable {
@@ -523,7 +531,8 @@ impl Config {
                 .set(BUNDLE, self.has_bundles())
                 .set(COMPRESS, self.has_compression())
                 .set(CORRECTION, self.has_bundles() && self.correction)
-                .set(DIFFERENCE, self.has_difference()),
+                .set(DIFFERENCE, self.has_difference())
+                .set(ENTRIES, self.has_entries()),
         }
     }
 

@@ -78,6 +78,7 @@ pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     correction: false,
     compress: false,
     difference: false,
+    entries: false,
 };
 
 impl Link {
@@ -497,7 +498,8 @@ impl Link {
             ];
             // What could be in force and is not is told, too.
             let ours = ours.into_iter().filter(|(_, on)| *on || a.bundle);
-            let ours = ours.map(|(name, on)| (name, u64::from(on)));
+            let entries = a.entries.then_some(("entries", true));
+            let ours = ours.chain(entries).map(|(name, on)| (name, u64::from(on)));
             for (name, value) in values.into_iter().chain(ours) {
                 cx.trace.record(cx.now, &TraceEvent::Value { name, value });
             }
@@ -518,6 +520,7 @@ impl Link {
         also(a.correction, "error correction");
         also(a.compress, "compression");
         also(a.difference, "differences");
+        also(a.entries, "directories and links");
         self.agreement = text;
         self.notes.push(QueuedEvent::Negotiated);
     }

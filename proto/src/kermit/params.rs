@@ -14,7 +14,7 @@
 //! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
 //! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
-use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, DIFFERENCE};
+use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, DIFFERENCE, ENTRIES};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 use super::reason::BadPacket;
@@ -359,6 +359,8 @@ pub struct Agreed {
     pub compress: bool,
     /// Of a file that the receiver has in an older version only the difference goes.
     pub difference: bool,
+    /// Directories and symbolic links may be sent.
+    pub entries: bool,
 }
 
 /// Puts `ours` (as sent) and `theirs` (as received) together.
@@ -421,6 +423,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         difference: bundle
             && shared.has(DIFFERENCE)
             && own.is_some_and(|own| own & OWN_DIGEST != 0),
+        entries: shared.has(ENTRIES) && capas & CAP_ATTRIBUTES != 0,
     }
 }
 

@@ -14,7 +14,7 @@ use super::params::{self, Agreed, Params, agree};
 use super::sink::Sink;
 use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::{Extras, FileInfo, FileKind, KermitExtras, Refusal};
+use crate::file::{Entry, Extras, FileInfo, FileKind, KermitExtras, Refusal};
 use crate::line::line_time;
 use crate::session::{self, Ending, PendingRequest, Text, trace_duplicate};
 use crate::time::{Duration, Instant};
@@ -177,7 +177,8 @@ impl Core {
         let info = self.file.attributes.info(&name[..self.file.name_len], default, config.zone);
         let proved = self.link.agreed.own.is_some_and(|own| own & params::OWN_DIGEST != 0);
         let extras = KermitExtras { screen: self.file.screen, ..info.extras.kermit() };
-        FileInfo { extras: Extras::Kermit(extras), proved, ..info }
+        let entry = if self.link.agreed.entries { self.file.attributes.entry } else { Entry::File };
+        FileInfo { extras: Extras::Kermit(extras), proved, entry, ..info }
     }
 
     /// Whether input is accepted now, or blocked until the store replies.

@@ -6,7 +6,7 @@ use self::congestion::Congestion;
 use self::differing::Differing;
 use self::packing::Packing;
 use self::protection::{Protection, Queued};
-use super::capability::{COMPRESS, Capabilities};
+use super::capability::{COMPRESS, Capabilities, ENTRIES};
 use super::config::Config;
 use super::flight::Flight;
 use super::length::PacketLengths;
@@ -132,7 +132,7 @@ impl Core {
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
         let mut ours = config.params(announced);
         if !config.offers_bundles() {
-            ours.capabilities = Capabilities::NONE;
+            ours.capabilities = Capabilities::NONE.set(ENTRIES, config.has_entries());
         } else if !config.offers_compression() {
             ours.capabilities = ours.capabilities.set(COMPRESS, false);
         }

@@ -47,6 +47,8 @@ pub(crate) enum PendingRequest {
         complete: bool,
         verified: bool,
     },
+    /// A sender: the current file is not sent.
+    PassOver,
     /// A sender: the next file, before the peer has stored this one; and that it has stored the oldest of those.
     Aside,
     Settle {
@@ -86,6 +88,7 @@ impl PendingRequest {
             Self::Digest { kind, len } => Some(Request::Digest { kind, len }),
             Self::Close { complete, verified } => Some(Request::Close { complete, verified }),
             Self::Older => Some(Request::Older),
+            Self::PassOver => Some(Request::PassOver),
             Self::Aside => Some(Request::Aside),
             Self::Settle { complete, verified } => Some(Request::Settle { complete, verified }),
             _ => None,

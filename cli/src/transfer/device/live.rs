@@ -105,7 +105,11 @@ fn job<'a>(
     protocol: Protocol,
     file: &Path,
 ) -> Result<Job<'a>, Ending> {
-    let disk = outbox(ui, sources(ui, file, false, &Selection::default())?, SendOptions::default());
+    let disk = outbox(
+        ui,
+        sources(ui, file, (false, false), &Selection::default())?,
+        SendOptions::default(),
+    );
     Ok(Job {
         ui,
         common,

@@ -64,6 +64,19 @@ pub(crate) fn open_in(
     openat(directory, name(component), flags, mode)
 }
 
+/// Symbolic links are made here.
+pub(crate) const MAKES_LINKS: bool = true;
+
+/// Makes a symbolic link under a name that is free.
+pub(crate) fn make_link(directory: impl AsFd, target: &[u8], at: &[u8]) -> Result<(), Errno> {
+    rustix::fs::symlinkat(name(target), directory, name(at))
+}
+
+/// Where the symbolic link of that name leads.
+pub(crate) fn link_target(directory: impl AsFd, at: &[u8]) -> Result<Vec<u8>, Errno> {
+    Ok(rustix::fs::readlinkat(directory, name(at), Vec::new())?.into_bytes())
+}
+
 /// Renames unless the new name exists ([`Errno::EXIST`]), possibly into another directory.
 pub(crate) fn move_new(
     directory: impl AsFd,

@@ -47,6 +47,19 @@ pub(crate) fn open_in(
     openat(directory, name(component), flags, mode)
 }
 
+/// Symbolic links need a right that users do not have: none is made.
+pub(crate) const MAKES_LINKS: bool = false;
+
+/// Makes no symbolic link.
+pub(crate) fn make_link(_: impl AsFd, _: &[u8], _: &[u8]) -> Result<(), Errno> {
+    Err(Errno::PERM)
+}
+
+/// No symbolic link is read.
+pub(crate) fn link_target(_: impl AsFd, _: &[u8]) -> Result<Vec<u8>, Errno> {
+    Err(Errno::PERM)
+}
+
 /// Renames unless the new name exists ([`Errno::EXIST`]), possibly into another directory.
 pub(crate) fn move_new(
     directory: impl AsFd,

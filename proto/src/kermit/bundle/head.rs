@@ -50,7 +50,7 @@ pub(crate) fn put(
             len += put_number(zigzag(time.wrapping_sub(before.time)), &mut out[len..]);
             before.time = time;
         }
-        let mode = info.mode.map(|mode| mode & 0o777);
+        let mode = info.entry.mode(info.mode);
         if mode.is_some() && mode == before.mode {
             flags |= SAME_MODE;
         } else if let Some(mode) = mode {
@@ -120,7 +120,7 @@ impl Reading {
                 self.head.modified = Some(before.time);
             }
             _ => {
-                before.mode = Some(u32::try_from(value).map_err(drop)? & 0o777);
+                before.mode = Some(u32::try_from(value).map_err(drop)? & 0o177_777);
                 self.head.mode = before.mode;
             }
         }

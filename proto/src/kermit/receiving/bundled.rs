@@ -5,7 +5,7 @@ use super::decompression::Decompression;
 use super::differing::Differing;
 use super::{Cancel, Core, Current, Mem, Piece, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::FileKind;
+use crate::file::{Entry, FileKind};
 use crate::kermit::attributes::{self, Attributes};
 use crate::kermit::bundle::head::{self, Head};
 use crate::kermit::bundle::lines::Lines;
@@ -402,7 +402,9 @@ impl Core {
         let heeded = self.link.config.taken_tags;
         let zone = self.link.config.zone;
         attributes.size = head.size.filter(|_| heeded.contains(b'1'));
-        attributes.mode = head.mode.filter(|_| heeded.contains(b','));
+        let mode = head.mode.filter(|_| heeded.contains(b','));
+        attributes.mode = mode.map(|mode| mode & 0o777);
+        attributes.entry = mode.map_or(Entry::File, Entry::of_mode);
         let modified = head.modified.filter(|_| heeded.contains(b'#'));
         attributes.modified_local = modified.map(|time| zone.to_local(time));
         if self.link.agreed.attributes && heeded.contains(b'"') {

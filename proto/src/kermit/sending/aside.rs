@@ -57,6 +57,7 @@ const NO_FILE: Entry = Entry {
         modified: None,
         mode: None,
         kind: crate::file::FileKind::Binary,
+        entry: crate::file::Entry::File,
         resume: false,
         compared: false,
         proved: false,

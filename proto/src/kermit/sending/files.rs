@@ -3,7 +3,7 @@
 use super::{Cancel, Core, Current, Mem};
 use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{FileInfo, FileKind, Refusal, Reply, StoreError};
+use crate::file::{Entry, FileInfo, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes::{self, AttributeReply};
 use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::config::Names;
@@ -119,6 +119,12 @@ impl Core {
         let pending = self.pending.take();
         match (pending, reply) {
             (PendingRequest::Nothing, _) => {}
+            (PendingRequest::Next, Reply::File(info))
+                if IS_BUILT && info.entry != Entry::File && !self.link.agreed.entries =>
+            {
+                self.pending = PendingRequest::PassOver;
+            }
+            (PendingRequest::PassOver, Reply::Done) => self.pending = PendingRequest::Next,
             (PendingRequest::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
             (PendingRequest::Next, Reply::NoMoreFiles) if self.bundles() => {
                 self.packing.no_more = true;
