@@ -26,8 +26,8 @@ use std::time::Duration;
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::peer::{self, Detected, Part, PeerProtocol};
 use wetstring_proto::{
-    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Instant, Outcome, Reply, Request,
-    Stats, Status, Wants,
+    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Instant, Learned, Outcome, Reply,
+    Request, Stats, Status, Wants,
 };
 
 /// Which peers are expected, and which probes are allowed.
@@ -546,6 +546,10 @@ impl Engine for Lookout {
 
     fn stats(&self) -> &Stats {
         self.engine.stats()
+    }
+
+    fn learned(&self) -> Learned {
+        self.engine.learned()
     }
 
     fn if_closed(&self) -> Option<Outcome> {

@@ -281,6 +281,21 @@ pub enum Event {
         /// Its source.
         source: &'static str,
     },
+    /// What is remembered of a line (`wst show --line`).
+    Remembered {
+        /// The line.
+        line: String,
+        /// Seconds since the transfer that found it out; `null` if nothing is remembered.
+        age_s: Option<u64>,
+        /// Its round trip in seconds.
+        round_trip_s: Option<f64>,
+        /// Bytes between two errors; `null` if there was none.
+        error_spacing: Option<u64>,
+        /// Whether control characters pass as they are; `null` if that was not tried.
+        codes_pass: Option<bool>,
+        /// The settings that follow, as `NAME=VALUE`.
+        settings: Vec<String>,
+    },
     /// A link to this program (`wst install-links`).
     Installed {
         /// The name of the program.

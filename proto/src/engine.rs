@@ -13,6 +13,7 @@
 
 pub use crate::event::{Command, DeclinedJob, Event};
 use crate::file::{Reply, Request};
+use crate::learned::Learned;
 pub use crate::outcome::{Blame, Failure, FailureKind, Outcome, Status};
 use crate::stats::Stats;
 use crate::time::Instant;
@@ -74,6 +75,11 @@ pub trait Engine {
     fn status(&self) -> Status;
     /// The counters so far.
     fn stats(&self) -> &Stats;
+
+    /// What it has found out about the line.
+    fn learned(&self) -> Learned {
+        Learned::default()
+    }
     /// The outcome if the port closes now. If only the farewell is missing that is not a failure.
     fn if_closed(&self) -> Option<Outcome> {
         self.status().outcome()

@@ -93,6 +93,7 @@ mod event;
 pub mod file;
 #[cfg(feature = "kermit")]
 pub mod kermit;
+mod learned;
 pub mod line;
 mod machine;
 pub mod memory;
@@ -126,6 +127,7 @@ pub use file::{
     DigestKind, Entry, Extras, FileInfo, FileKind, KermitExtras, Left, Refusal, Remote,
     RemoteReply, Reply, Request, Store, StoreError, Wish, ZmodemExtras,
 };
+pub use learned::Learned;
 pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
 pub use session::states;

@@ -5,6 +5,7 @@
 
 use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
+use crate::learned::Learned;
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
 use crate::time::Instant;
@@ -40,6 +41,10 @@ pub(crate) trait Machine {
     fn wants(&self) -> Wants;
     fn status(&self) -> Status;
     fn stats(&self) -> &Stats;
+
+    fn learned(&self) -> Learned {
+        Learned::default()
+    }
 
     fn if_closed(&self) -> Option<Outcome> {
         self.status().outcome()
@@ -148,6 +153,10 @@ macro_rules! engine {
 
             fn stats(&self) -> &$crate::Stats {
                 self.0.core.stats()
+            }
+
+            fn learned(&self) -> $crate::Learned {
+                self.0.core.learned()
             }
 
             fn if_closed(&self) -> Option<$crate::Outcome> {

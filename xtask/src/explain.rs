@@ -269,7 +269,8 @@ fn transfer(
     let ends = ["a", "b"].map(|name| format!("pty:{}", path(name)));
     let wst = |args: &[&str]| {
         let mut command = Command::new(program);
-        command.args(args).env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+        command.args(args).stdin(Stdio::null());
+        command.env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_STATE_HOME", "/dev/null/none");
         command.stderr(Stdio::null());
         command
     };

@@ -189,6 +189,9 @@ pub(crate) enum Verb {
     Show {
         /// Names or prefixes of names [default: all]; profiles: the device profiles; profiles NAME: one of them
         names: Vec<String>,
+        /// What is remembered of this line, and the settings that follow
+        #[arg(long, value_name = "LINE", conflicts_with = "names")]
+        line: Option<OsString>,
     },
     /// Print a completion script for a shell
     Completions {

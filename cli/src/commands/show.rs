@@ -1,10 +1,15 @@
 //! `wst show`: every setting, its value now, its range and its default; and the device profiles.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 use wetstring_events::Event;
 
+use crate::args::Common;
+use crate::args::line_arg::There;
+use crate::config::remembered::{Known, Lines, age, now};
 use crate::config::{File, Settings, device, no_setting};
+use crate::transfer::setup::prepare;
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 
@@ -35,6 +40,42 @@ fn profiles(names: &[String]) -> Result<Exit, String> {
         }
     }
     crate::ui::output::print(&page);
+    Ok(Exit::Done)
+}
+
+/// Shows what is remembered of a line.
+pub(crate) fn line(ui: &Output, common: &Common, line: &OsStr) -> Result<Exit, String> {
+    let (_, spec) = prepare(common, &[], line, There::Carries)?;
+    let lines = Lines::load();
+    let file = lines.path.as_ref().map_or_else(|| "none".to_owned(), |p| p.display().to_string());
+    let known = lines.get(&spec);
+    let settings = known.map(Known::settings).unwrap_or_default();
+    if ui.has_json() {
+        let settings = settings.iter().map(|(name, value)| format!("{name}={value}"));
+        ui.event(Event::Remembered {
+            line: spec.to_string(),
+            age_s: known.map(|known| now().saturating_sub(known.at)),
+            round_trip_s: known.and_then(|known| known.round_trip).map(|time| time.as_secs_f64()),
+            error_spacing: known.and_then(|known| known.spacing),
+            codes_pass: known.and_then(|known| known.codes),
+            settings: settings.collect(),
+        });
+        return Ok(Exit::Done);
+    }
+    let mut page = String::new();
+    // Writing to a string cannot fail.
+    let _ = match known {
+        None => writeln!(page, "nothing is remembered of {spec}"),
+        Some(known) => {
+            let age = age(now().saturating_sub(known.at));
+            writeln!(page, "{spec}, {age} ago: {}", known.words())
+        }
+    };
+    for (name, value) in settings {
+        let _ = writeln!(page, "{name} = {value}");
+    }
+    crate::ui::output::print(&page);
+    ui.say(Level::Detail, &format!("file of lines: {file}"));
     Ok(Exit::Done)
 }
 

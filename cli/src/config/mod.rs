@@ -4,8 +4,12 @@
 pub(crate) mod device;
 mod file;
 pub(crate) mod keys;
+mod line;
 pub(crate) mod protocol;
+pub(crate) mod remembered;
 mod settings;
+mod state;
 
 pub(crate) use file::File;
 pub(crate) use settings::{Settings, no_setting};
+pub(crate) use state::state_directory;

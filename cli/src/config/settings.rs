@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::line::LineSettings;
 use crate::ui::format::did_you_mean;
 use wetstring_drive::disk::StoreSettings;
 use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) store: StoreSettings,
     /// A SLIP line.
     pub(crate) slip: slip::Settings,
+    /// Lines, whatever passes them.
+    pub(crate) line: LineSettings,
     /// A command that ZMODEM sends instead of files, and whether it is acknowledged immediately.
     pub(crate) command: Option<(Vec<u8>, bool)>,
     /// Settings set by name, which the facts of a line do not change.
@@ -31,6 +34,7 @@ impl Settings {
     /// Every row.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
         let own = StoreSettings::TABLE.iter().chain(slip::Settings::TABLE);
+        let own = own.chain(LineSettings::TABLE);
         FAMILIES.iter().flat_map(Family::table).chain(own)
     }
 
@@ -94,6 +98,7 @@ impl Settings {
         match name.split_once('.') {
             Some(("store", _)) => self.store.set(name, value)?,
             Some(("slip", _)) => self.slip.set(name, value)?,
+            Some(("line", _)) => self.line.set(name, value)?,
             _ => self.protocols.set(name, value)?,
         }
         if name == "slip.latency" {
@@ -109,6 +114,7 @@ impl Settings {
         match name.split_once('.') {
             Some(("store", _)) => self.store.show(name, out),
             Some(("slip", _)) => self.slip.show(name, out),
+            Some(("line", _)) => self.line.show(name, out),
             _ => self.protocols.show(name, out),
         }
     }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use wetstring_proto::zmodem::{self, PeerRole};
 use wetstring_proto::{
-    Command, Cx, Engine, Event, FailureKind, Instant, NoTrace, Outcome, Reply, Request, Stats,
-    Status, Wants,
+    Command, Cx, Engine, Event, FailureKind, Instant, Learned, NoTrace, Outcome, Reply, Request,
+    Stats, Status, Wants,
 };
 
 /// The verdict on the bytes so far.
@@ -255,6 +255,10 @@ impl Engine for Choice {
 
     fn stats(&self) -> &Stats {
         self.engine.stats()
+    }
+
+    fn learned(&self) -> Learned {
+        self.engine.learned()
     }
 }
 

@@ -20,6 +20,7 @@ use super::verdict::say_lost;
 use crate::args::Common;
 use crate::config::Settings;
 use crate::config::protocol::{Engines as _, Protocol};
+use crate::config::remembered;
 use crate::transfer::detect::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
@@ -133,6 +134,9 @@ impl<'a> Job<'a> {
             ui.say(Level::Note, &note);
         }
         port_facts::apply(port.facts(), &mut self.all);
+        if let Some(words) = remembered::apply(&mut self.all, &self.spec) {
+            ui.say(Level::Detail, &words);
+        }
         self.all.kermit_mut().batch = self.file_store.batch();
         self.all.kermit_mut().entries = self.file_store.has_entries(self.direction);
         if port.carries_bps().is_none() {
@@ -170,6 +174,10 @@ impl<'a> Job<'a> {
         let mut store = Translated::new(&mut store, sets);
         let ended = run(&mut *engine, port, &mut store, &mut observer, options);
         observer.finish();
+        if let Err(error) = remembered::learn(&self.all, &self.spec, &engine.learned()) {
+            let say = format!("could not remember what was learned: {}", in_words(&error));
+            ui.say(Level::Detail, &say);
+        }
         say_lost(ui, store.lost());
         Ok((ended, observer))
     }

@@ -38,6 +38,8 @@ pub(crate) fn tame(command: &mut Command) {
     handle_terminal_signals();
     command
         .env("XDG_CONFIG_HOME", "/nonexistent")
+        // Where nothing can be made, even by root.
+        .env("XDG_STATE_HOME", "/dev/null/none")
         .env("COLUMNS", "100")
         .env("TERM", "dumb")
         .env("NO_COLOR", "1")

@@ -89,6 +89,20 @@ crate::choice! {
 }
 
 crate::choice! {
+    /// What is known of bare control characters on the line.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Codes {
+        /// Nothing.
+        #[default]
+        Unknown = "unknown",
+        /// They pass.
+        Pass = "pass",
+        /// Some of them are lost or changed.
+        Eaten = "eaten",
+    }
+}
+
+crate::choice! {
     /// Which byte of a UCS-2 character comes first.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum ByteOrder {
@@ -288,6 +302,15 @@ crate::settings! {
         "kermit.interrupts" interrupts: u8[0..=9] = 3,
             "Raw Ctrl-C in a row, between packets, that end the transfer; 0 is never",
             "C-Kermit SET TRANSFER CANCELLATION";
+        "kermit.known-round-trip" known_round_trip: Span[0..=600_000 milliseconds] = 0,
+            "Round trip of the line, where it is known: how long the first packet waits for its answer; 0 is unknown",
+            "Wetstring: what is remembered of a line", no_flag;
+        "kermit.known-spacing" known_spacing: u32[0..=0xFFFF_FFFF "bytes"] = 0,
+            "Bytes between two errors of the line, where it is known: a sender corrects errors from the start, or sends short packets; 0 is unknown",
+            "Wetstring: what is remembered of a line", no_flag;
+        "kermit.known-codes" known_codes: Codes[word] = "unknown",
+            "Whether control characters pass the line bare, where it is known: where they do not they are not tried",
+            "Wetstring: what is remembered of a line", no_flag;
         "kermit.linger" linger: Span[0..=60000 milliseconds] = 1500,
             "How long a receiver lingers to retransmit its last acknowledgement",
             "Wetstring: the last acknowledgement may be lost";

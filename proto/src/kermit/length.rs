@@ -21,6 +21,8 @@ pub(crate) struct PacketLengths {
     carried: u64,
     /// Packets were lost before there was data.
     doubtful: bool,
+    /// A data packet was acknowledged, or lost.
+    tried: bool,
     /// What is lost first is lost once: errors are corrected from then on.
     pub(crate) is_bold: bool,
     enabled: bool,
@@ -40,6 +42,8 @@ const BOLD: u64 = 30;
 const BEARABLE: u64 = 300;
 /// Shorter packets are mostly overhead.
 const SHORTEST: u64 = 32;
+/// Losses that what was known of the line before counts for: a line that has changed is soon followed.
+const KNOWN: u64 = 2;
 /// Losses after which the older half of the record is dropped, so that the policy follows a line
 /// that changes.
 const MEMORY: u64 = 64;
@@ -57,23 +61,36 @@ fn cost(overhead: u64, len: u64, between: u64) -> u64 {
 }
 
 impl PacketLengths {
-    pub(crate) fn new(enabled: bool) -> Self {
-        Self { errors: ErrorRate::default(), carried: 0, doubtful: false, is_bold: false, enabled }
+    /// `known`: bytes between two errors of the line; 0 if that is unknown.
+    pub(crate) fn new(enabled: bool, known: u64) -> Self {
+        let mut errors = ErrorRate::default();
+        if known > 0 {
+            errors.add_good(known * KNOWN);
+            (0..KNOWN).for_each(|_| errors.add_loss(MEMORY));
+        }
+        Self { errors, carried: 0, doubtful: false, tried: false, is_bold: false, enabled }
     }
 
     /// Nothing has been acknowledged yet.
     pub(crate) fn is_untried(&self) -> bool {
-        self.errors.good() == 0
+        !self.tried
     }
 
     /// This many bytes of packets were acknowledged.
     pub(crate) fn carried(&mut self, len: usize) {
         self.errors.add_good(len as u64);
+        self.tried |= len > 0;
         self.carried += len as u64;
         // A long clean stretch must be able to outweigh early errors.
         if self.errors.good() > 4_000_000 {
             self.errors.halve();
         }
+    }
+
+    /// What was known of the line before is not so any more.
+    pub(crate) fn forget(&mut self) {
+        self.errors = ErrorRate::default();
+        self.errors.add_good(self.carried);
     }
 
     /// Bytes of packets that came through.
@@ -116,6 +133,7 @@ impl PacketLengths {
         let (len, between) = (len as u64, self.between());
         let good = len * between / (4 * between * between + len * len).isqrt().max(1);
         self.errors.add_good(good);
+        self.tried |= good > 0;
         self.errors.add_loss(MEMORY);
     }
 

@@ -5,7 +5,7 @@ mod coding;
 mod output;
 
 use super::check::{Check, crc16};
-use super::config::{BlockCheck, Config};
+use super::config::{BlockCheck, Codes, Config};
 use super::decode::Decoder;
 use super::encode::{Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
@@ -102,7 +102,10 @@ impl Link {
             has_weak_error: false,
             agreement: Text::new(),
             theirs: Params::default(),
-            bare: ProbeState::Untried,
+            bare: match config.known_codes {
+                Codes::Eaten => ProbeState::Failed,
+                Codes::Unknown | Codes::Pass => ProbeState::Untried,
+            },
             agreed: Agreed {
                 forced_check: config.check == BlockCheck::Crc16Always,
                 ..NOTHING_AGREED

@@ -92,6 +92,8 @@ pub(super) struct Core {
     flight: Flight,
     timing: PacketTimeout,
     lengths: PacketLengths,
+    /// Data packets that were lost or damaged.
+    hits: u64,
     congestion: Congestion,
     ours: Params,
     source: Source,
@@ -128,6 +130,8 @@ impl Core {
         // Peers throw away input when they start (C-Kermit 10 does), so the first S is often lost.
         // A parameter packet and its answer are about 40 bytes each; a second S does no harm.
         let initial = Duration::from_secs(1) + line_time(config.line.rate_bps, 80);
+        let initial = initial.max(config.known_round_trip.get() * 3 / 2).min(ceiling.max(initial));
+        let known = u64::from(config.known_spacing);
         let adapt = config.adapt_length && !config.is_reliable();
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
         let mut ours = config.params(announced);
@@ -143,7 +147,8 @@ impl Core {
             pending: PendingRequest::Nothing,
             flight: Flight::new(link.config.slots()),
             timing: PacketTimeout::new(initial, ceiling),
-            lengths: PacketLengths::new(adapt),
+            lengths: PacketLengths::new(adapt, known),
+            hits: 0,
             congestion: Congestion::new(),
             ours,
             source: Source::new(&link.text_coding()),

@@ -32,6 +32,7 @@ impl Program {
         let file = File::create(&said).and_then(|file| Ok((file.try_clone()?, file)));
         let (out, err) = file.map_err(|e| format!("{}: {e}", said.display()))?;
         command.env("XDG_CONFIG_HOME", said.with_file_name("config")).stderr(err);
+        command.env("XDG_STATE_HOME", "/dev/null/none");
         match pipes {
             None => command.stdin(Stdio::null()).stdout(out),
             Some(pipes) => {

@@ -173,6 +173,7 @@ impl Bench {
         let mut command = Command::new(&self.wst);
         command.arg(verb).arg("--json").args(setting.flags).stdin(Stdio::null());
         command.env("XDG_CONFIG_HOME", self.path("no-config"));
+        command.env("XDG_STATE_HOME", "/dev/null/none");
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         command
     }

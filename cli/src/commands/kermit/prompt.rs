@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use wetstring_drive::in_words;
 
-use crate::config::Settings;
+use crate::config::{Settings, state_directory};
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -93,7 +93,7 @@ impl Prompt {
         let mut editor = Editor::with_config(config).map_err(say)?;
         editor.set_helper(Some(Words));
         editor.bind_sequence(KeyEvent::from('?'), EventHandler::Conditional(Box::new(Question)));
-        let history = state_folder().map(|folder| folder.join("kermit-history"));
+        let history = state_directory().map(|folder| folder.join("kermit-history"));
         if let Some(path) = &history {
             // The history file may not exist yet.
             drop(editor.load_history(path));
@@ -127,12 +127,4 @@ impl Prompt {
             drop(self.editor.save_history(path));
         }
     }
-}
-
-/// `$XDG_STATE_HOME/wetstring`
-fn state_folder() -> Option<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let state = from("XDG_STATE_HOME").filter(|path| path.is_absolute());
-    let state = state.or_else(|| from("HOME").map(|home| home.join(".local").join("state")));
-    state.map(|state| state.join("wetstring"))
 }

@@ -109,6 +109,16 @@ impl Findings {
         Some(u64::from(burst.got - 1) * 10_000_000 / u64::from(burst.micros))
     }
 
+    /// Whether control characters arrive as they are, flow control aside.
+    pub(super) fn controls_pass(&self) -> bool {
+        !self.ways.iter().any(|fates| {
+            let (dead, changed) = losses(fates);
+            let is_control = |byte: &u8| byte & 0x7F < 0x20 || byte & 0x7F == 0x7F;
+            let others = dead.iter().filter(|byte| !XON_XOFF.contains(byte));
+            others.chain(changed.iter().map(|(byte, _)| byte)).any(is_control)
+        })
+    }
+
     /// Settings that suit the line.
     pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
         let mut all = Vec::new();
@@ -117,13 +127,7 @@ impl Findings {
         if let Some(Eighth::Parity(parity)) = parity {
             set("kermit.parity", parity);
         }
-        let controls = self.ways.iter().any(|fates| {
-            let (dead, changed) = losses(fates);
-            let is_control = |byte: &u8| byte & 0x7F < 0x20 || byte & 0x7F == 0x7F;
-            let others = dead.iter().filter(|byte| !XON_XOFF.contains(byte));
-            others.chain(changed.iter().map(|(byte, _)| byte)).any(is_control)
-        });
-        if controls {
+        if !self.controls_pass() {
             set("kermit.prefixing", "all");
             set("zmodem.escape", "controls");
         }

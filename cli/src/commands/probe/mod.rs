@@ -6,13 +6,13 @@ mod findings;
 mod talk;
 mod wire;
 
-use wetstring_drive::LineSpec;
 use wetstring_drive::port::{PATIENCE, open};
+use wetstring_drive::{LineSpec, in_words};
 
 use crate::args::Common;
 use crate::args::line_arg::There;
 use crate::args::probe::Probe;
-use crate::config::File;
+use crate::config::{File, remembered};
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::setup::prepare;
 use crate::ui::ending::{Ending, usage};
@@ -26,7 +26,7 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Probe) -> Result<Ending, 
     if common.json {
         return Err(usage("expected no --json: a probe is one screen".to_owned()));
     }
-    let (_, spec) = prepare(common, &[], &verb.line, There::Talks).map_err(usage)?;
+    let (all, spec) = prepare(common, &[], &verb.line, There::Talks).map_err(usage)?;
     if spec.has_datagrams() || matches!(spec, LineSpec::Ncp(_) | LineSpec::Tun(_)) {
         return Err(usage(format!("expected a line of bytes for a probe, got {spec}")));
     }
@@ -51,6 +51,9 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Probe) -> Result<Ending, 
     let _ = port.finish(signals.patience(PATIENCE));
     let found = found?;
     ui.print(&found.page());
+    if let Err(error) = remembered::found(&all, &spec, found.rtt, found.controls_pass()) {
+        ui.say(Level::Detail, &format!("could not remember it: {}", in_words(&error)));
+    }
     if let Some(name) = &verb.save {
         let file = File::load().map_err(usage)?;
         let line = verb.line.to_string_lossy();

@@ -33,6 +33,7 @@ impl Core {
         self.link.agreed = agree(&self.ours, &self.link.theirs, true, forced);
         self.link.settle();
         self.lengths.is_bold = self.link.agreed.correction;
+        self.protect_known();
         self.link.describe_agreement(cx);
         if self.bundles() {
             self.enter(cx, SenderInput::Ready);

@@ -28,6 +28,13 @@ const TRIES: u32 = 3;
 const PARTS: usize = 16;
 /// From this many wrong characters in a code word on they are no bursts that overlap, and the worst varies more.
 const MANY: usize = 3;
+/// Bytes between errors from which on the first packet that is lost costs less than parity symbols until then.
+const RARE: u64 = 20_000;
+/// Times the known distance of errors that may pass without one before it is not believed, and the most bytes.
+const BELIEVED: u64 = 4;
+const MOST_BELIEVED: u64 = 20_000;
+/// Bytes that have one more wrong character than [`FIRST`] stands if errors are that far apart.
+const DENSE: u64 = 200;
 /// Packets after which one is forgotten in which characters were lost or added.
 const FORGOTTEN: u32 = 32;
 /// Packets in a row without an error that end it.
@@ -64,6 +71,8 @@ pub(super) struct Protection {
     shown: u32,
     cost: usize,
     saved: usize,
+    /// Bytes that may still pass without an error before the line is not taken for the noisy one that it was; 0: it is.
+    believed: u64,
     /// Packets that still go without because it cost more than it saved, and how many the next time.
     rest: u32,
     next_rest: u32,
@@ -104,9 +113,18 @@ impl Protection {
             shown: 0,
             cost: 0,
             saved: 0,
+            believed: 0,
             rest: 0,
             next_rest: REST,
         }
+    }
+
+    /// Errors are expected after about this many bytes.
+    fn expect(&mut self, spacing: u64) {
+        self.failed(0, spacing);
+        self.least += (DENSE / spacing).min(6) as usize;
+        self.parity = parity_for(self.least);
+        self.believed = (spacing * BELIEVED).min(MOST_BELIEVED);
     }
 
     /// A packet was lost that had this many parity symbols, after this many bytes that came through.
@@ -163,10 +181,26 @@ impl Protection {
         self.saved = 0;
     }
 
+    /// Whether the line is cleaner than it was known to be: then packets go without.
+    fn is_over(&mut self, errors: usize, len: usize) -> bool {
+        if errors > 0 {
+            self.believed = 0;
+            return false;
+        }
+        self.believed = self.believed.saturating_sub(len as u64);
+        if self.believed == 0 {
+            self.parity = 0;
+        }
+        self.believed == 0
+    }
+
     /// A packet of this length came with this many wrong characters in its worst code word.
     fn came(&mut self, errors: usize, len: usize) {
         self.calm = if errors == 0 { self.calm + 1 } else { 0 };
         self.has_errors |= errors > 0;
+        if self.believed > 0 && self.is_over(errors, len) {
+            return;
+        }
         let wrong = if self.length < LONGEST {
             // A few code words do not show how many errors the worst of many has.
             if len * GROWTH >= self.length && self.misplaced == 0 {
@@ -200,6 +234,14 @@ impl Core {
         IS_BUILT && self.protection.parity > 0
     }
 
+    /// Corrects errors from the start on a line that is known to have many.
+    pub(super) fn protect_known(&mut self) {
+        let spacing = u64::from(self.link.config.known_spacing);
+        if IS_BUILT && self.link.agreed.correction && (1..RARE).contains(&spacing) {
+            self.protection.expect(spacing);
+        }
+    }
+
     /// A copy of a data packet was lost. If only its acknowledgement may be, that says nothing.
     pub(super) fn protected_lost(&mut self, number: u64, why: Again) {
         if !IS_BUILT || !self.link.agreed.correction || why == Again::Timeout {
@@ -216,6 +258,7 @@ impl Core {
     /// The receiver tells of the errors that a packet had.
     pub(super) fn protected_came(&mut self, cx: &mut Cx<'_>, number: u64, errors: u8) {
         if errors > 0 {
+            self.hits += 1;
             let value = u64::from(errors);
             cx.trace.record(cx.now, &TraceEvent::Value { name: "mended", value });
         }
@@ -224,6 +267,9 @@ impl Core {
         }
         let slot = *self.flight.slot(number);
         self.protection.came(usize::from(errors), slot.data);
+        if self.protection.parity == 0 && self.hits == 0 {
+            self.lengths.forget();
+        }
         if slot.parity > 0 {
             self.protection.weigh(errors > 0, slot.data, slot.parity.into());
         }

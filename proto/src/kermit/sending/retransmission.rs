@@ -117,6 +117,7 @@ impl Core {
     pub(super) fn count_loss(&mut self, number: u64, why: Again) {
         let slot = *self.flight.slot(number);
         if slot.kind == kind::DATA {
+            self.hits += 1;
             self.protected_lost(number, why);
             self.lengths.lost(slot.len());
         } else {

@@ -7,7 +7,9 @@ use crate::kermit::bundle::IS_BUILT;
 use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
 use crate::kermit::packet::kind;
+use crate::kermit::probe::ProbeState;
 use crate::kermit::states::Sending;
+use crate::learned::Learned;
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ending, PendingRequest, Timer};
@@ -214,5 +216,19 @@ impl Machine for Core {
 
     fn stats(&self) -> &Stats {
         &self.link.stats
+    }
+
+    fn learned(&self) -> Learned {
+        Learned {
+            round_trip: self.timing.shortest(),
+            carried: self.lengths.bytes_carried(),
+            hits: self.hits,
+            codes: match self.link.bare {
+                ProbeState::Passed => Some(true),
+                // Where packets are lost it was perhaps not the codes.
+                ProbeState::Failed if self.hits <= 1 => Some(false),
+                _ => None,
+            },
+        }
     }
 }

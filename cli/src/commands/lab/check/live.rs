@@ -38,7 +38,11 @@ impl Running {
         let out = File::create(&log).map_err(|e| in_words(&e))?;
         let both = out.try_clone().map_err(|e| in_words(&e))?;
         // Nothing of the user's own configuration changes a measurement.
-        command.env("XDG_CONFIG_HOME", dir.join("none")).env("HOME", dir).stdin(Stdio::null());
+        command
+            .env("XDG_CONFIG_HOME", dir.join("none"))
+            .env("HOME", dir)
+            .env("XDG_STATE_HOME", dir.join("none"))
+            .stdin(Stdio::null());
         command.stdout(both).stderr(out);
         let child = command.spawn().map_err(|e| format!("{what}: {}", in_words(&e)))?;
         Ok(Self { child, kept_waiting: Duration::ZERO, what, log })
