@@ -79,6 +79,7 @@ mod personality_safety;
 mod promises;
 mod put_shell;
 mod recover;
+mod remembered;
 mod selection;
 mod serve_hostile;
 mod serve_many;

@@ -26,6 +26,7 @@ mod kermit_bundle;
 mod kermit_compress;
 mod kermit_correction;
 mod kermit_difference;
+mod kermit_known;
 mod kermit_swarm;
 mod kermit_windows;
 mod kinds_swarm;

@@ -19,8 +19,9 @@ use super::state_directory;
 
 /// Lines that are kept; those that were used last stay.
 const MOST_LINES: usize = 200;
-/// A line that was not used for so many seconds may be another one by now.
+/// A line that was not used for that many seconds may be another one by now.
 const OLD: u64 = 30 * 24 * 3600;
+const CODES_OLD: u64 = 7 * 24 * 3600;
 /// Fewer bytes say nothing of a line.
 const LEAST_BYTES: u64 = 2000;
 /// A shorter round trip needs no memory.
@@ -34,8 +35,9 @@ pub(crate) struct Known {
     pub(crate) round_trip: Option<Duration>,
     /// Bytes between two errors; `None`: none was seen.
     pub(crate) spacing: Option<u64>,
-    /// Whether control characters pass bare.
+    /// Whether control characters pass bare, and the Unix time at which that was tried.
     pub(crate) codes: Option<bool>,
+    pub(crate) tried_at: u64,
 }
 
 impl Known {
@@ -49,6 +51,7 @@ impl Known {
             round_trip: learned.round_trip,
             spacing: learned.carried.checked_div(learned.hits),
             codes: learned.codes,
+            tried_at: at,
         })
     }
 
@@ -62,13 +65,15 @@ impl Known {
     fn after(self, before: Option<&Self>) -> Self {
         let Some(before) = before else { return self };
         let spacing = match (before.spacing, self.spacing) {
-            (Some(before), Some(now)) => Some((before + now) / 2),
+            (Some(before), Some(now)) => Some(u64::midpoint(before, now)),
             // Twice as good as it was; in the end no error is worth knowing.
             (Some(before), None) => Some(before * 2).filter(|spacing| *spacing < 1_000_000),
             (None, now) => now,
         };
         let round_trip = self.round_trip.or(before.round_trip);
-        Self { spacing, round_trip, codes: self.codes.or(before.codes), ..self }
+        let codes = self.codes.or(before.codes);
+        let tried_at = if self.codes.is_some() { self.tried_at } else { before.tried_at };
+        Self { spacing, round_trip, codes, tried_at, ..self }
     }
 
     /// In words.
@@ -111,9 +116,12 @@ impl Known {
         let number = |name: &str| u64::try_from(table.get(name)?.as_integer()?).ok();
         Some(Self {
             at: number("at")?,
-            round_trip: number("round-trip-ms").map(Duration::from_millis),
-            spacing: number("error-spacing").filter(|spacing| *spacing > 0),
+            round_trip: number("round-trip-ms")
+                .filter(|millis| *millis <= 600_000)
+                .map(Duration::from_millis),
+            spacing: number("error-spacing").filter(|n| (1..=u64::from(u32::MAX)).contains(n)),
             codes: table.get("codes-pass").and_then(Value::as_bool),
+            tried_at: number("codes-tried-at").unwrap_or(0),
         })
     }
 }
@@ -176,7 +184,9 @@ impl Lines {
 /// The name under which a line is remembered; `None` for lines that have no lasting one.
 fn key(line: &LineSpec) -> Option<String> {
     match line {
-        LineSpec::Stdio => None,
+        // Another peer each time.
+        LineSpec::Stdio | LineSpec::Descriptor(_) | LineSpec::Pty(None) => None,
+        line if line.listens() => None,
         LineSpec::Serial(serial) if !is_symbolic(&serial.path) => {
             let mut serial = serial.clone();
             serial.path = std::path::absolute(&serial.path).unwrap_or(serial.path);
@@ -190,7 +200,15 @@ fn parse(text: &str, now: u64) -> Vec<(String, Known)> {
     let table: Table = text.parse().unwrap_or_default();
     let known = table.iter().filter_map(|(line, value)| Some((line.clone(), Known::read(value)?)));
     // The clock may have been wrong: what is not yet is not old either.
-    known.filter(|(_, known)| now.saturating_sub(known.at) < OLD).collect()
+    let known = known.filter(|(_, known)| now.saturating_sub(known.at) < OLD);
+    // Lines are mended: what was eaten is tried again after a while.
+    let is_old = |known: &Known| now.saturating_sub(known.tried_at) >= CODES_OLD;
+    known
+        .map(|(line, known)| {
+            let codes = known.codes.filter(|_| !is_old(&known));
+            (line, Known { codes, ..known })
+        })
+        .collect()
 }
 
 fn text(all: &[(String, Known)]) -> String {
@@ -206,7 +224,7 @@ fn text(all: &[(String, Known)]) -> String {
             let _ = writeln!(text, "error-spacing = {spacing}");
         }
         if let Some(pass) = known.codes {
-            let _ = writeln!(text, "codes-pass = {pass}");
+            let _ = writeln!(text, "codes-pass = {pass}\ncodes-tried-at = {}", known.tried_at);
         }
     }
     text
@@ -217,6 +235,8 @@ fn write(path: &std::path::Path, text: &str) -> std::io::Result<()> {
     let directory = path.parent().ok_or(std::io::ErrorKind::InvalidInput)?;
     std::fs::create_dir_all(directory)?;
     let temporary = directory.join(format!("lines.toml.{}", std::process::id()));
+    // Left by one that was killed and had the same number.
+    let _ = std::fs::remove_file(&temporary);
     let written = files::create_private(&temporary)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| std::fs::rename(&temporary, path));
@@ -263,7 +283,9 @@ pub(crate) fn found(
     }
     let mut lines = Lines::load();
     let spacing = lines.get(line).and_then(|known| known.spacing);
-    let known = Known { at: now(), round_trip: Some(round_trip), spacing, codes: Some(pass) };
+    let at = now();
+    let known =
+        Known { at, round_trip: Some(round_trip), spacing, codes: Some(pass), tried_at: at };
     lines.add(line, known)
 }
 
@@ -273,7 +295,8 @@ mod tests {
 
     fn known(at: u64, millis: u64, spacing: u64) -> Known {
         let round_trip = Some(Duration::from_millis(millis));
-        Known { at, round_trip, spacing: Some(spacing).filter(|n| *n > 0), codes: Some(true) }
+        let spacing = Some(spacing).filter(|n| *n > 0);
+        Known { at, round_trip, spacing, codes: Some(true), tried_at: at }
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub(crate) struct PacketLengths {
     doubtful: bool,
     /// A data packet was acknowledged, or lost.
     tried: bool,
+    /// Bytes that may come through without a loss before the line is not taken for the one that was known; 0: it is, or none
+    /// was.
+    believed: u64,
     /// What is lost first is lost once: errors are corrected from then on.
     pub(crate) is_bold: bool,
     enabled: bool,
@@ -44,6 +47,9 @@ const BEARABLE: u64 = 300;
 const SHORTEST: u64 = 32;
 /// Losses that what was known of the line before counts for: a line that has changed is soon followed.
 const KNOWN: u64 = 2;
+/// Times the known distance of errors that may pass without one before it is not believed, and the most bytes.
+const BELIEVED: u64 = 4;
+const MOST_BELIEVED: u64 = 20_000;
 /// Losses after which the older half of the record is dropped, so that the policy follows a line
 /// that changes.
 const MEMORY: u64 = 64;
@@ -68,7 +74,16 @@ impl PacketLengths {
             errors.add_good(known * KNOWN);
             (0..KNOWN).for_each(|_| errors.add_loss(MEMORY));
         }
-        Self { errors, carried: 0, doubtful: false, tried: false, is_bold: false, enabled }
+        let believed = (known * BELIEVED).min(MOST_BELIEVED);
+        Self {
+            errors,
+            carried: 0,
+            doubtful: false,
+            tried: false,
+            believed,
+            is_bold: false,
+            enabled,
+        }
     }
 
     /// Nothing has been acknowledged yet.
@@ -81,14 +96,23 @@ impl PacketLengths {
         self.errors.add_good(len as u64);
         self.tried |= len > 0;
         self.carried += len as u64;
+        if self.believed > 0 && self.carried > self.believed {
+            self.forget();
+        }
         // A long clean stretch must be able to outweigh early errors.
         if self.errors.good() > 4_000_000 {
             self.errors.halve();
         }
     }
 
+    /// An error was seen, though no packet was lost by it: the line is as it was known.
+    pub(crate) fn confirm(&mut self) {
+        self.believed = 0;
+    }
+
     /// What was known of the line before is not so any more.
     pub(crate) fn forget(&mut self) {
+        self.believed = 0;
         self.errors = ErrorRate::default();
         self.errors.add_good(self.carried);
     }
@@ -134,6 +158,7 @@ impl PacketLengths {
         let good = len * between / (4 * between * between + len * len).isqrt().max(1);
         self.errors.add_good(good);
         self.tried |= good > 0;
+        self.believed = 0;
         self.errors.add_loss(MEMORY);
     }
 

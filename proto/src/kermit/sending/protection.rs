@@ -31,9 +31,12 @@ const MANY: usize = 3;
 /// Bytes between errors from which on the first packet that is lost costs less than parity symbols until then.
 const RARE: u64 = 20_000;
 /// Times the known distance of errors that may pass without one before it is not believed, and the most bytes.
-const BELIEVED: u64 = 4;
-const MOST_BELIEVED: u64 = 20_000;
-/// Bytes that have one more wrong character than [`FIRST`] stands if errors are that far apart.
+const BELIEVED: u64 = 3;
+const MOST_BELIEVED: u64 = 12_000;
+/// Wrong characters in a code word that the first packets stand on such a line. More cost more than 1 % of a line that is clean by
+/// now, and fewer, in longer packets, are lost on one that has become worse.
+const EXPECTED: usize = 3;
+/// Bytes that have one more wrong character than [`EXPECTED`] if errors are that far apart.
 const DENSE: u64 = 200;
 /// Packets after which one is forgotten in which characters were lost or added.
 const FORGOTTEN: u32 = 32;
@@ -121,8 +124,8 @@ impl Protection {
 
     /// Errors are expected after about this many bytes.
     fn expect(&mut self, spacing: u64) {
-        self.failed(0, spacing);
-        self.least += (DENSE / spacing).min(6) as usize;
+        self.failed(0, 0);
+        self.least = EXPECTED + (DENSE / spacing).min(6) as usize;
         self.parity = parity_for(self.least);
         self.believed = (spacing * BELIEVED).min(MOST_BELIEVED);
     }
@@ -259,6 +262,7 @@ impl Core {
     pub(super) fn protected_came(&mut self, cx: &mut Cx<'_>, number: u64, errors: u8) {
         if errors > 0 {
             self.hits += 1;
+            self.lengths.confirm();
             let value = u64::from(errors);
             cx.trace.record(cx.now, &TraceEvent::Value { name: "mended", value });
         }
@@ -266,8 +270,9 @@ impl Core {
             return;
         }
         let slot = *self.flight.slot(number);
+        let believed = self.protection.believed > 0;
         self.protection.came(usize::from(errors), slot.data);
-        if self.protection.parity == 0 && self.hits == 0 {
+        if believed && self.protection.parity == 0 && self.hits == 0 {
             self.lengths.forget();
         }
         if slot.parity > 0 {

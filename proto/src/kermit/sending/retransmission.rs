@@ -117,7 +117,8 @@ impl Core {
     pub(super) fn count_loss(&mut self, number: u64, why: Again) {
         let slot = *self.flight.slot(number);
         if slot.kind == kind::DATA {
-            self.hits += 1;
+            // After a timeout perhaps only its answer was.
+            self.hits += u64::from(why != Again::Timeout);
             self.protected_lost(number, why);
             self.lengths.lost(slot.len());
         } else {

@@ -4,7 +4,7 @@ use super::{Cancel, Core};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::kermit::bundle::IS_BUILT;
-use crate::kermit::config::Config;
+use crate::kermit::config::{Codes, Config};
 use crate::kermit::frame::Found;
 use crate::kermit::packet::kind;
 use crate::kermit::probe::ProbeState;
@@ -219,14 +219,15 @@ impl Machine for Core {
     }
 
     fn learned(&self) -> Learned {
+        let was_unknown = self.link.config.known_codes == Codes::Unknown;
         Learned {
             round_trip: self.timing.shortest(),
             carried: self.lengths.bytes_carried(),
             hits: self.hits,
             codes: match self.link.bare {
                 ProbeState::Passed => Some(true),
-                // Where packets are lost it was perhaps not the codes.
-                ProbeState::Failed if self.hits <= 1 => Some(false),
+                // Where packets are lost it was perhaps not the codes; and what was known was not tried.
+                ProbeState::Failed if self.hits <= 1 && was_unknown => Some(false),
                 _ => None,
             },
         }
