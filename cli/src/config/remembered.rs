@@ -73,7 +73,7 @@ impl Known {
         let round_trip = self.round_trip.or(before.round_trip);
         let codes = self.codes.or(before.codes);
         let tried_at = if self.codes.is_some() { self.tried_at } else { before.tried_at };
-        Self { spacing, round_trip, codes, tried_at, ..self }
+        Self { round_trip, spacing, codes, tried_at, ..self }
     }
 
     /// In words.
