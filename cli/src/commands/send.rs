@@ -12,6 +12,7 @@ use wetstring_proto::FileKind;
 use crate::args::Common;
 use crate::args::line_arg::{self, There};
 use crate::args::transfer::Send;
+use crate::config::protocol::Protocol;
 use crate::config::{Settings, device};
 use crate::transfer::datagrams::{self, Setup};
 use crate::transfer::device::{self as by_profile, Device, Vars};
@@ -56,7 +57,8 @@ pub(crate) fn run(
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
     let nameless = is_ncp || stream && !protocol.tells_names;
-    let sources = sources(ui, verb, (&files, line), &spec, nameless)?;
+    let tree = (nameless, stream && has_entries(protocol, &all));
+    let sources = sources(ui, verb, (&files, line), &spec, tree)?;
     if verb.resume && stream {
         may_resume(protocol)?;
     }
@@ -183,6 +185,11 @@ fn and_taking(
     disk.and_receiving(directory, receive_options(all)).map_err(|e| inbox::no_place(directory, &e))
 }
 
+/// Whether directories and links can be sent. Flattened names have no place for them, and links would lead elsewhere.
+fn has_entries(protocol: Protocol, all: &Settings) -> bool {
+    protocol.is::<kermit::Config>() && all.kermit().names != Names::Converted
+}
+
 /// The files to send. An unreadable one is reported before the line is opened. `single`: only
 /// one file, and no directory.
 fn sources(
@@ -190,13 +197,11 @@ fn sources(
     verb: &Send,
     (files, line): (&[PathBuf], &OsStr),
     spec: &LineSpec,
-    single: bool,
+    (single, has_entries): (bool, bool),
 ) -> Result<Vec<Source>, Ending> {
     // The receiver keeps directories.
     let keeps = line.as_encoded_bytes().starts_with(b"ssh://");
-    let protocol = verb.transfer.protocol().unwrap_or_default();
-    let stream = !spec.has_datagrams() && !matches!(spec, LineSpec::Ncp(_));
-    let tree = (keeps, stream && protocol.is::<kermit::Config>());
+    let tree = (keeps, has_entries);
     if verb.name.is_some() && files.len() > 1 {
         return Err(usage("expected one file with --as, got several".to_owned()));
     }

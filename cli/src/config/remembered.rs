@@ -21,6 +21,7 @@ use super::state_directory;
 const MOST_LINES: usize = 200;
 /// A line that was not used for that many seconds may be another one by now.
 const OLD: u64 = 30 * 24 * 3600;
+/// What was found of control characters is tried again after that many seconds.
 const CODES_OLD: u64 = 7 * 24 * 3600;
 /// Fewer bytes say nothing of a line.
 const LEAST_BYTES: u64 = 2000;
@@ -185,8 +186,10 @@ impl Lines {
 fn key(line: &LineSpec) -> Option<String> {
     match line {
         // Another peer each time.
-        LineSpec::Stdio | LineSpec::Descriptor(_) | LineSpec::Pty(None) => None,
+        LineSpec::Stdio | LineSpec::Descriptor(_) | LineSpec::Pty(_) => None,
         line if line.listens() => None,
+        // A command may hold a password.
+        LineSpec::Exec(_) | LineSpec::ExecPty(_) => None,
         LineSpec::Serial(serial) if !is_symbolic(&serial.path) => {
             let mut serial = serial.clone();
             serial.path = std::path::absolute(&serial.path).unwrap_or(serial.path);

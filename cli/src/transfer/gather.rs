@@ -44,7 +44,7 @@ impl Gathered {
         let kinds = [
             (self.excluded, ["name", "names"], "excluded"),
             (self.links, link, self.about_links()),
-            (self.outside, link, "left out that leads out of the directory"),
+            (self.outside, link, "left out (pointing outside the directory)"),
             (self.circles, link, "left out that points to a directory around it"),
             (
                 self.empty,

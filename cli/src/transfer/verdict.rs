@@ -29,7 +29,10 @@ impl Verdict<'_> {
     pub(crate) fn report_records(&self, resumable: bool) {
         let passed = |record: &&FileRecord| record.outcome == FileOutcome::PassedOver;
         let passed = self.file_store.files().iter().filter(passed).count() as u64;
-        if passed > 0 && self.direction == Direction::Send {
+        if passed > 0 && self.direction == Direction::Receive {
+            let say = format!("empty directories were not made ({passed}): -r makes them");
+            self.ui.say(Level::Note, &say);
+        } else if passed > 0 {
             let say = format!(
                 "empty directories and links were left out ({passed}): the receiver takes none"
             );
@@ -205,7 +208,9 @@ impl Verdict<'_> {
         }
         let records = self.file_store.files();
         let whole = |r: &&FileRecord| {
-            matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent | FileOutcome::PassedOver)
+            // A link was asked for; an empty directory has nothing to lose.
+            let passed = r.outcome == FileOutcome::PassedOver && r.entry != Entry::Link;
+            passed || matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent)
         };
         let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
         let good = records.iter().filter(whole).count();

@@ -15,6 +15,9 @@ use wetstring_proto::file::{DigestKind, Entry, FileInfo, Refusal};
 /// The longest target of a link: PATH_MAX of Linux.
 const LONGEST_TARGET: usize = 4095;
 
+/// Names that are tried for a link before it has its own.
+const ATTEMPTS: u32 = 100;
+
 /// One that is being received.
 pub(super) struct IncomingEntry {
     entry: Entry,
@@ -73,14 +76,25 @@ impl IncomingEntry {
         if files::link_target(directory, name).is_ok_and(|there| there == self.target) {
             return Ok((name.to_vec(), None));
         }
-        let temporary = format!(".wst-link-{}", std::process::id()).into_bytes();
-        let _ = place::remove(directory, &temporary);
-        files::make_link(directory, &self.target, &temporary)?;
+        let temporary = self.temporary_link()?;
         let placed = self.place_link(&temporary, numbering);
         if placed.is_err() {
             let _ = place::remove(directory, &temporary);
         }
         placed.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    /// Makes the link under a name that is free.
+    fn temporary_link(&self) -> Result<Vec<u8>, Errno> {
+        for attempt in 0..ATTEMPTS {
+            let name = format!(".wst-link-{}-{attempt}", std::process::id()).into_bytes();
+            match files::make_link(&self.directory, &self.target, &name) {
+                Ok(()) => return Ok(name),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno::EXIST)
     }
 
     fn place_link(
@@ -195,6 +209,9 @@ impl Receiving {
                 entry.make_link(self.options.numbering).map_err(|error| entry.failed(error))?;
             path = entry.path.join(place::os(&name));
             record.put_aside = aside.map(|aside| entry.path.join(place::os(&aside)));
+        }
+        if self.options.sync {
+            fs::fsync(&entry.directory).map_err(|error| entry.failed(error))?;
         }
         record.path = Some(path);
         record.outcome = FileOutcome::Stored;

@@ -21,6 +21,9 @@ use crate::trace::{Again, TraceEvent};
 #[derive(Debug)]
 pub struct Sender<M>(WithMemory<Core, M>);
 
+/// Bytes without an error after which a packet that was refused was not hit by noise.
+const CLEAN: u64 = 20_000;
+
 engine!(Sender);
 
 impl<M: Memory> Sender<M> {
@@ -219,15 +222,18 @@ impl Machine for Core {
     }
 
     fn learned(&self) -> Learned {
+        let carried = self.lengths.bytes_carried();
         let was_unknown = self.link.config.known_codes == Codes::Unknown;
         Learned {
             round_trip: self.timing.shortest(),
-            carried: self.lengths.bytes_carried(),
+            carried,
             hits: self.hits,
             codes: match self.link.bare {
                 ProbeState::Passed => Some(true),
-                // Where packets are lost it was perhaps not the codes; and what was known was not tried.
-                ProbeState::Failed if self.hits <= 1 && was_unknown => Some(false),
+                // Only the packet that tried them was refused, and nothing after it. What was known was not tried.
+                ProbeState::Failed if self.hits == 1 && was_unknown && carried > CLEAN => {
+                    Some(false)
+                }
                 _ => None,
             },
         }
