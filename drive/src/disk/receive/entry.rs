@@ -71,7 +71,7 @@ impl IncomingEntry {
     }
 
     /// Makes the link under a temporary name, and puts it in its place; returns the name that it has.
-    fn make_link(&self, numbering: Numbering) -> Result<(Vec<u8>, Option<Vec<u8>>), Errno> {
+    fn make_link(&self, numbering: Numbering) -> io::Result<(Vec<u8>, Option<Vec<u8>>)> {
         let (directory, name) = (&self.directory, &self.name[..]);
         if files::link_target(directory, name).is_ok_and(|there| there == self.target) {
             return Ok((name.to_vec(), None));
@@ -81,7 +81,7 @@ impl IncomingEntry {
         if placed.is_err() {
             let _ = place::remove(directory, &temporary);
         }
-        placed.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        placed
     }
 
     /// Makes the link under a name that is free.
