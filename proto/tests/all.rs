@@ -31,6 +31,7 @@ mod kermit_entries;
 mod kermit_frames;
 mod kermit_hostile;
 mod kermit_init;
+mod kermit_known;
 mod kermit_memory;
 mod kermit_packet;
 mod kermit_pair;

@@ -117,9 +117,7 @@ impl Gathered {
         above.pop();
         Ok(())
     }
-}
 
-impl Gathered {
     /// A symbolic link that is not followed.
     fn link(&mut self, path: PathBuf, top: &Path, which: &Selection) {
         let below = path.strip_prefix(top).unwrap_or(&path).to_owned();

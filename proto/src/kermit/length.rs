@@ -48,8 +48,8 @@ const SHORTEST: u64 = 32;
 /// Losses that what was known of the line before counts for: a line that has changed is soon followed.
 const KNOWN: u64 = 2;
 /// Times the known distance of errors that may pass without one before it is not believed, and the most bytes.
-const BELIEVED: u64 = 4;
-const MOST_BELIEVED: u64 = 20_000;
+const BELIEVED: u64 = 3;
+const MOST_BELIEVED: u64 = 12_000;
 /// Losses after which the older half of the record is dropped, so that the policy follows a line
 /// that changes.
 const MEMORY: u64 = 64;
@@ -96,25 +96,26 @@ impl PacketLengths {
         self.errors.add_good(len as u64);
         self.tried |= len > 0;
         self.carried += len as u64;
-        if self.believed > 0 && self.carried > self.believed {
-            self.forget();
-        }
         // A long clean stretch must be able to outweigh early errors.
         if self.errors.good() > 4_000_000 {
             self.errors.halve();
         }
     }
 
+    /// Whether the line has just turned out to be cleaner than it was known to be, which is then forgotten.
+    pub(crate) fn is_refuted(&mut self) -> bool {
+        let is_cleaner = self.believed > 0 && self.carried > self.believed;
+        if is_cleaner {
+            self.believed = 0;
+            self.errors = ErrorRate::default();
+            self.errors.add_good(self.carried);
+        }
+        is_cleaner
+    }
+
     /// An error was seen, though no packet was lost by it: the line is as it was known.
     pub(crate) fn confirm(&mut self) {
         self.believed = 0;
-    }
-
-    /// What was known of the line before is not so any more.
-    pub(crate) fn forget(&mut self) {
-        self.believed = 0;
-        self.errors = ErrorRate::default();
-        self.errors.add_good(self.carried);
     }
 
     /// Bytes of packets that came through.

@@ -32,8 +32,6 @@ impl Receiving {
         failed: &dyn Fn(io::Error) -> No,
     ) -> Result<(Placing, Option<Kept>), No> {
         let placing = match self.placing(existing, info) {
-            Ok(Placing::Replace | Placing::Append) if self.options.keeps => Placing::Rename,
-            Ok(Placing::Backup) if self.options.stays => Placing::Rename,
             Ok(placing) => placing,
             // Data known to be the beginning of a file is in the complete one, and not lost with its name.
             Err(refused) => {

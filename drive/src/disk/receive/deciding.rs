@@ -62,6 +62,15 @@ impl Receiving {
         existing: Option<&Stat>,
         info: &FileInfo<'_>,
     ) -> Result<Placing, No> {
+        Ok(match self.wanted(existing, info)? {
+            Placing::Replace | Placing::Append if self.options.keeps => Placing::Rename,
+            Placing::Backup if self.options.stays => Placing::Rename,
+            placing => placing,
+        })
+    }
+
+    /// The same by the policy alone, whatever may be replaced or put aside.
+    fn wanted(&self, existing: Option<&Stat>, info: &FileInfo<'_>) -> Result<Placing, No> {
         let refuse = |why| Err(No::Refused(why, None));
         let policy = granted(self.options.collision, info.wish);
         let Some(existing) = existing else {

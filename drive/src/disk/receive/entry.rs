@@ -1,5 +1,6 @@
 //! Directories and symbolic links that come as entries of a batch. Nothing is made before they are complete.
 
+use super::placing::{Naming, Placed};
 use super::{Failed, No, Placing, Receiving};
 use crate::disk::digest::Running;
 use crate::disk::names::{PathRule, confine, link_stays_inside};
@@ -71,10 +72,10 @@ impl IncomingEntry {
     }
 
     /// Makes the link under a temporary name, and puts it in its place; returns the name that it has.
-    fn make_link(&self, numbering: Numbering) -> io::Result<(Vec<u8>, Option<Vec<u8>>)> {
+    fn make_link(&self, numbering: Numbering) -> io::Result<Placed> {
         let (directory, name) = (&self.directory, &self.name[..]);
         if files::link_target(directory, name).is_ok_and(|there| there == self.target) {
-            return Ok((name.to_vec(), None));
+            return Ok(Placed { name: name.to_vec(), aside: None });
         }
         let temporary = self.temporary_link()?;
         let placed = self.place_link(&temporary, numbering);
@@ -97,34 +98,18 @@ impl IncomingEntry {
         Err(Errno::EXIST)
     }
 
-    fn place_link(
-        &self,
-        temporary: &[u8],
-        numbering: Numbering,
-    ) -> io::Result<(Vec<u8>, Option<Vec<u8>>)> {
+    fn place_link(&self, temporary: &[u8], numbering: Numbering) -> io::Result<Placed> {
         let (directory, name) = (&self.directory, &self.name[..]);
-        match self.placing {
+        let naming = Naming { directory, part: temporary, name, numbering };
+        let named = match self.placing {
+            Placing::Backup => return naming.instead(),
             Placing::Replace => {
                 place::rename_over(directory, temporary, name)?;
-                Ok((name.to_vec(), None))
+                name.to_vec()
             }
-            Placing::Backup => match place::rename_new(directory, temporary, name) {
-                Ok(()) => Ok((name.to_vec(), None)),
-                Err(Errno::EXIST) => {
-                    let aside = place::rename_free(directory, name, name, false)?;
-                    place::rename_new(directory, temporary, name)?;
-                    Ok((name.to_vec(), Some(aside)))
-                }
-                Err(error) => Err(error.into()),
-            },
-            Placing::Rename | Placing::Append => {
-                let named = match numbering {
-                    Numbering::Tildes => place::rename_free(directory, temporary, name, true)?,
-                    Numbering::Dot => place::rename_dot(directory, temporary, name)?,
-                };
-                Ok((named, None))
-            }
-        }
+            Placing::Rename | Placing::Append => naming.other_name()?,
+        };
+        Ok(Placed { name: named, aside: None })
     }
 }
 
@@ -153,11 +138,7 @@ impl Receiving {
         let is_directory =
             existing.as_ref().is_some_and(|there| place::kind(there) == FileType::Directory);
         let placing = if info.entry == Entry::Link {
-            match self.placing(existing.as_ref(), info)? {
-                Placing::Replace if self.options.keeps => Placing::Rename,
-                Placing::Backup if self.options.stays || is_directory => Placing::Rename,
-                placing => placing,
-            }
+            self.placing(existing.as_ref(), info)?
         } else if existing.is_some() && !is_directory {
             return Err(No::Refused(Refusal::Exists, None));
         } else {
@@ -205,7 +186,7 @@ impl Receiving {
                     format!("expected a link that stays in the directory, got one to {target}");
                 return Err(entry.failed(io::Error::other(text)));
             }
-            let (name, aside) =
+            let Placed { name, aside } =
                 entry.make_link(self.options.numbering).map_err(|error| entry.failed(error))?;
             path = entry.path.join(place::os(&name));
             record.put_aside = aside.map(|aside| entry.path.join(place::os(&aside)));

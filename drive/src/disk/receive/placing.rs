@@ -17,10 +17,62 @@ pub(super) struct Placed {
     pub(super) aside: Option<Vec<u8>>,
 }
 
+/// What is complete under its temporary name, and the name that it is to get.
+#[derive(Clone, Copy)]
+pub(super) struct Naming<'a> {
+    pub(super) directory: &'a OwnedFd,
+    pub(super) part: &'a [u8],
+    pub(super) name: &'a [u8],
+    pub(super) numbering: Numbering,
+}
+
+impl Naming<'_> {
+    /// Puts aside a file or link at the name; anything else stays, and the file gets another name.
+    pub(super) fn instead(&self) -> io::Result<Placed> {
+        let Self { directory, part, name, .. } = *self;
+        let mut aside = None;
+        loop {
+            match place::rename_new(directory, part, name) {
+                Ok(()) => return Ok(Placed { name: name.to_vec(), aside }),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let kind = place::look(directory, name)?.map(|found| place::kind(&found));
+            if !matches!(kind, None | Some(FileType::RegularFile | FileType::Symlink)) {
+                return Ok(Placed { name: self.other_name()?, aside });
+            }
+            match self.number_old() {
+                Ok(old) => aside = Some(old),
+                // It has disappeared.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Renames the entry at the name to the next name in its style.
+    fn number_old(&self) -> io::Result<Vec<u8>> {
+        place::rename_free(self.directory, self.name, self.name, false)
+    }
+
+    /// Gives the file its name, or the next in its style if that is taken.
+    pub(super) fn other_name(&self) -> io::Result<Vec<u8>> {
+        match self.numbering {
+            Numbering::Tildes => place::rename_free(self.directory, self.part, self.name, true),
+            Numbering::Dot => place::rename_dot(self.directory, self.part, self.name),
+        }
+    }
+}
+
 impl Incoming {
     /// Whether it replaces the file of that name, and no part of it is stored.
     pub(super) fn replaces(&self) -> bool {
         matches!(self.placing, Placing::Replace | Placing::Backup) && self.map.resumed == 0
+    }
+
+    fn naming(&self) -> Naming<'_> {
+        let (part, name) = (&self.part[..], &self.name[..]);
+        Naming { directory: &self.directory, part, name, numbering: self.numbering }
     }
 
     /// Gives the complete file its name, and returns it. `proved`: the data that existed before is known to be
@@ -49,7 +101,7 @@ impl Incoming {
             placing => placing,
         };
         let name = match placing {
-            Placing::Rename => self.other_name()?,
+            Placing::Rename => self.naming().other_name()?,
             Placing::Replace => match place::rename_over(directory, part, name) {
                 Ok(()) => name.to_vec(),
                 // A directory has taken the name since.
@@ -59,7 +111,7 @@ impl Incoming {
                 Err(error) => return Err(error.into()),
             },
             Placing::Backup => {
-                let mut placed = self.instead()?;
+                let mut placed = self.naming().instead()?;
                 self.check_at(&placed.name)?;
                 // The resumed data is in the new file; the old one need not be kept.
                 if let (Some(old), Some(aside)) =
@@ -77,42 +129,6 @@ impl Incoming {
         // Another process may have put a file in the part's place at the last moment.
         self.check_at(&name)?;
         Ok(Placed { name, aside: None })
-    }
-
-    /// Puts aside a file or link at the name; anything else stays, and the file gets another name.
-    fn instead(&self) -> io::Result<Placed> {
-        let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
-        let mut aside = None;
-        loop {
-            match place::rename_new(directory, part, name) {
-                Ok(()) => return Ok(Placed { name: name.to_vec(), aside }),
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let kind = place::look(directory, name)?.map(|found| place::kind(&found));
-            if !matches!(kind, None | Some(FileType::RegularFile | FileType::Symlink)) {
-                return Ok(Placed { name: self.other_name()?, aside });
-            }
-            match self.number_old() {
-                Ok(old) => aside = Some(old),
-                // It has disappeared.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Renames the entry at the name to the next name in its style.
-    fn number_old(&self) -> io::Result<Vec<u8>> {
-        place::rename_free(&self.directory, &self.name, &self.name, false)
-    }
-
-    /// Gives the file its name, or the next in its style if that is taken.
-    fn other_name(&self) -> io::Result<Vec<u8>> {
-        match self.numbering {
-            Numbering::Tildes => place::rename_free(&self.directory, &self.part, &self.name, true),
-            Numbering::Dot => place::rename_dot(&self.directory, &self.part, &self.name),
-        }
     }
 
     /// Appends the complete file to the one at the name. If that fails, the old one is unchanged.

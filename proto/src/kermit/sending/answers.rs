@@ -140,8 +140,8 @@ impl Core {
             // What left before that copy was lost like the one before it.
             self.resend(cx, self.flight.low, Again::Lost);
         }
+        let data = self.errors_told(cx, number, data);
         if self.bundles() {
-            let data = self.errors_told(cx, number, data);
             return self.bundle_acked(number, acked.file, data);
         }
         match on_ack(self.state) {
@@ -201,9 +201,14 @@ impl Core {
 
     /// What an acknowledgement says of the errors of its packet; the rest of what it says.
     fn errors_told<'d>(&mut self, cx: &mut Cx<'_>, number: u64, data: &'d [u8]) -> &'d [u8] {
-        let Some((errors, rest)) = mark::count(ERRORS, data) else { return data };
-        self.protected_came(cx, number, errors);
-        rest
+        let told = if self.bundles() { mark::count(ERRORS, data) } else { None };
+        if let Some((errors, _)) = told {
+            self.protected_came(cx, number, errors);
+        }
+        if self.lengths.is_refuted() {
+            self.protection.expect_none();
+        }
+        told.map_or(data, |(_, rest)| rest)
     }
 
     /// The receiver of a bundle has a packet before its turn: what left before it is lost.

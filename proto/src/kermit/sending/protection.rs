@@ -30,9 +30,6 @@ const PARTS: usize = 16;
 const MANY: usize = 3;
 /// Bytes between errors from which on the first packet that is lost costs less than parity symbols until then.
 const RARE: u64 = 20_000;
-/// Times the known distance of errors that may pass without one before it is not believed, and the most bytes.
-const BELIEVED: u64 = 3;
-const MOST_BELIEVED: u64 = 12_000;
 /// Wrong characters in a code word that the first packets stand on such a line. More cost more than 1 % of a line that is clean by
 /// now, and fewer, in longer packets, are lost on one that has become worse.
 const EXPECTED: usize = 3;
@@ -74,8 +71,6 @@ pub(super) struct Protection {
     shown: u32,
     cost: usize,
     saved: usize,
-    /// Bytes that may still pass without an error before the line is not taken for the noisy one that it was; 0: it is.
-    believed: u64,
     /// Packets that still go without because it cost more than it saved, and how many the next time.
     rest: u32,
     next_rest: u32,
@@ -116,7 +111,6 @@ impl Protection {
             shown: 0,
             cost: 0,
             saved: 0,
-            believed: 0,
             rest: 0,
             next_rest: REST,
         }
@@ -127,7 +121,11 @@ impl Protection {
         self.failed(0, 0);
         self.least = EXPECTED + (DENSE / spacing).min(6) as usize;
         self.parity = parity_for(self.least);
-        self.believed = (spacing * BELIEVED).min(MOST_BELIEVED);
+    }
+
+    /// The line is cleaner than it was known to be: packets go without.
+    pub(super) fn expect_none(&mut self) {
+        self.parity = 0;
     }
 
     /// A packet was lost that had this many parity symbols, after this many bytes that came through.
@@ -184,26 +182,10 @@ impl Protection {
         self.saved = 0;
     }
 
-    /// Whether the line is cleaner than it was known to be: then packets go without.
-    fn is_over(&mut self, errors: usize, len: usize) -> bool {
-        if errors > 0 {
-            self.believed = 0;
-            return false;
-        }
-        self.believed = self.believed.saturating_sub(len as u64);
-        if self.believed == 0 {
-            self.parity = 0;
-        }
-        self.believed == 0
-    }
-
     /// A packet of this length came with this many wrong characters in its worst code word.
     fn came(&mut self, errors: usize, len: usize) {
         self.calm = if errors == 0 { self.calm + 1 } else { 0 };
         self.has_errors |= errors > 0;
-        if self.believed > 0 && self.is_over(errors, len) {
-            return;
-        }
         let wrong = if self.length < LONGEST {
             // A few code words do not show how many errors the worst of many has.
             if len * GROWTH >= self.length && self.misplaced == 0 {
@@ -270,11 +252,7 @@ impl Core {
             return;
         }
         let slot = *self.flight.slot(number);
-        let believed = self.protection.believed > 0;
         self.protection.came(usize::from(errors), slot.data);
-        if believed && self.protection.parity == 0 && self.hits == 0 {
-            self.lengths.forget();
-        }
         if slot.parity > 0 {
             self.protection.weigh(errors > 0, slot.data, slot.parity.into());
         }
