@@ -32,6 +32,8 @@ const FIRST_READ_LEN: usize = 4 * 1024;
 const WRITE_TURN: usize = 256 * 1024;
 /// Requests answered before the rest of the loop runs.
 const REQUEST_TURN: usize = 1024;
+/// Time for requests before what has become ready is sent: the peer works meanwhile.
+const REQUEST_TIME: Duration = Duration::from_micros(500);
 /// How long to poll repeatedly for the answer to written data before sleeping, on a line whose last answers all
 /// arrived within this time. Peers of XMODEM and YMODEM answer every block: with sleeping, each answer costs
 /// tens of microseconds more on an idle or virtual processor.
@@ -242,8 +244,16 @@ impl Turning<'_, '_> {
             }
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
             self.engine.reply(&mut cx, reply);
+            if self.is_late() {
+                break;
+            }
         }
         true
+    }
+
+    /// Whether this turn has taken its time for requests.
+    fn is_late(&self) -> bool {
+        self.options.clock.now().since(self.now) >= REQUEST_TIME
     }
 
     /// The data just read is a Ctrl-C that no protocol can have sent. A slow line delivers packets byte by byte: in
@@ -314,7 +324,7 @@ impl Turning<'_, '_> {
             self.fed += taken.min(self.filled - self.fed);
             let answered = self.answer();
             moved |= taken > 0 || answered;
-            if taken == 0 && !answered {
+            if taken == 0 && !answered || answered && self.is_late() {
                 break;
             }
         }
@@ -437,7 +447,11 @@ impl Turning<'_, '_> {
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
             self.engine.command(&mut cx, Command::Abort);
         }
-        self.answer();
+        for _ in 0..REQUEST_TURN {
+            if !self.answer() {
+                break;
+            }
+        }
         if outcome != Outcome::Done {
             // The engine did not close it, or believes it did. Closing twice is harmless.
             let _ = self.store.answer(Request::Close { complete: false, verified: false });

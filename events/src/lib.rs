@@ -26,7 +26,7 @@ pub use summary::{
     Comparison, Demo, End, LineUsage, Pings, Session, Sessions, Shares, SlipSummary, Summary,
     SweepSummary, Transfer, Usage,
 };
-pub use transfer::{Counters, FileKind, FileResult, ListedFile, Opened, Reading, Usb};
+pub use transfer::{Counters, EntryKind, FileKind, FileResult, ListedFile, Opened, Reading, Usb};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -90,6 +90,8 @@ pub enum Event {
         mode: Option<u32>,
         /// Text or binary.
         kind: FileKind,
+        /// A file, a directory or a link.
+        entry: EntryKind,
         /// The position from which it is transferred; not 0 if it is resumed.
         offset: u64,
     },
@@ -139,6 +141,8 @@ pub enum Event {
         name: String,
         /// Its length in bytes, if it has one.
         size: Option<u64>,
+        /// A file, a directory or a link.
+        entry: EntryKind,
     },
     /// The peer (UUCP) has a job that was declined.
     PeerHasWork {

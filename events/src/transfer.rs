@@ -42,6 +42,19 @@ pub enum FileKind {
     Binary,
 }
 
+/// What a name of a batch is.
+#[derive(Serialize, Debug, Clone, Copy)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+}
+
 /// Progress of a file.
 #[derive(Serialize, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -70,6 +83,8 @@ pub struct Reading {
 pub struct FileResult {
     /// Its name on the wire.
     pub name: String,
+    /// A file, a directory or a link.
+    pub entry: EntryKind,
     /// The local file.
     pub path: Option<String>,
     /// The backup of an older file of the same name.

@@ -89,12 +89,36 @@ fn every_combination_of_capabilities() {
                 .zip(files())
                 .all(|(closed, file)| *closed == (true, digests && !file.text));
             assert!(whole, "{label} {:?}", source.closed);
-            let bundled = mask & 0b100_100 == 0 && streaming == "off";
+            // Where they are wanted always, also instead of streaming.
+            let bundled = mask & 0b100_100 == 0;
             let seen = letters(&ends.to_receiver);
             assert_eq!(seen.contains(&b'F'), !bundled, "{label}");
             let compressed = bundled && mask & 0b1100_0000 == 0;
             assert_eq!(source.squeezer.frames > 0, compressed, "{label}");
         }
+    }
+}
+
+/// While streaming each file costs some round trips, so that short ones go in bundles by default.
+#[test]
+fn short_files_are_not_streamed() {
+    let short = Left { files: 2, bytes: 2000 };
+    let long = Left { files: 2, bytes: 2_000_000 };
+    for (batch, streaming, bundle, bundled) in [
+        (short, "auto", "auto", true),
+        (short, "on", "auto", false),
+        (short, "auto", "off", false),
+        (long, "auto", "auto", false),
+        (long, "auto", "on", true),
+    ] {
+        let set = [("reliable", "on"), ("streaming", streaming), ("bundle", bundle)];
+        let ours = Config { batch, ..config(&set) };
+        let theirs = config(&[("reliable", "on"), ("bundle", "auto")]);
+        let mut source = Source::new(files());
+        let (sink, ends) = transfer(&ours, &theirs, &mut source);
+        let label = format!("{batch:?} {streaming} {bundle}");
+        assert_whole(&sink.files, &files(), &label);
+        assert_eq!(!letters(&ends.to_receiver).contains(&b'F'), bundled, "{label}");
     }
 }
 

@@ -9,7 +9,7 @@ use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::event::Source;
 use wetstring_drive::os::stream::Stream;
 use wetstring_events::{self as events, Counters, Event as Happened, FileResult};
-use wetstring_proto::{Command, Event, FileInfo, FileKind, Stats};
+use wetstring_proto::{Command, Entry, Event, FileInfo, FileKind, Stats};
 
 /// Text from elsewhere, safe to show: control characters, backslashes and what is not UTF-8 are escaped.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
@@ -101,6 +101,7 @@ impl Teller {
                 FileKind::Text => events::FileKind::Text,
                 FileKind::Binary => events::FileKind::Binary,
             },
+            entry: entry_kind(info.entry),
             offset,
         });
         let (size, began) = (info.size, Instant::now());
@@ -216,6 +217,14 @@ pub(crate) fn counters(stats: &Stats) -> Counters {
     }
 }
 
+fn entry_kind(entry: Entry) -> events::EntryKind {
+    match entry {
+        Entry::Directory => events::EntryKind::Directory,
+        Entry::Link => events::EntryKind::Link,
+        _ => events::EntryKind::File,
+    }
+}
+
 /// A file of the store.
 pub(crate) fn file_result(record: &FileRecord) -> FileResult {
     let (outcome, why) = match &record.outcome {
@@ -223,10 +232,12 @@ pub(crate) fn file_result(record: &FileRecord) -> FileResult {
         FileOutcome::Sent => ("sent", None),
         FileOutcome::Refused(why) => ("refused", Some(why.as_str().to_owned())),
         FileOutcome::Skipped(why) => ("skipped", Some(why.clone())),
+        FileOutcome::PassedOver => ("passed-over", None),
         _ => ("partial", None),
     };
     FileResult {
         name: escaped(&record.wire_name),
+        entry: entry_kind(record.entry),
         path: record.path.as_deref().map(shown),
         put_aside: record.put_aside.as_deref().map(shown),
         size: record.size,

@@ -45,7 +45,7 @@ impl Gathered {
             (self.excluded, ["name", "names"], "excluded"),
             (self.links, link, self.about_links()),
             (self.outside, link, "left out (pointing outside the directory)"),
-            (self.circles, link, "left out that points to a directory around it"),
+            (self.circles, link, "left out (pointing to a directory that it is in)"),
             (
                 self.empty,
                 ["empty directory", "empty directories"],

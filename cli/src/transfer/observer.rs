@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wetstring_drive::event::Source;
 use wetstring_drive::{LineSpec, Watch};
 use wetstring_events::{self as events, Counters, Event as Happened};
-use wetstring_proto::{Command, DeclinedJob, Event, FileInfo, FileKind, Refusal, Stats};
+use wetstring_proto::{Command, DeclinedJob, Entry, Event, FileInfo, FileKind, Refusal, Stats};
 
 use super::direction::Direction;
 use crate::transfer::limits::{Guard, Limits};
@@ -404,6 +404,15 @@ fn wire_bytes(stats: &Stats) -> u64 {
     stats.wire_in_bytes + stats.wire_out_bytes
 }
 
+/// What a name is, as the events say it.
+pub(super) fn entry_kind(entry: Entry) -> events::EntryKind {
+    match entry {
+        Entry::Directory => events::EntryKind::Directory,
+        Entry::Link => events::EntryKind::Link,
+        _ => events::EntryKind::File,
+    }
+}
+
 fn file_started(info: &FileInfo<'_>, offset: u64) -> Happened {
     Happened::FileStarted {
         name: escaped(info.name),
@@ -414,6 +423,7 @@ fn file_started(info: &FileInfo<'_>, offset: u64) -> Happened {
             FileKind::Text => events::FileKind::Text,
             FileKind::Binary => events::FileKind::Binary,
         },
+        entry: entry_kind(info.entry),
         offset,
     }
 }

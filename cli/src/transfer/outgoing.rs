@@ -7,6 +7,7 @@ use wetstring_events::Event;
 use wetstring_proto::Entry;
 
 use super::gather::Gathered;
+use super::observer::entry_kind;
 use crate::args::selection::Selection;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
@@ -82,14 +83,20 @@ pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -
             ui.print(&format!("{name}: {shown}\n"));
         }
         let path = path.as_ref().map(|path| escaped(path.as_os_str().as_encoded_bytes()));
-        ui.event(Event::Planned { path, name, size: len });
+        ui.event(Event::Planned { path, name, size: len, entry: entry_kind(*entry) });
     }
-    let others = entries.iter().filter(|entry| **entry != Entry::File).count();
-    let files = count((names.len() - others) as u64, "file");
-    let all = match others {
-        0 => files,
-        others => format!("{files} and directories or links ({others})"),
-    };
+    let of = |kind: Entry| entries.iter().filter(|entry| **entry == kind).count() as u64;
+    let mut all = count(of(Entry::File), "file");
+    for (kind, one, many) in [
+        (Entry::Directory, "empty directory", "empty directories"),
+        (Entry::Link, "symbolic link", "symbolic links"),
+    ] {
+        match of(kind) {
+            0 => {}
+            1 => all += &format!(", 1 {one}"),
+            n => all += &format!(", {n} {many}"),
+        }
+    }
     Ending::early(Exit::Done, format!("would send {all}, {}; nothing was sent", size(bytes)))
 }
 

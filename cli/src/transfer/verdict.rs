@@ -6,13 +6,16 @@ use wetstring_events::{FileResult, Summary, Transfer};
 use wetstring_proto::{Entry, Failure, FailureKind, Outcome, Refusal};
 
 use crate::transfer::direction::Direction;
-use crate::transfer::observer::{Observer, counters};
+use crate::transfer::observer::{Observer, counters, entry_kind};
 use crate::transfer::store::FileStore;
 use crate::transfer::waiting::Waiting;
 use crate::ui::ending::{Ending, Tally};
 use crate::ui::exit::{self, Exit, LineKind};
 use crate::ui::format::{self, escaped, shown};
 use crate::ui::output::{Level, Output};
+
+/// Who takes symbolic links.
+const TAKES_LINKS: &str = "receive -r --links inside takes those that lead nowhere outside";
 
 /// A finished transfer, as seen by the store.
 pub(crate) struct Verdict<'a> {
@@ -36,6 +39,15 @@ impl Verdict<'_> {
             let say = format!(
                 "empty directories and links were left out ({passed}): the receiver takes none"
             );
+            self.ui.say(Level::Note, &say);
+        }
+        let unsent = |record: &&FileRecord| {
+            let over = matches!(record.outcome, FileOutcome::Sent | FileOutcome::PassedOver);
+            record.entry == Entry::Link && !over
+        };
+        let unsent = self.file_store.files().iter().filter(unsent).count();
+        if unsent > 0 && self.direction == Direction::Send {
+            let say = format!("symbolic links were not taken ({unsent}): wst {TAKES_LINKS}");
             self.ui.say(Level::Note, &say);
         }
         for record in self.file_store.files() {
@@ -64,9 +76,10 @@ impl Verdict<'_> {
                     self.ui.say(Level::Error, &format!("{name}: skipped: {why}"));
                 }
                 (FileOutcome::Refused(Refusal::NotPermitted), _) if record.entry == Entry::Link => {
-                    let say = "refused, a symbolic link; receive -r --links inside takes those that \
-                               lead nowhere outside";
-                    self.ui.say(Level::Note, &format!("{name}: {say}"));
+                    self.ui.say(
+                        Level::Note,
+                        &format!("{name}: refused, a symbolic link; {TAKES_LINKS}"),
+                    );
                 }
                 (FileOutcome::Refused(why), _) => {
                     let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
@@ -248,6 +261,7 @@ fn file_result(record: &FileRecord) -> FileResult {
     };
     FileResult {
         name: escaped(&record.wire_name),
+        entry: entry_kind(record.entry),
         path: record.path.as_ref().map(|path| shown(path.as_os_str())),
         put_aside: record.put_aside.as_ref().map(|path| shown(path.as_os_str())),
         size: record.size,

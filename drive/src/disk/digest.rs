@@ -123,7 +123,7 @@ pub(crate) fn of(
     mut read: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
 ) -> io::Result<[u8; 32]> {
     let mut hash = Hash::new(kind).ok_or(io::ErrorKind::Unsupported)?;
-    let mut buffer = vec![0; READ];
+    let mut buffer = vec![0; usize::try_from(len).unwrap_or(READ).min(READ)];
     let mut offset = 0;
     while offset < len {
         let want = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.len());

@@ -86,7 +86,7 @@ pub(crate) fn whole(
     let (made, part) = create(directory, name, false)?;
     let filled = made.try_clone().and_then(|copy| fill(&mut File::from(copy)));
     let done = filled.and_then(|()| {
-        unmark(&made)?;
+        unmark(&made, false)?;
         let _ = crate::os::fs::fchmod(&made, crate::os::fs::mode(mode & !place::umask()));
         Ok(place::rename_new(directory, &part, name)?)
     });
@@ -165,8 +165,8 @@ impl Sender {
 }
 
 /// Stores what the sender states about the file. Best effort: without it no part is resumed without comparison.
-pub(super) fn put_sender(file: &OwnedFd, sender: Option<Sender>) {
-    mark::put_sender(file, sender.map(Sender::text).as_deref());
+pub(super) fn put_sender(file: &OwnedFd, sender: Sender) {
+    mark::put_sender(file, Some(&sender.text()));
 }
 
 /// Whether it was begun by a sender that stated the same.
@@ -190,10 +190,12 @@ pub(super) fn take_off_pieces(file: &OwnedFd) {
     mark::take_off_map(file);
 }
 
-/// The file is complete: whatever its name becomes, it is the user's.
-pub(super) fn unmark(file: &OwnedFd) -> io::Result<()> {
-    mark::take_off_map(file);
-    mark::put_sender(file, None);
+/// The file is complete: whatever its name becomes, it is the user's. `more`: it may bear a map, or what its sender states.
+pub(super) fn unmark(file: &OwnedFd, more: bool) -> io::Result<()> {
+    if more {
+        mark::take_off_map(file);
+        mark::put_sender(file, None);
+    }
     mark::take_off(file)
 }
 

@@ -7,6 +7,7 @@ mod checking;
 mod continuing;
 mod copying;
 mod deciding;
+mod descending;
 mod entry;
 mod older;
 mod placing;
@@ -16,6 +17,7 @@ use self::checking::{Check, Left};
 use self::continuing::{Kept, taken_over};
 use self::copying::copy;
 use self::deciding::{check_space, one_component};
+use self::descending::{Below, Directory};
 use self::entry::IncomingEntry;
 use self::placing::Placed;
 use super::difference::Older;
@@ -31,11 +33,11 @@ use super::source::Opened;
 use super::{FileOutcome, FileRecord, Holes, Incomplete, Numbering, ReceiveOptions, Reserve};
 use crate::os::fd::OwnedFd;
 use crate::os::fs::{
-    self, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate, futimens,
+    self, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, ftruncate, futimens,
 };
-use crate::os::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wetstring_proto::file::{DigestKind, Entry, FileInfo, Refusal};
 
 /// Files larger than this get their blocks before their data: a full disk is detected at once.
@@ -47,8 +49,10 @@ const GATHER_LEN: usize = 128 * 1024;
 
 /// The directory, and the file being received.
 pub(super) struct Receiving {
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
     path: PathBuf,
+    /// The directory of the last file.
+    last: Option<Below>,
     options: ReceiveOptions,
     umask: u32,
     current: Option<Incoming>,
@@ -63,12 +67,18 @@ pub(super) struct Receiving {
 /// The file being received.
 struct Incoming {
     /// Its final name.
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
     path: PathBuf,
     name: Vec<u8>,
     /// Its temporary name.
     part: Vec<u8>,
     file: OwnedFd,
+    /// Its device and inode; whatever else is in here is of its beginning.
+    identity: Stat,
+    /// What the sender states about it; `None` once the file bears that.
+    sender: Option<Sender>,
+    /// It may bear more than the mark.
+    bears: bool,
     placing: Placing,
     /// It began as a copy of a file that is not ours.
     copied: bool,
@@ -139,8 +149,9 @@ impl Receiving {
     /// In an open directory with the name `path`.
     pub(super) fn inside(directory: OwnedFd, path: &Path, options: ReceiveOptions) -> Self {
         Self {
-            directory,
+            directory: Arc::new(directory),
             path: path.to_owned(),
+            last: None,
             options,
             umask: place::umask(),
             current: None,
@@ -170,7 +181,7 @@ impl Receiving {
         };
         let safe = safe.map_err(|rule| No::Refused(Refusal::Name, Some(rule)))?;
         record.name_rule = safe.rule;
-        let (directory, path) = self.descend(&safe.directories)?;
+        let Directory { handle: directory, path, is_shared } = self.descend(&safe.directories)?;
         let full = path.join(place::os(&safe.name));
         let failed = |error: io::Error| No::Failed(Failed::new(&full, error));
         let existing = place::look(&directory, &safe.name).map_err(failed)?;
@@ -181,23 +192,27 @@ impl Receiving {
         let theirs = kept.as_ref().is_some_and(|kept| kept.theirs);
         check_space(&directory, info.size, if theirs { 0 } else { have }, placing)?;
         let continued = kept.as_ref().and_then(|kept| kept.continued);
+        let is_new = kept.is_none();
         let (file, part) = self.part(&directory, &safe.name, kept).map_err(failed)?;
-        part::put_sender(&file, Sender::of(info));
+        let identity = fstat(&file).map_err(|error| failed(error.into()))?;
         let (reservation, pledged) = self.blocks(info.size, have);
         record.path = Some(path.join(place::os(&part)));
         record.resumed_from = have;
         record.size = have;
-        let mapped = part::pieces(&file).is_some();
+        let mapped = !is_new && part::pieces(&file).is_some();
         let digest = if have == 0 && !mapped { self.options.digest } else { None };
         self.gathered.clear();
         self.kept = None;
-        let check = Check::new(self.options.verify, &directory);
+        let check = Check::new(self.options.verify, is_shared);
         self.current = Some(Incoming {
             directory,
             path,
             name: safe.name,
             part,
             file,
+            identity,
+            sender: Sender::of(info),
+            bears: !is_new,
             placing,
             copied: theirs,
             continued,
@@ -217,6 +232,9 @@ impl Receiving {
             older: None,
             scribe: None,
         });
+        if let Some(resumed) = self.current.as_mut().filter(|_| !is_new) {
+            resumed.put_sender();
+        }
         Ok(have)
     }
 
@@ -248,24 +266,6 @@ impl Receiving {
         }
     }
 
-    /// Opens the directories of a name, one by one, creating missing ones.
-    fn descend(&self, directories: &[Vec<u8>]) -> Result<(OwnedFd, PathBuf), No> {
-        let mut path = self.path.clone();
-        let failed = |path: &Path, error: io::Error| No::Failed(Failed::new(path, error));
-        let mut directory = self.directory.try_clone().map_err(|error| failed(&path, error))?;
-        for name in directories {
-            path.push(place::os(name));
-            directory = match place::directory_in(&directory, name) {
-                Ok(next) => next,
-                Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
-                    return Err(No::Refused(Refusal::Name, Some(NameRule::NotADirectory)));
-                }
-                Err(error) => return Err(failed(&path, error.into())),
-            };
-        }
-        Ok((directory, path))
-    }
-
     /// Stores bytes. Small writes are gathered.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
         if let Some(entry) = &mut self.entry {
@@ -275,7 +275,9 @@ impl Receiving {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
         open.keep_pledge();
+        open.check.continues();
         if open.map.pieces.is_some() || open.scribe.is_some() {
+            open.put_sender();
             return open.write_anywhere(offset, bytes);
         }
         if offset < open.reached {
@@ -293,10 +295,12 @@ impl Receiving {
             open.gap.get_or_insert(open.reached);
         }
         if offset > open.reached || self.gathered.len() + bytes.len() > GATHER_LEN {
+            open.put_sender();
             open.flush(&mut self.gathered)?;
         }
         open.reached = offset;
         if self.gathered.is_empty() && bytes.len() >= DIRECT_LEN {
+            open.put_sender();
             open.write_at(offset, bytes)?;
         } else {
             self.gathered.extend_from_slice(bytes);
@@ -321,6 +325,7 @@ impl Receiving {
             // The rest of a longer file does not belong to this one.
             pieces.cut(open.size.unwrap_or(u64::MAX).max(open.reached));
             // A file without a map could not be told from a complete one.
+            open.put_sender();
             if part::put_pieces(&open.file, &pieces).is_err() {
                 return Ok(None);
             }
@@ -381,7 +386,7 @@ impl Receiving {
                 Ok(Placed { name, aside }) => {
                     record.path = Some(open.path.join(place::os(&name)));
                     record.put_aside = aside.map(|aside| open.path.join(place::os(&aside)));
-                    record.size = fstat(&open.file).map_or(open.reached, |s| s.st_size as u64);
+                    record.size = open.reached;
                     record.outcome = FileOutcome::Stored;
                     record.digest = open.running.whole(open.reached);
                     return Ok(());
@@ -402,6 +407,7 @@ impl Receiving {
         // Data that was compared and is wrong must not be resumed.
         let keeps = self.options.incomplete == Incomplete::Keep && record.size > 0;
         if keeps && !wrong && open.has_name() {
+            open.put_sender();
             if let Some(gap) = open.gap.filter(|gap| *gap < record.size) {
                 // Only data without a hole can be resumed.
                 let _ = ftruncate(&open.file, gap);
@@ -437,9 +443,8 @@ impl Receiving {
 
     /// Dates, permissions, durability, name: in this order, so that the name never appears before the rest.
     fn put_in_place(&self, open: &mut Incoming, verified: bool) -> io::Result<Placed> {
-        open.release();
         // While it is still writable: the final permissions may not allow it.
-        part::unmark(&open.file)?;
+        part::unmark(&open.file, open.bears)?;
         let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
         // Not every file system has permissions or takes every date: best effort.
         let _ = fchmod(&open.file, fs::mode(mode));
@@ -456,7 +461,7 @@ impl Receiving {
         }
         let name = open.place(verified || open.compared, &self.options)?;
         if self.options.sync {
-            fs::fsync(&open.directory)?;
+            fs::fsync(&*open.directory)?;
         }
         Ok(name)
     }

@@ -19,6 +19,9 @@ use wetstring_proto::difference::{SIGNATURE, signature};
 use wetstring_proto::file::{DigestKind, Entry, FileInfo, FileKind, Left};
 use wetstring_proto::kermit::names::to_common;
 
+/// What is read with the first request has no rest to read ahead.
+const READ_AT_ONCE: i64 = 64 * 1024;
+
 /// The list of files to send, and the current one.
 pub(super) struct Sending {
     /// Each with its name on the wire.
@@ -372,7 +375,9 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
     };
     let mut announced = None;
     if !stream {
-        files::read_in_order(&file);
+        if before.st_size > READ_AT_ONCE {
+            files::read_in_order(&file);
+        }
         // Files in /proc report length 0 although they have data.
         let really_empty =
             || !matches!(crate::os::io::pread(&file, &mut [0_u8; 1][..], 0), Ok(1..));

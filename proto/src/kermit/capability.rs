@@ -21,8 +21,9 @@ pub struct Capability {
     newest: u8,
 }
 
-/// Headers, data and ends of many files go in one window (the module `bundle`).
-pub const BUNDLE: Capability = Capability { letter: b'B', place: 0, newest: 1 };
+/// Headers, data and ends of many files go in one window (the module `bundle`). In version 2 they do where both ends
+/// can stream, too.
+pub const BUNDLE: Capability = Capability { letter: b'B', place: 0, newest: 2 };
 
 /// The records of bundles may be compressed.
 pub const COMPRESS: Capability = Capability { letter: b'Z', place: 1, newest: 1 };
@@ -64,6 +65,20 @@ impl Capabilities {
             self.0[capability.place] = if on { capability.newest } else { 0 };
         }
         self
+    }
+
+    /// The list with at most this version of a capability.
+    #[must_use]
+    pub const fn limit(mut self, capability: Capability, version: u8) -> Self {
+        if self.has(capability) && self.0[capability.place] > version {
+            self.0[capability.place] = version;
+        }
+        self
+    }
+
+    /// Whether it is in the list in this version or a newer one.
+    pub const fn has_version(self, capability: Capability, version: u8) -> bool {
+        self.has(capability) && self.0[capability.place] >= version
     }
 
     /// Whether it is in the list, in any version.

@@ -243,7 +243,7 @@ crate::settings! {
             "Compare a digest of each whole file when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2, which other Kermits ignore", no_flag;
         "kermit.bundle" bundle: Switch[word] = "auto",
-            "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: where they can be compressed, and several short ones",
+            "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: where they can be compressed, and several short ones instead of streaming",
             "Wetstring: a capability of the extension after WHATAMI2", no_flag;
         "kermit.correction" correction: bool[word] = "on",
             "When packets arrive damaged, send bundles with error correction when the peer is a Wetstring too",
@@ -463,10 +463,20 @@ impl Config {
     /// Whether a sender offers that. Where it cannot compress, a modem that does would find nothing to compress in their
     /// code.
     pub(crate) fn offers_bundles(&self) -> bool {
-        let several = self.batch.files > 1;
-        let short = self.batch.bytes / u64::from(self.batch.files.max(1)) <= SHORT_FILE;
-        self.has_bundles()
-            && (self.bundle == Switch::On || self.has_compression() || several && short)
+        let wanted = self.has_compression() || self.has_short_files();
+        self.has_bundles() && (self.bundle == Switch::On || wanted)
+    }
+
+    /// Whether a sender offers them where it also offers to stream: each file costs some round trips there.
+    pub(crate) fn prefers_bundles(&self) -> bool {
+        let wanted = self.streaming != Switch::On && self.has_short_files();
+        self.offers_streaming() && (self.bundle == Switch::On || wanted)
+    }
+
+    /// Whether there are several files to send that are short on average.
+    fn has_short_files(&self) -> bool {
+        let files = u64::from(self.batch.files);
+        files > 1 && self.batch.bytes / files <= SHORT_FILE
     }
 
     /// Whether this end can compress what goes in bundles, or take it compressed.

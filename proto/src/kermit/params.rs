@@ -394,8 +394,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
     let shared = ours.capabilities.both(theirs.capabilities);
     // What its data fields are made of needs eight bits, and the usual end of packets.
     let bundle = crate::kermit::bundle::IS_BUILT
-        && shared.has(BUNDLE)
-        && !both(WMI_STREAM)
+        && (shared.has_version(BUNDLE, 2) || shared.has(BUNDLE) && !both(WMI_STREAM))
         && qbin.is_none()
         && shift == Shift::Off
         && (ours.eol, theirs.eol) == (b'\r', b'\r')
@@ -414,7 +413,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         attributes: capas & CAP_ATTRIBUTES != 0,
         resend: capas & CAP_RESEND != 0 && capas & CAP_ATTRIBUTES != 0,
         shift,
-        streaming: both(WMI_STREAM),
+        streaming: both(WMI_STREAM) && !bundle,
         clear: both(WMI_CLEAR),
         own,
         bundle,

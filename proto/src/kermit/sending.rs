@@ -6,7 +6,7 @@ use self::congestion::Congestion;
 use self::differing::Differing;
 use self::packing::Packing;
 use self::protection::{Protection, Queued};
-use super::capability::{COMPRESS, Capabilities, ENTRIES};
+use super::capability::{BUNDLE, COMPRESS, Capabilities, ENTRIES};
 use super::config::Config;
 use super::flight::Flight;
 use super::length::PacketLengths;
@@ -137,8 +137,12 @@ impl Core {
         let mut ours = config.params(announced);
         if !config.offers_bundles() {
             ours.capabilities = Capabilities::NONE.set(ENTRIES, config.has_entries());
-        } else if !config.offers_compression() {
-            ours.capabilities = ours.capabilities.set(COMPRESS, false);
+        } else {
+            if !config.prefers_bundles() {
+                ours.capabilities = ours.capabilities.limit(BUNDLE, 1);
+            }
+            let compresses = config.offers_compression();
+            ours.capabilities = ours.capabilities.set(COMPRESS, compresses);
         }
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Release;
-use crate::target::{Linker, Target};
+use crate::target::{LLD, Linker, Target};
 
 /// Builds `wst` for a target, and says where it is.
 pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, String> {
@@ -17,6 +17,14 @@ pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, Str
     cargo.args(["--profile", &release.profile, "--target", target.triple]);
     if !target.flags.is_empty() {
         cargo.arg("--").args(target.flags);
+    }
+    if target.flags.contains(&LLD) {
+        let tools = printed("target-libdir")?;
+        // Where the C compiler finds that linker, which is not on the path.
+        cargo.arg(format!(
+            "-Clink-arg=-B{}",
+            Path::new(&tools).with_file_name("bin/gcc-ld").display()
+        ));
     }
     // Settings of profiles change what comes out.
     for (name, _) in std::env::vars_os() {
@@ -52,11 +60,16 @@ pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, Str
     Ok(release.build.join(target.triple).join(folder).join(target.program()))
 }
 
+/// What the compiler says of itself.
+fn printed(what: &str) -> Result<String, String> {
+    let output = Command::new("rustc").args(["--print", what]).output();
+    let output = output.map_err(|e| format!("rustc: {e}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 /// Paths of this machine that compilers write into what they make, and what to write instead.
 fn paths(root: &Path) -> Result<Vec<(String, &'static str)>, String> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let output = output.map_err(|e| format!("rustc: {e}"))?;
-    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let sysroot = printed("sysroot")?;
     let home = std::env::var("CARGO_HOME").ok().or_else(|| {
         let home = std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE")).ok()?;
         Some(Path::new(&home).join(".cargo").display().to_string())

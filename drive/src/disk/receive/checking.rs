@@ -5,13 +5,16 @@ use crate::disk::error::Failed;
 use crate::disk::{Verify, digest, place};
 use crate::os::fd::OwnedFd;
 use crate::os::files;
-use crate::os::fs::{Stat, fstat, mode_of};
+use crate::os::fs::{Stat, fstat};
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wetstring_proto::file::DigestKind;
 
 /// A longer file is not read again unless requested: it may no longer be in memory.
 const AUTO_MOST: u64 = 1 << 30;
+/// A file of this length is in its place at once.
+const SOON: u64 = 1 << 20;
 /// Maximum share of the transfer time for reading again.
 const SHARE: u32 = 10;
 
@@ -21,6 +24,8 @@ pub(super) struct Check {
     begun: Instant,
     /// Others can change the directory.
     shared: bool,
+    /// The file was found at its name after its last bytes.
+    stands: bool,
     state: State,
 }
 
@@ -32,14 +37,13 @@ enum State {
 }
 
 impl Check {
-    pub(super) fn new(how: Verify, directory: &OwnedFd) -> Self {
-        /// Write permission for group and others; only the owner of a file may rename it.
-        const OTHERS: u32 = 0o022;
-        const STICKY: u32 = 0o1000;
-        let shared = fstat(directory)
-            .map(|stat| mode_of(&stat))
-            .is_ok_and(|mode| mode & OTHERS != 0 && mode & STICKY == 0);
-        Self { how, begun: Instant::now(), shared, state: State::Unread }
+    pub(super) fn new(how: Verify, shared: bool) -> Self {
+        Self { how, begun: Instant::now(), shared, stands: false, state: State::Unread }
+    }
+
+    /// More is received.
+    pub(super) fn continues(&mut self) {
+        self.stands = false;
     }
 
     /// The stored data is not the received data.
@@ -64,7 +68,7 @@ impl Check {
 
 /// A kept part.
 pub(super) struct Left {
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
     part: Vec<u8>,
     file: Stat,
 }
@@ -73,7 +77,7 @@ impl Left {
     /// Removes it, if it is still the file that was kept.
     pub(super) fn remove(&self) -> bool {
         stands(&self.directory, &self.part, &self.file).unwrap_or(false)
-            && place::remove(&self.directory, &self.part).is_ok()
+            && place::remove(&*self.directory, &self.part).is_ok()
     }
 }
 
@@ -91,7 +95,7 @@ impl Incoming {
 
     /// Fails unless the file being received is at a name.
     pub(super) fn check_at(&self, name: &[u8]) -> io::Result<()> {
-        if stands(&self.directory, name, &fstat(&self.file)?)? {
+        if stands(&self.directory, name, &self.identity)? {
             return Ok(());
         }
         Err(io::Error::other("expected the file being received, it was moved or replaced"))
@@ -105,7 +109,7 @@ impl Incoming {
 
     /// Removes the part, if it is still the file that was received.
     pub(super) fn remove(&self) -> bool {
-        self.has_name() && place::remove(&self.directory, &self.part).is_ok()
+        self.has_name() && place::remove(&*self.directory, &self.part).is_ok()
     }
 
     /// Releases the part, which stays.
@@ -122,6 +126,7 @@ impl Incoming {
         came: [u8; 32],
     ) -> Result<[u8; 32], Failed> {
         self.check_name()?;
+        self.check.stands = len <= SOON;
         if self.check.state == State::Unread && self.check.reads(len) {
             self.read_again(kind, len, came)?;
         }
@@ -130,10 +135,12 @@ impl Incoming {
 
     /// Checks a complete file before it gets its name: same length and contents as received.
     pub(super) fn check_stored(&mut self) -> Result<(), Failed> {
-        self.check_name()?;
-        self.release();
-        let size = fstat(&self.file).map(|stat| stat.st_size as u64);
-        let size = size.map_err(|error| self.spoiled(error.into()))?;
+        if !self.check.stands {
+            self.check_name()?;
+        }
+        let stat = fstat(&self.file).map_err(|error| self.spoiled(error.into()))?;
+        self.release_of(&stat);
+        let size = stat.st_size as u64;
         if size != self.reached {
             let text = format!("expected a file of {} bytes, it has {size}", self.reached);
             return Err(self.spoiled(io::Error::other(text)));

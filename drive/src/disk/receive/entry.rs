@@ -1,5 +1,6 @@
 //! Directories and symbolic links that come as entries of a batch. Nothing is made before they are complete.
 
+use super::descending::Directory;
 use super::placing::{Naming, Placed};
 use super::{Failed, No, Placing, Receiving};
 use crate::disk::digest::Running;
@@ -11,6 +12,7 @@ use crate::os::fs::{self, FileType, fchmod};
 use crate::os::io::Errno;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use wetstring_proto::file::{DigestKind, Entry, FileInfo, Refusal};
 
 /// The longest target of a link: PATH_MAX of Linux.
@@ -22,7 +24,7 @@ const ATTEMPTS: u32 = 100;
 /// One that is being received.
 pub(super) struct IncomingEntry {
     entry: Entry,
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
     path: PathBuf,
     name: Vec<u8>,
     /// Directories between the output directory and its name.
@@ -131,7 +133,7 @@ impl Receiving {
         let safe = confine(info.name, self.options.paths)
             .map_err(|bad| No::Refused(Refusal::Name, Some(bad.0)))?;
         record.name_rule = safe.rule;
-        let (directory, path) = self.descend(&safe.directories)?;
+        let Directory { handle: directory, path, .. } = self.descend(&safe.directories)?;
         let full = path.join(place::os(&safe.name));
         let existing = place::look(&directory, &safe.name)
             .map_err(|error| No::Failed(Failed::new(&full, error)))?;

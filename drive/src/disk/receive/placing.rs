@@ -79,13 +79,7 @@ impl Incoming {
     /// its beginning.
     pub(super) fn place(&self, proved: bool, options: &ReceiveOptions) -> io::Result<Placed> {
         let keeps = options.keeps;
-        let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
-        self.check_at(part)?;
-        if part::is_busy(directory, name) {
-            return Err(io::Error::other(
-                "expected a free name, another file is received under it",
-            ));
-        }
+        let (directory, part, name) = (&*self.directory, &self.part[..], &self.name[..]);
         let whole_before = self.reached == self.map.resumed;
         if let Some(old) = self.continued.filter(|_| whole_before)
             && old.stands(directory, name)?
@@ -100,6 +94,21 @@ impl Incoming {
             Placing::Replace if self.map.resumed > 0 && !proved => Placing::Backup,
             placing => placing,
         };
+        if matches!(placing, Placing::Rename | Placing::Backup) {
+            match place::rename_new(directory, part, name) {
+                Ok(()) => {
+                    self.check_at(name)?;
+                    return Ok(Placed { name: name.to_vec(), aside: None });
+                }
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if part::is_busy(directory, name) {
+            return Err(io::Error::other(
+                "expected a free name, another file is received under it",
+            ));
+        }
         let name = match placing {
             Placing::Rename => self.naming().other_name()?,
             Placing::Replace => match place::rename_over(directory, part, name) {
@@ -167,7 +176,7 @@ impl Incoming {
         let done = (|| {
             copy(old, &longer, 0)?;
             copy(&self.file, &longer, before.st_size as u64)?;
-            part::unmark(&longer)?;
+            part::unmark(&longer, false)?;
             let _ = fchmod(&longer, mode(mode_of(before) & 0o777));
             Ok(place::rename_over(&self.directory, &part, &self.name)?)
         })();

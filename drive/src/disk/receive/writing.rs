@@ -7,7 +7,7 @@ use crate::disk::part;
 use crate::disk::place;
 use crate::disk::reserve::{self, Reservation};
 use crate::disk::scribe::{Notes, Scribe};
-use crate::os::fs::{fstat, ftruncate};
+use crate::os::fs::{Stat, fstat, ftruncate};
 use crate::os::io::Errno;
 use std::io;
 use std::path::PathBuf;
@@ -124,11 +124,25 @@ impl Incoming {
 
     /// Releases blocks that were reserved and not used, including those of a killed run.
     pub(super) fn release(&mut self) {
-        if let Ok(stat) = fstat(&self.file)
-            && reserve::is_beyond(&stat)
-        {
+        if let Ok(stat) = fstat(&self.file) {
+            self.release_of(&stat);
+        }
+    }
+
+    /// The same; its state is known.
+    pub(super) fn release_of(&mut self, stat: &Stat) {
+        if reserve::is_beyond(stat) {
             let _ = ftruncate(&self.file, stat.st_size as u64);
         }
         self.reservation = Reservation::default();
+    }
+
+    /// The file bears what its sender states about it, so that it can be resumed. A short one is complete before it
+    /// has to.
+    pub(super) fn put_sender(&mut self) {
+        self.bears = true;
+        if let Some(sender) = self.sender.take() {
+            part::put_sender(&self.file, sender);
+        }
     }
 }

@@ -8,17 +8,73 @@ use crate::kermit::prefix::PrefixTable;
 
 /// The longest block, in bytes.
 pub(crate) const LONGEST_BLOCK: usize = 254;
-/// Digits that are converted at once: base^4 fits in 32 bits.
-const GROUP: usize = 4;
-/// 32-bit words of the longest block.
-const LIMBS: usize = 65;
+
+/// What the processor multiplies at once, and the product.
+#[cfg(target_pointer_width = "64")]
+type Word = u64;
+#[cfg(target_pointer_width = "64")]
+type Double = u128;
+#[cfg(not(target_pointer_width = "64"))]
+type Word = u32;
+#[cfg(not(target_pointer_width = "64"))]
+type Double = u64;
+
+/// Digits that are converted at once: as many as a word has bytes, since a base is less than 256.
+const GROUP: usize = size_of::<Word>();
+/// Words of the longest block, and one that shows that there is more.
+const LIMBS: usize = LONGEST_BLOCK.div_ceil(GROUP) + 1;
+/// Divisions of the same number that are under way at once, each of the quotient of the one before: a processor does them side by side.
+const LANES: usize = 4;
+/// Digits of which all are taken out of 32 bits.
+const QUAD: usize = 4;
+
+/// A divisor with its reciprocal: a division takes tens of cycles where two multiplications take eight, and the next
+/// needs its remainder (Möller and Granlund, Improved division by invariant integers, 2011).
+#[derive(Debug)]
+struct Divisor {
+    /// With its highest bit set.
+    normal: Word,
+    shift: u32,
+    /// floor((W^2 - 1) / normal) - W, where W is the number of words.
+    reciprocal: Word,
+}
+
+impl Divisor {
+    const fn of(divisor: Word) -> Self {
+        let shift = divisor.leading_zeros();
+        let normal = divisor << shift;
+        // Without its highest bit, which is that of W.
+        let reciprocal = (Double::MAX / normal as Double) as Word;
+        Self { normal, shift, reciprocal }
+    }
+
+    /// Quotient and remainder of a number of two words, the higher of which is less than the divisor.
+    fn divide(&self, high: Word, low: Word) -> (Word, Word) {
+        let value = (Double::from(high) << Word::BITS | Double::from(low)) << self.shift;
+        let (high, low) = ((value >> Word::BITS) as Word, value as Word);
+        let guess = Double::from(self.reciprocal) * Double::from(high) + value;
+        let mut quotient = ((guess >> Word::BITS) as Word).wrapping_add(1);
+        let mut rest = low.wrapping_sub(quotient.wrapping_mul(self.normal));
+        if rest > guess as Word {
+            quotient = quotient.wrapping_sub(1);
+            rest = rest.wrapping_add(self.normal);
+        }
+        if rest >= self.normal {
+            quotient += 1;
+            rest -= self.normal;
+        }
+        (quotient, rest >> self.shift)
+    }
+}
 
 /// The codes that may stand on the line, as digits.
 #[derive(Debug)]
 pub struct Alphabet {
     /// The letter by which a packet tells its alphabet.
     pub(crate) letter: u8,
-    size: u64,
+    size: u32,
+    /// What a group of digits counts to.
+    group: Divisor,
     block: usize,
     codes: [u8; 256],
     values: [u8; 256],
@@ -42,7 +98,8 @@ impl Alphabet {
             }
             code += 1;
         }
-        Self { letter, size: size as u64, block, codes, values }
+        let group = Divisor::of((size as Word).pow(GROUP as u32));
+        Self { letter, size: size as u32, group, block, codes, values }
     }
 
     /// Bytes of a whole block.
@@ -52,7 +109,7 @@ impl Alphabet {
 
     /// How many codes it has.
     pub(crate) const fn size(&self) -> u32 {
-        self.size as u32
+        self.size
     }
 
     /// Codes become the digits that they stand for. What is no code becomes 0.
@@ -82,26 +139,32 @@ impl Alphabet {
 
     /// Writes a block, of at most [`block_len`](Self::block_len) bytes, in one more digits than it has bytes.
     pub fn encode(&self, bytes: &[u8], out: &mut [u8]) {
-        let mut limbs = [0u32; LIMBS];
-        let count = bytes.len().div_ceil(4).min(LIMBS);
-        for (limb, part) in limbs[..count].iter_mut().rev().zip(bytes.rchunks(4)) {
-            *limb = part.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        let mut limbs: [Word; LIMBS] = [0; LIMBS];
+        let count = bytes.len().div_ceil(GROUP).min(LIMBS);
+        for (limb, part) in limbs[..count].iter_mut().rev().zip(bytes.rchunks(GROUP)) {
+            *limb = part.iter().fold(0, |word, byte| word << 8 | Word::from(*byte));
         }
-        let group = self.size.pow(GROUP as u32);
+        let quad = Word::from(self.size.pow(QUAD as u32));
         let mut first = 0;
-        for digits in out.rchunks_mut(GROUP) {
-            let mut rest = 0u64;
+        for digits in out.rchunks_mut(GROUP * LANES) {
+            let mut rests = [0; LANES];
             for limb in &mut limbs[first..count] {
-                let value = rest << 32 | u64::from(*limb);
-                *limb = (value / group) as u32;
-                rest = value % group;
+                for rest in &mut rests {
+                    (*limb, *rest) = self.group.divide(*rest, *limb);
+                }
             }
             while first < count && limbs[first] == 0 {
                 first += 1;
             }
-            for digit in digits.iter_mut().rev() {
-                *digit = self.codes[(rest % self.size) as usize];
-                rest /= self.size;
+            for (digits, mut rest) in digits.rchunks_mut(GROUP).zip(rests) {
+                for digits in digits.rchunks_mut(QUAD) {
+                    let mut part = (rest % quad) as u32;
+                    rest /= quad;
+                    for digit in digits.iter_mut().rev() {
+                        *digit = self.codes[(part % self.size) as usize];
+                        part /= self.size;
+                    }
+                }
             }
         }
     }
@@ -109,7 +172,7 @@ impl Alphabet {
     /// Reads a block of digits; there is one byte less than that. What cannot be such a block gives wrong bytes, and
     /// false.
     pub fn decode(&self, digits: &[u8], out: &mut [u8]) -> bool {
-        let mut limbs = [0u32; LIMBS];
+        let mut limbs: [Word; LIMBS] = [0; LIMBS];
         let mut used = 0;
         let mut good = true;
         let odd = digits.len() % GROUP;
@@ -117,31 +180,31 @@ impl Alphabet {
         for group in
             core::iter::once(head).filter(|head| !head.is_empty()).chain(tail.chunks(GROUP))
         {
-            let (mut factor, mut carry) = (1, 0u64);
+            let (mut factor, mut carry): (Word, Word) = (1, 0);
             for digit in group {
                 let value = self.values[usize::from(*digit)];
                 good &= self.codes[usize::from(value)] == *digit;
-                carry = carry * self.size + u64::from(value);
-                factor *= self.size;
+                carry = carry * Word::from(self.size) + Word::from(value);
+                factor *= Word::from(self.size);
             }
             for limb in &mut limbs[..used] {
-                let value = u64::from(*limb) * factor + carry;
-                *limb = value as u32;
-                carry = value >> 32;
+                let value = Double::from(*limb) * Double::from(factor) + Double::from(carry);
+                *limb = value as Word;
+                carry = (value >> Word::BITS) as Word;
             }
             if carry > 0 {
                 match limbs.get_mut(used) {
-                    Some(limb) => *limb = carry as u32,
+                    Some(limb) => *limb = carry,
                     None => return false,
                 }
                 used += 1;
             }
         }
-        let byte = |index: usize| (limbs[index / 4] >> (8 * (index % 4))) as u8;
+        let byte = |index: usize| (limbs[index / GROUP] >> (8 * (index % GROUP))) as u8;
         for (index, to) in out.iter_mut().rev().enumerate() {
             *to = byte(index);
         }
-        good && (out.len()..used * 4).all(|index| byte(index) == 0)
+        good && (out.len()..used * GROUP).all(|index| byte(index) == 0)
     }
 }
 
@@ -196,9 +259,28 @@ mod tests {
     #[test]
     fn blocks_are_as_long_as_they_can_be() {
         for alphabet in &ALPHABETS {
-            assert!(fits(alphabet.size, alphabet.block), "{}", alphabet.size);
-            let longer = fits(alphabet.size, alphabet.block + 1);
+            let size = u64::from(alphabet.size);
+            assert!(fits(size, alphabet.block), "{size}");
+            let longer = fits(size, alphabet.block + 1);
             assert_eq!(longer, alphabet.block == LONGEST_BLOCK, "{}", alphabet.size);
+        }
+    }
+
+    #[test]
+    fn a_division_is_exact() {
+        for alphabet in &ALPHABETS {
+            let divisor = Word::from(alphabet.size).pow(GROUP as u32);
+            let ends = [0, 1, 2, divisor / 2, divisor - 2, divisor - 1];
+            let lows =
+                [0, 1, divisor - 1, divisor, divisor + 1, Word::MAX / 2, Word::MAX - 1, Word::MAX];
+            for high in ends {
+                for low in lows {
+                    let value = Double::from(high) << Word::BITS | Double::from(low);
+                    let exact = (value / Double::from(divisor), value % Double::from(divisor));
+                    let (quotient, rest) = alphabet.group.divide(high, low);
+                    assert_eq!((quotient.into(), rest.into()), exact, "{high} {low} {divisor}");
+                }
+            }
         }
     }
 
