@@ -190,6 +190,15 @@ pub struct Local {
     random: u64,
     config: OwnRows,
     captured: Option<Vec<u8>>,
+    /// Reads a line of stdin, with its end, of at most this many bytes.
+    line: fn(u64) -> io::Result<Vec<u8>>,
+}
+
+/// A line of stdin, by the standard library.
+fn line_of_stdin(longest: u64) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    io::stdin().lock().take(longest).read_until(b'\n', &mut line)?;
+    Ok(line)
 }
 
 impl Local {
@@ -202,7 +211,14 @@ impl Local {
             random: seed.as_nanos() as u64 | 1,
             config: OwnRows::default(),
             captured: None,
+            line: line_of_stdin,
         }
+    }
+
+    /// With another reader of stdin, for a program that reads it elsewhere too.
+    pub fn reading(mut self, line: fn(u64) -> io::Result<Vec<u8>>) -> Self {
+        self.line = line;
+        self
     }
 
     /// Keeps the output instead of showing it.
@@ -246,8 +262,8 @@ impl World for Local {
 
     fn ask(&mut self, question: &Question) -> Option<Vec<u8>> {
         self.say(Screen::Output, &question.prompt);
-        let mut line = Vec::new();
-        let len = io::stdin().lock().take(1 << 20).read_until(b'\n', &mut line).ok()?;
+        let mut line = (self.line)(1 << 20).ok()?;
+        let len = line.len();
         while line.ends_with(b"\n") || line.ends_with(b"\r") {
             line.pop();
         }

@@ -1,5 +1,6 @@
 //! Windows. Sockets can be waited for; everything else has a thread that rings a socket ([`pump`]).
 
+mod console;
 mod errno;
 pub mod event;
 pub mod files;

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::transfer::client::requested::Requested;
-use std::io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout};
+use std::io::{IsTerminal as _, Write as _, stdin, stdout};
 
 use wetstring_drive::Signals;
 use wetstring_drive::event::{Interest, wait};
@@ -45,6 +45,9 @@ impl Answer {
 /// Asks whether to accept a file of this name.
 pub(super) type Asker = Box<dyn FnMut(&str) -> Answer>;
 
+/// The longest answer.
+const LONGEST: u64 = 200;
+
 /// Asks the user whether to accept a file of this name, until there is an answer. Ctrl-C, by `signals`,
 /// counts as one.
 pub(super) fn ask_whether(name: &str, signals: &Signals) -> Answer {
@@ -55,7 +58,8 @@ pub(super) fn ask_whether(name: &str, signals: &Signals) -> Answer {
             if interrupted(signals) {
                 return Ok(0);
             }
-            stdin().lock().read_until(b'\n', &mut typed)
+            typed = terminal::stdin::line(LONGEST)?;
+            Ok(typed.len())
         });
         if !matches!(read, Ok(1..)) {
             println!();

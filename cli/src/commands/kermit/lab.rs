@@ -78,7 +78,7 @@ impl<'a> LabWorld<'a> {
         };
         let standing = standing(&scenario, &tree)?;
         let mut bench = Self {
-            local: Local::new(directory, |_| 0),
+            local: Local::new(directory, |_| 0).reading(wetstring_drive::terminal::stdin::line),
             settings,
             signals,
             random: Random::stream(scenario.seed(), "script", "random"),

@@ -72,7 +72,8 @@ impl<'a> Live<'a> {
         // No translation by default: TRANSFER MODE MANUAL, FILE TYPE BINARY.
         settings.kermit_mut().manual_mode = true;
         Ok(Self {
-            local: Local::new(directory, wetstring_drive::zone::offset_at),
+            local: Local::new(directory, wetstring_drive::zone::offset_at)
+                .reading(wetstring_drive::terminal::stdin::line),
             ui,
             settings,
             signals,

@@ -15,7 +15,7 @@ mod transfers;
 mod trial_table;
 mod world;
 
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 use std::path::Path;
 
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
@@ -169,9 +169,9 @@ fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8
 
 /// The next line of stdin without its line end; `None` at end of file.
 fn line_of_stdin() -> Result<Option<Vec<u8>>, String> {
-    let mut line = Vec::new();
-    let read = std::io::stdin().lock().read_until(b'\n', &mut line);
-    let len = read.map_err(|e| format!("could not read stdin: {}", in_words(&e)))?;
+    let read = wetstring_drive::terminal::stdin::line(u64::MAX);
+    let mut line = read.map_err(|e| format!("could not read stdin: {}", in_words(&e)))?;
+    let len = line.len();
     if line.ends_with(b"\n") {
         line.pop();
     }

@@ -104,6 +104,8 @@ impl Prompt {
     /// The next line. `waiting` is inside a block; `prompt` is that of SET PROMPT.
     pub(super) fn line(&mut self, waiting: bool, prompt: Option<&str>) -> Result<Typed, String> {
         let shown = if waiting { "  ... " } else { prompt.unwrap_or("wst kermit> ") };
+        // The editor reads the terminal by itself.
+        wetstring_drive::terminal::stdin::let_go();
         match self.editor.readline(shown) {
             Ok(line) => {
                 if !line.trim().is_empty() {

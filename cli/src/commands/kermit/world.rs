@@ -34,7 +34,7 @@ impl World for Live<'_> {
         self.say(Screen::Output, &question.prompt);
         // A password is not echoed; its line end is printed afterwards.
         let hidden =
-            (!question.echo && stdin().is_terminal()).then(|| terminal::stdin::keys().ok());
+            (!question.echo && stdin().is_terminal()).then(|| terminal::stdin::silent().ok());
         if question.wait.is_some() && !key_within(question.wait) {
             return None;
         }

@@ -1,5 +1,6 @@
 //! Sockets and `WSAPoll`.
 
+use super::console::Waiting;
 use crate::event::Interest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -14,17 +15,24 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 pub struct Source<'a> {
     socket: BorrowedSocket<'a>,
     bell: bool,
+    /// The bell of a console, whose keys are read while something waits for it.
+    keys: bool,
 }
 
 impl<'a> Source<'a> {
     /// A socket.
     pub fn of(socket: &'a impl AsSocket) -> Self {
-        Self { socket: socket.as_socket(), bell: false }
+        Self { socket: socket.as_socket(), bell: false, keys: false }
     }
 
     /// A bell: whatever is waited for, it is ready when this socket is readable.
     pub(crate) fn bell(socket: &'a impl AsSocket) -> Self {
-        Self { socket: socket.as_socket(), bell: true }
+        Self { socket: socket.as_socket(), bell: true, keys: false }
+    }
+
+    /// The bell of a console.
+    pub(super) fn keys(socket: &'a impl AsSocket) -> Self {
+        Self { keys: true, ..Self::bell(socket) }
     }
 }
 
@@ -40,6 +48,8 @@ pub(crate) fn wait(interests: &mut [Interest<'_>], timeout: Option<Duration>) ->
         tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos() as _,
     };
+    let keys = interests.iter().any(|interest| interest.source.keys && interest.reads);
+    let _waiting = keys.then(Waiting::new);
     let ready = poll(&mut fds, Some(&timeout))? > 0;
     for (interest, fd) in interests.iter_mut().zip(&fds) {
         interest.ready = ready && !fd.revents().is_empty();
@@ -48,7 +58,7 @@ pub(crate) fn wait(interests: &mut [Interest<'_>], timeout: Option<Duration>) ->
 }
 
 fn poll_fd<'a>(interest: &Interest<'a>) -> PollFd<'a> {
-    let Source { socket, bell } = interest.source;
+    let Source { socket, bell, keys: _ } = interest.source;
     let mut flags = PollFlags::empty();
     flags.set(PollFlags::IN, interest.reads || (bell && interest.writes));
     flags.set(PollFlags::OUT, interest.writes && !bell);

@@ -8,6 +8,7 @@
 //! A bell is a socket that is readable while there is something to do: bytes or an end in an inbox, room in an
 //! outbox. It is rung once and silenced once, so that it costs nothing per byte.
 
+use super::console::Waiting;
 use super::event::Source;
 use super::stream::{Stream, pair};
 use std::collections::VecDeque;
@@ -126,7 +127,11 @@ impl Shared {
 
 /// Bytes that a thread has read.
 #[derive(Debug)]
-pub(super) struct Inbox(Arc<Shared>);
+pub(super) struct Inbox {
+    shared: Arc<Shared>,
+    /// Its thread reads only while someone waits.
+    keys: bool,
+}
 
 impl Inbox {
     /// Reads with `read` until it returns 0 or an error, or the inbox is dropped. A timeout is none: with one,
@@ -161,12 +166,21 @@ impl Inbox {
                 }
             }
         })?;
-        Ok(Self(shared))
+        Ok(Self { shared, keys: false })
+    }
+
+    /// The same for keys of a console, which are read while they are waited for ([`Waiting`]).
+    pub(super) fn of_keys(
+        read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static,
+    ) -> io::Result<Self> {
+        let mut made = Self::new(read)?;
+        made.keys = true;
+        Ok(made)
     }
 
     /// As [`Port::read`](crate::Port::read).
     pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         if state.bytes.is_empty() {
             return match state.error.take() {
                 Some(error) => Err(error),
@@ -176,34 +190,36 @@ impl Inbox {
         }
         let len = state.bytes.read(into)?;
         if state.bytes.is_empty() && !state.ended {
-            self.0.bell.silence(&mut state.rings);
+            self.shared.bell.silence(&mut state.rings);
         }
-        self.0.changed.notify_all();
+        self.shared.changed.notify_all();
         Ok(Some(len))
     }
 
     /// Waits for at least one byte; 0 at the end.
     pub(super) fn read_blocking(&self, into: &mut [u8]) -> io::Result<usize> {
+        let _waiting = self.keys.then(Waiting::new);
         loop {
             if let Some(len) = self.read(into)? {
                 return Ok(len);
             }
-            let state = self.0.state();
+            let state = self.shared.state();
             if state.bytes.is_empty() && !state.ended {
-                drop(self.0.wait(state));
+                drop(self.shared.wait(state));
             }
         }
     }
 
     pub(super) fn source(&self) -> Source<'_> {
-        Source::bell(&self.0.bell.heard)
+        let bell = &self.shared.bell.heard;
+        if self.keys { Source::keys(bell) } else { Source::bell(bell) }
     }
 }
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        self.0.state().closed = true;
-        self.0.changed.notify_all();
+        self.shared.state().closed = true;
+        self.shared.changed.notify_all();
     }
 }
 

@@ -5,5 +5,9 @@ use std::io;
 
 /// Calls `raise` on a thread of its own for each of them. The system does not say which it was.
 pub(crate) fn install(raise: impl Fn(i32) + Send + 'static) -> io::Result<()> {
-    ctrlc::set_handler(move || raise(INT)).map_err(io::Error::other)
+    ctrlc::set_handler(move || {
+        super::console::give_up_line();
+        raise(INT);
+    })
+    .map_err(io::Error::other)
 }

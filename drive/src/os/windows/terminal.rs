@@ -1,24 +1,32 @@
 //! The console, which must be restored however the program ends.
 
+use super::console::{self, Keyboard};
 use super::event::Source;
 use super::pump::Inbox;
 use super::stream::{Stream, pair};
 use crate::saved::{Before, Saved};
-use std::io::{self, Read, Write};
-use std::sync::OnceLock;
+use encoding_rs::{Decoder, UTF_8};
+use std::io::{self, IsTerminal as _, Read, Write};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use winapi_util::HandleRef;
 use winapi_util::console::{mode, set_mode};
 
 /// `ENABLE_PROCESSED_INPUT`: Ctrl-C is a signal.
-const PROCESSED: u32 = 0x1;
+pub(super) const PROCESSED: u32 = 0x1;
 /// `ENABLE_LINE_INPUT`
-const LINES: u32 = 0x2;
+pub(super) const LINES: u32 = 0x2;
 /// `ENABLE_ECHO_INPUT`
-const ECHO: u32 = 0x4;
+pub(super) const ECHO: u32 = 0x4;
 /// `ENABLE_VIRTUAL_TERMINAL_INPUT`: keys are the sequences that terminals send.
-const SEQUENCES: u32 = 0x200;
+pub(super) const SEQUENCES: u32 = 0x200;
+/// `ENABLE_WINDOW_INPUT`: a new size is an event.
+const SIZES: u32 = 0x8;
+/// `ENABLE_MOUSE_INPUT`: the mouse is, too.
+const MOUSE: u32 = 0x10;
 /// `ENABLE_VIRTUAL_TERMINAL_PROCESSING`: the output understands sequences.
 const UNDERSTANDS: u32 = 0x4;
+/// `DISABLE_NEWLINE_AUTO_RETURN`: LF moves down, and only that.
+const ONLY_DOWN: u32 = 0x8;
 
 /// What [`restore_all`] restores.
 static SAVED: Saved<State> = Saved::new();
@@ -58,20 +66,28 @@ impl Before for State {
 /// A change that is undone when this is dropped, and when a second signal ends the program hard.
 #[derive(Debug)]
 #[must_use = "the change is undone at once when this is dropped"]
-pub struct Restore(u64);
+pub struct Restore(Vec<u64>);
 
 impl Restore {
     /// Changes the mode of a console, by removing bits and adding others.
     fn change(of: Of, without: u32, with: u32) -> io::Result<Self> {
         let was = mode(of.handle())?;
         set_mode(of.handle(), (was & !without) | with)?;
-        Ok(Self(SAVED.add(State { of, was })))
+        Ok(Self(vec![SAVED.add(State { of, was })]))
+    }
+
+    /// With another change, which is undone first.
+    fn and(mut self, mut other: Self) -> Self {
+        self.0.append(&mut other.0);
+        self
     }
 }
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        SAVED.undo(self.0);
+        while let Some(last) = self.0.pop() {
+            SAVED.undo(last);
+        }
     }
 }
 
@@ -108,11 +124,27 @@ pub fn write_to(out: Out, bytes: &[u8]) -> io::Result<()> {
     match out {
         Out::Stdout => {
             let mut out = io::stdout().lock();
-            out.write_all(bytes)?;
+            if out.is_terminal() {
+                out.write_all(characters(bytes).as_bytes())?;
+            } else {
+                out.write_all(bytes)?;
+            }
             out.flush()
         }
         Out::Stderr => io::stderr().write_all(bytes),
     }
+}
+
+/// What a console can show, which is characters only: those of UTF-8, also if they come in parts. The library would
+/// refuse all others.
+fn characters(bytes: &[u8]) -> String {
+    static DECODER: Mutex<Option<Decoder>> = Mutex::new(None);
+    let mut decoder = DECODER.lock().unwrap_or_else(PoisonError::into_inner);
+    let decoder = decoder.get_or_insert_with(|| UTF_8.new_decoder_without_bom_handling());
+    let most = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len() * 3 + 16);
+    let mut text = String::with_capacity(most);
+    let _ = decoder.decode_to_string(bytes, &mut text, false);
+    text
 }
 
 /// Columns and rows of the console; 80 and 24 where it does not tell.
@@ -160,47 +192,71 @@ pub fn guard() -> io::Result<()> {
     Ok(())
 }
 
-/// New sizes of this process's console, which this system does not tell without reading its keys.
+/// Whom a new size is told.
+static TOLD: Mutex<Option<Stream>> = Mutex::new(None);
+
+/// There is a new size.
+pub(super) fn resized() {
+    if let Some(told) = &mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner) {
+        let _ = told.write(&[0]);
+    }
+}
+
+/// New sizes of this process's console, which are told among its keys, while those are raw and read.
 #[derive(Debug)]
-pub struct Resizes(Stream, #[allow(dead_code)] Stream);
+pub struct Resizes(Stream);
 
 impl Resizes {
-    /// They are not noticed.
+    /// From now on they are noticed.
     ///
     /// # Errors
     ///
     /// Those of the system.
     pub fn install() -> io::Result<Self> {
-        let (never, held) = pair()?;
-        Ok(Self(never, held))
+        let (reader, writer) = pair()?;
+        reader.set_nonblocking(true)?;
+        writer.set_nonblocking(true)?;
+        *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(Self(reader))
     }
 
-    /// Never readable.
+    /// Readable after a new size.
     pub fn source(&self) -> Source<'_> {
         Source::bell(&self.0)
     }
 
-    /// There was none.
+    /// Whether there was one since the last call.
     pub fn noticed(&self) -> bool {
-        false
+        let mut bytes = [0; 64];
+        let mut any = false;
+        while matches!((&self.0).read(&mut bytes), Ok(1..)) {
+            any = true;
+        }
+        any
     }
 }
 
 /// What has been read from stdin, which has one thread as long as this process runs: bytes that it has read
-/// ahead go to the next reader.
+/// ahead go to the next reader. Keys of a console stay with the system while nothing here waits for them.
 pub(super) fn keyboard() -> io::Result<&'static Inbox> {
     static KEYBOARD: OnceLock<Inbox> = OnceLock::new();
     if let Some(open) = KEYBOARD.get() {
         return Ok(open);
     }
-    let made = Inbox::new(|into| io::stdin().lock().read(into))?;
+    let made = if io::stdin().is_terminal() {
+        let mut keys = Keyboard::open()?;
+        Inbox::of_keys(move |into| keys.read(into))?
+    } else {
+        Inbox::new(|into| io::stdin().lock().read(into))?
+    };
     Ok(KEYBOARD.get_or_init(|| made))
 }
 
 /// This process's stdin.
 pub mod stdin {
     use super::super::event::Source;
-    use super::{ECHO, LINES, Of, PROCESSED, Restore, SEQUENCES, UNDERSTANDS, keyboard};
+    use super::{ECHO, LINES, MOUSE, ONLY_DOWN, Of, PROCESSED, Restore, SEQUENCES, SIZES};
+    use super::{UNDERSTANDS, console, keyboard};
     use std::io::{self, IsTerminal};
 
     /// Readable when there is input.
@@ -217,9 +273,15 @@ pub mod stdin {
         keyboard()?.read_blocking(into)
     }
 
+    /// Leaves the keys to another reader, until something here waits for them again.
+    pub fn let_go() {
+        console::let_go();
+    }
+
     /// Makes single keys readable: no echo, no line editing. Ctrl-C keeps its meaning.
     pub fn keys() -> io::Result<Restore> {
         Restore::change(Of::Input, LINES | ECHO, SEQUENCES)
+            .or_else(|_| Restore::change(Of::Input, LINES | ECHO, 0))
     }
 
     /// Disables echo for a line.
@@ -227,9 +289,17 @@ pub mod stdin {
         Restore::change(Of::Input, ECHO, 0)
     }
 
-    /// Makes the console raw: keys are bytes, Ctrl-C too.
+    /// Makes the console raw: keys are bytes, Ctrl-C too, and LF moves down only.
     pub fn raw() -> io::Result<Restore> {
-        Restore::change(Of::Input, LINES | ECHO | PROCESSED, SEQUENCES)
+        let single = LINES | ECHO | PROCESSED | MOUSE;
+        // Older systems have no sequences.
+        let keys = Restore::change(Of::Input, single, SEQUENCES | SIZES)
+            .or_else(|_| Restore::change(Of::Input, single, SIZES))?;
+        // What the peer draws has sequences. A console that has none, or another stdout, shows what it can.
+        Ok(match Restore::change(Of::Output, 0, UNDERSTANDS | ONLY_DOWN) {
+            Ok(screen) => keys.and(screen),
+            Err(_) => keys,
+        })
     }
 
     /// A line, with its end, of at most this many bytes.
