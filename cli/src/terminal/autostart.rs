@@ -1,7 +1,9 @@
 //! Transfers that the peer starts: the recogniser, and its findings in words.
 
 use std::path::Path;
+
 use std::time::Instant;
+use wetstring_drive::os::files;
 
 use wetstring_proto::peer::PeerProtocol;
 
@@ -27,7 +29,10 @@ pub(super) fn title(protocol: PeerProtocol) -> &'static str {
 
 /// The directory in words.
 pub(super) fn into(directory: &Path) -> String {
-    let shown = directory.canonicalize();
-    let shown = shown.as_deref().unwrap_or(directory);
-    escaped(shown.as_os_str().as_encoded_bytes())
+    let whole = files::whole_path(directory);
+    let shown = whole.as_deref().unwrap_or(directory);
+    match shown.to_str() {
+        Some(plain) if !plain.chars().any(char::is_control) => plain.to_owned(),
+        _ => escaped(shown.as_os_str().as_encoded_bytes()),
+    }
 }

@@ -3,7 +3,7 @@
 //! The terminal is raw, may be dumb and 40 columns wide: typed text shows, and is rubbed out by
 //! backspaces.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use crate::ui::format::escaped;
 
@@ -143,13 +143,17 @@ fn shared<'w>(a: &'w str, b: &str) -> &'w str {
     &a[..len]
 }
 
+/// A backslash takes the meaning of the next character, unless it is between the parts of a path: there blanks are for
+/// quotes.
+const ESCAPES: bool = std::path::MAIN_SEPARATOR != '\\';
+
 /// The last word of several names, as it is typed: with its quotes and backslashes.
 fn last_word(text: &str) -> &str {
     let (mut from, mut quote, mut escape) = (0, None, false);
     for (at, c) in text.char_indices() {
         match (c, quote) {
             _ if escape => escape = false,
-            ('\\', None) => escape = true,
+            ('\\', None) if ESCAPES => escape = true,
             ('\'' | '"', None) => quote = Some(c),
             (c, Some(open)) if c == open => quote = None,
             (' ', None) => from = at + 1,
@@ -163,11 +167,11 @@ fn last_word(text: &str) -> &str {
 fn paths(typed: &str) -> Vec<String> {
     let plain = names(typed).into_iter().next().unwrap_or_default();
     let plain = plain.to_string_lossy().into_owned();
-    let (folder, begin) = plain.rsplit_once('/').map_or(("", plain.as_str()), |(folder, begin)| {
-        (if folder.is_empty() { "/" } else { folder }, begin)
-    });
+    // With the separator: the root has no other name.
+    let after = plain.rfind(is_separator).map_or(0, |at| at + 1);
+    let (folder, begin) = plain.split_at(after);
     // As typed, up to the last part.
-    let head = typed.rfind('/').map_or("", |slash| &typed[..=slash]);
+    let head = typed.rfind(is_separator).map_or("", |slash| &typed[..=slash]);
     let at = if folder.is_empty() { Path::new(".") } else { Path::new(folder) };
     let Ok(entries) = std::fs::read_dir(at) else { return Vec::new() };
     let found = entries.flatten().filter_map(|entry| {
@@ -179,7 +183,7 @@ fn paths(typed: &str) -> Vec<String> {
             return None;
         }
         let slash = if entry.path().is_dir() { "/" } else { "" };
-        let special = |c: char| " \\'\"".contains(c);
+        let special = |c: char| ESCAPES && " \\'\"".contains(c);
         let quoted: String =
             name.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect();
         Some(format!("{head}{quoted}{slash}"))
@@ -197,7 +201,7 @@ pub(crate) fn names(line: &str) -> Vec<PathBuf> {
                 word.get_or_insert_default().push(c);
                 escape = false;
             }
-            ('\\', None) => escape = true,
+            ('\\', None) if ESCAPES => escape = true,
             ('\'' | '"', None) => {
                 word.get_or_insert_default();
                 quote = Some(c);

@@ -195,7 +195,10 @@ impl Output {
 
 /// Whether a terminal on stderr can redraw a line.
 pub(crate) fn can_redraw() -> bool {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    let dumb = match std::env::var_os("TERM") {
+        None => wetstring_drive::terminal::HAVE_NAMES,
+        Some(term) => term.is_empty() || term == "dumb",
+    };
     console::Term::stderr().is_term() && !dumb
 }
 

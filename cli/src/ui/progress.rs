@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::io;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use wetstring_proto::Stats;
 
 use crate::ui::format;
@@ -14,6 +16,8 @@ use crate::ui::output::{Level, Output, can_redraw};
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 /// Period of the rate used to estimate the remaining time.
 const RECENT: Duration = Duration::from_secs(5);
+/// How often a bar is drawn in a second, at most.
+const FRAMES: u8 = 20;
 
 /// One file in transfer.
 pub(crate) struct Meter {
@@ -163,7 +167,7 @@ pub(crate) fn has_colour() -> bool {
 /// Columns of the terminal; `COLUMNS` overrides.
 pub(crate) fn columns() -> usize {
     let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    set.filter(|n| *n >= 20).unwrap_or_else(|| usize::from(console::Term::stderr().size().1))
+    set.filter(|n| *n >= 20).unwrap_or_else(|| usize::from(Term::stderr().size().1))
 }
 
 /// Shows the meters: a bar on a terminal, a plain line every few seconds elsewhere.
@@ -195,7 +199,8 @@ impl<'a> Progress<'a> {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(meter.size, ProgressDrawTarget::stderr());
+            let screen = ProgressDrawTarget::term_like_with_hz(Box::new(Narrow::stderr()), FRAMES);
+            let bar = ProgressBar::with_draw_target(meter.size, screen);
             self.ui.beside(Some(bar.clone()));
             bar
         });
@@ -214,6 +219,59 @@ impl<'a> Progress<'a> {
             self.ui.beside(None);
         }
         self.said = Instant::now();
+    }
+}
+
+/// Stderr without its last column: a console of Windows begins the next line as soon as that is written, and a bar is
+/// filled up with blanks.
+#[derive(Debug)]
+struct Narrow(Term);
+
+impl Narrow {
+    fn stderr() -> Self {
+        Self(Term::buffered_stderr())
+    }
+}
+
+impl TermLike for Narrow {
+    fn width(&self) -> u16 {
+        self.0.size().1.saturating_sub(1).max(1)
+    }
+
+    fn height(&self) -> u16 {
+        self.0.size().0
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_left(n)
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.0.write_line(line)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.write_str(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 

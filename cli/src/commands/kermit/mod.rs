@@ -206,7 +206,10 @@ fn at_prompt(interp: &mut Interp<'_>, signals: &Signals) -> Result<u8, String> {
         // The last Ctrl-C ended the previous command.
         signals.reset();
         let shown = interp.prompt();
-        match prompt.line(lines.is_waiting(), shown.as_deref())? {
+        let typed = prompt.line(lines.is_waiting(), shown.as_deref())?;
+        // One at the prompt was for the line.
+        signals.reset();
+        match typed {
             Typed::End => break code_so_far(interp),
             Typed::Forgotten => lines.drop_held(),
             Typed::Line(line) => {

@@ -276,6 +276,11 @@ pub fn is_program(target: &Path, path: &Path) -> bool {
     std::fs::canonicalize(path).is_ok_and(|there| there == target)
 }
 
+/// The whole path, as a user writes it.
+pub fn whole_path(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
 /// The file name of a program.
 pub fn program_name(name: &str) -> String {
     name.to_owned()

@@ -13,6 +13,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 
+/// TERM names the terminal.
+pub const HAVE_NAMES: bool = true;
+
 /// What [`restore_all`] restores.
 static SAVED: Saved<State> = Saved::new();
 

@@ -192,6 +192,14 @@ pub fn is_program(target: &Path, path: &Path) -> bool {
     same().unwrap_or(false)
 }
 
+/// The whole path, as a user writes it: the system has a prefix for those that are resolved.
+pub fn whole_path(path: &Path) -> io::Result<PathBuf> {
+    let whole = path.canonicalize()?;
+    let plain = whole.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
+    let plain = plain.filter(|text| text.as_bytes().get(1) == Some(&b':'));
+    Ok(plain.map_or_else(|| whole.clone(), PathBuf::from))
+}
+
 /// The file name of a program.
 pub fn program_name(name: &str) -> String {
     format!("{name}.exe")

@@ -28,6 +28,9 @@ const UNDERSTANDS: u32 = 0x4;
 /// `DISABLE_NEWLINE_AUTO_RETURN`: LF moves down, and only that.
 const ONLY_DOWN: u32 = 0x8;
 
+/// A console is known without TERM.
+pub const HAVE_NAMES: bool = false;
+
 /// What [`restore_all`] restores.
 static SAVED: Saved<State> = Saved::new();
 
