@@ -6,6 +6,8 @@
 #[allow(unused_imports)]
 mod peers;
 
+#[path = "wine/console.rs"]
+mod console;
 #[path = "wine/files.rs"]
 mod files;
 #[path = "wine/lines.rs"]

@@ -9,9 +9,9 @@ use wetstring_drive::terminal;
 
 /// Asks a question at the terminal, without echoing the answer.
 pub(crate) fn ask(question: &str) -> io::Result<Vec<u8>> {
-    stderr().write_all(question.as_bytes())?;
     let signals = Signals::install()?;
     let silent = terminal::stdin::silent()?;
+    stderr().write_all(question.as_bytes())?;
     let interrupted = loop {
         let mut interests =
             [Interest::read(terminal::stdin::source()), Interest::read(signals.source())];

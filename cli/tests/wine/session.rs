@@ -47,10 +47,14 @@ impl Wine {
         fs::create_dir_all(&home).map_err(|e| e.to_string())?;
         let program = home.join("wst.exe");
         fs::copy(&built, &program).map_err(|e| format!("{}: {e}", built.display()))?;
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wine/bcryptprimitives.c");
-        let mut compiler = Command::new("x86_64-w64-mingw32-gcc");
-        compiler.arg("-shared").arg("-o").arg(home.join("bcryptprimitives.dll"));
-        done(compiler.arg(source).arg("-ladvapi32"))?;
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wine");
+        let compile = |source: &str, flags: &[&str], made: &str| {
+            let mut compiler = Command::new("x86_64-w64-mingw32-gcc");
+            compiler.arg(sources.join(source)).args(flags).arg("-o").arg(home.join(made));
+            done(&mut compiler)
+        };
+        compile("bcryptprimitives.c", &["-shared", "-ladvapi32"], "bcryptprimitives.dll")?;
+        compile("modes.c", &[], "modes.exe")?;
         let made = Self { prefix: home.join("prefix"), program };
         for port in PORTS {
             let mut add = made.command("reg");
@@ -108,6 +112,13 @@ impl Wine {
     ) -> Command {
         let mut command = self.command(&self.program);
         command.args(args);
+        command
+    }
+
+    /// The program at a console, below one that says the modes of the console before and after.
+    pub(crate) fn at_console(&self, args: &[&str]) -> Command {
+        let mut command = self.command(self.program.with_file_name("modes.exe"));
+        command.arg(&self.program).args(args);
         command
     }
 

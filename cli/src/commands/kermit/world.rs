@@ -31,10 +31,10 @@ impl World for Live<'_> {
     }
 
     fn ask(&mut self, question: &Question) -> Option<Vec<u8>> {
-        self.say(Screen::Output, &question.prompt);
         // A password is not echoed; its line end is printed afterwards.
         let hidden =
             (!question.echo && stdin().is_terminal()).then(|| terminal::stdin::silent().ok());
+        self.say(Screen::Output, &question.prompt);
         if question.wait.is_some() && !key_within(question.wait) {
             return None;
         }

@@ -19,6 +19,7 @@ use line::{Line, Step};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -80,11 +81,17 @@ pub(super) struct Keyboard {
     keys: Keys,
     line: Line,
     ready: VecDeque<u8>,
-    began: bool,
 }
 
 impl Keyboard {
     pub(super) fn open() -> io::Result<Self> {
+        // Wine looks at the terminal below its console only once it was asked to read, and it does that at once where
+        // no bytes are asked for. There is no such path elsewhere.
+        if Path::new(r"\\?\unix\dev").exists()
+            && let Ok(mut console) = File::open("CONIN$")
+        {
+            let _ = console.read(&mut []);
+        }
         let of = |kind| Handle::new(kind).map(Console::from);
         Ok(Self {
             console: of(HandleType::InputHandle)?,
@@ -92,18 +99,11 @@ impl Keyboard {
             keys: Keys::default(),
             line: Line::default(),
             ready: VecDeque::new(),
-            began: false,
         })
     }
 
     /// Waits for at least one byte; 0 at the end, which is Ctrl-Z alone in a line.
     pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if !std::mem::replace(&mut self.began, true)
-            && let Ok(mut console) = File::open("CONIN$")
-        {
-            // Wine looks at its terminal only once it was asked to read. Of no bytes that is done at once.
-            let _ = console.read(&mut []);
-        }
         while self.ready.is_empty() {
             for event in self.events()? {
                 if self.event(event)? {

@@ -74,6 +74,10 @@ pub struct Restore(Vec<u64>);
 impl Restore {
     /// Changes the mode of a console, by removing bits and adding others.
     fn change(of: Of, without: u32, with: u32) -> io::Result<Self> {
+        if of == Of::Input {
+            // Wine shows keys itself until they are read.
+            keyboard()?;
+        }
         let was = mode(of.handle())?;
         set_mode(of.handle(), (was & !without) | with)?;
         Ok(Self(vec![SAVED.add(State { of, was })]))
