@@ -21,8 +21,8 @@ use crate::peers::{LIMIT, Scene, same, wst};
 use crate::session::{Wine, wine};
 use wetstring_testkit::{Within, noise, terminal, within};
 
-/// How soon a program ends after Ctrl-C.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// How soon a program ends after Ctrl-C: it gives itself one second, and two processes of Wine end after it.
+const AT_ONCE: Duration = Duration::from_secs(2);
 /// How soon something is seen.
 const SOON: Duration = Duration::from_secs(20);
 

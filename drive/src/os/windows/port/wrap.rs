@@ -8,7 +8,7 @@ use super::super::terminal::{size_of, stdout};
 use crate::port::{OpenError, PATIENCE, Port, PortFacts};
 use portable_pty::{ChildKiller, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::windows::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
@@ -60,10 +60,48 @@ pub(super) fn wrap(command: &[OsString]) -> Result<Box<dyn Port>, OpenError> {
         let _ = tell.send(status);
     };
     std::thread::Builder::new().name("child".into()).spawn(reap).map_err(failed)?;
-    let from = Inbox::new(move |into| from.read(into)).map_err(failed)?;
+    let mut plain = PlainKeys::default();
+    let from = Inbox::new(move |into| plain.read(&mut from, into)).map_err(failed)?;
     let to = Outbox::new(ROOM, move |bytes| to.write(bytes)).map_err(failed)?;
     let facts = PortFacts { reliable: Some(true), redrawn: true, ..PortFacts::named(name) };
     Ok(Box::new(WrapLine { screen, killer, to: Some(to), from, status, known: None, facts }))
+}
+
+/// What ConPTY asks the terminal below it for: keys as events of Windows.
+const AS_EVENTS: &[u8] = b"\x1b[?9001h";
+
+/// Takes [`AS_EVENTS`] out of what is drawn: keys stay those of a terminal, which ConPTY takes as well, and the escape key
+/// of a session remains one.
+#[derive(Debug, Default)]
+struct PlainKeys {
+    /// The end of what was read, which may be the beginning of the request.
+    held: Vec<u8>,
+}
+
+impl PlainKeys {
+    /// Reads what is left of it; 0 at the end.
+    fn read(&mut self, from: &mut impl io::Read, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let held = self.held.len();
+            into[..held].copy_from_slice(&self.held);
+            let len = from.read(&mut into[held..])?;
+            self.held.clear();
+            if len == 0 {
+                return Ok(held);
+            }
+            let mut left = into[..held + len].to_vec();
+            while let Some(at) = left.windows(AS_EVENTS.len()).position(|part| part == AS_EVENTS) {
+                left.drain(at..at + AS_EVENTS.len());
+            }
+            let begins = |count: &usize| left.ends_with(&AS_EVENTS[..*count]);
+            let keep = (1..AS_EVENTS.len()).rev().find(begins).unwrap_or(0);
+            self.held = left.split_off(left.len() - keep);
+            if !left.is_empty() {
+                into[..left.len()].copy_from_slice(&left);
+                return Ok(left.len());
+            }
+        }
+    }
 }
 
 /// The size of the user's console.
@@ -123,6 +161,38 @@ impl Drop for WrapLine {
     fn drop(&mut self) {
         if self.to.is_some() {
             let _ = self.finish(PATIENCE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// What is read, a piece at a time.
+    struct Pieces(VecDeque<&'static [u8]>);
+
+    impl io::Read for Pieces {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let piece = self.0.pop_front().unwrap_or_default();
+            into[..piece.len()].copy_from_slice(piece);
+            Ok(piece.len())
+        }
+    }
+
+    #[test]
+    fn keys_stay_those_of_a_terminal() {
+        let drawn = b"\x1b[6n\x1b[?9001h\x1b[?1004h$ \x1b[?9001l\x1b[?9001h\x1b[";
+        for piece in [1, 3, drawn.len()] {
+            let (mut plain, mut got) = (PlainKeys::default(), Vec::new());
+            let mut from = Pieces(drawn.chunks(piece).collect());
+            let mut into = [0; 100];
+            while let len @ 1.. = plain.read(&mut from, &mut into).unwrap() {
+                got.extend_from_slice(&into[..len]);
+            }
+            let want = b"\x1b[6n\x1b[?1004h$ \x1b[?9001l\x1b[";
+            assert_eq!(got.escape_ascii().to_string(), want.escape_ascii().to_string(), "{piece}");
         }
     }
 }
