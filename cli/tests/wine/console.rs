@@ -93,7 +93,7 @@ impl Console {
     }
 
     /// What was drawn since the last look.
-    fn new(&self) -> String {
+    fn fresh(&self) -> String {
         text(&self.drawn.lock().unwrap()[self.seen..])
     }
 
@@ -117,12 +117,12 @@ impl Console {
     /// Waits until it is drawn, after the last key.
     #[track_caller]
     fn see(&self, what: &str) {
-        let came = within(SOON, || self.new().contains(what));
+        let came = within(SOON, || self.fresh().contains(what));
         assert_eq!(
             came,
             Within::Done,
             "expected {what:?}, got {:?} in {:?}",
-            self.new(),
+            self.fresh(),
             self.all()
         );
     }
@@ -179,7 +179,7 @@ fn accept(listener: &TcpListener) -> TcpStream {
 fn slowly(to: String) -> String {
     let (listener, at) = listener();
     let copy = |mut from: TcpStream, mut to: TcpStream| {
-        let mut buffer = [0; 32 * 1024];
+        let mut buffer = vec![0; 32 * 1024];
         while let Ok(len @ 1..) = from.read(&mut buffer)
             && to.write_all(&buffer[..len]).is_ok()
         {
@@ -200,7 +200,7 @@ fn slowly(to: String) -> String {
 #[track_caller]
 fn gets(peer: &mut TcpStream, want: &[u8]) {
     let mut got = vec![0; want.len()];
-    let len = peer.read_exact(&mut got).map(|()| want.len()).unwrap_or(0);
+    let len = peer.read_exact(&mut got).map_or(0, |()| want.len());
     assert_eq!(got[..len].escape_ascii().to_string(), want.escape_ascii().to_string());
 }
 
@@ -339,7 +339,7 @@ fn the_prompt_of_kermit() {
     type_in(&mut user, r#"askq \%c "word? ""#, "word? ");
     user.press(b"secrex\x7ft\r");
     user.see("wst kermit> ");
-    assert!(!user.new().contains("sec"), "{:?}", user.new());
+    assert!(!user.fresh().contains("sec"), "{:?}", user.fresh());
     type_in(&mut user, r"echo [\%c]", "[secret]");
     type_in(&mut user, "pause 1", "wst kermit> ");
     type_in(&mut user, "echo all keys", "\nall keys");
@@ -377,9 +377,9 @@ fn a_transfer_shows_how_far_it_is_and_ends_at_once() {
         user.see("huge.bin   ");
         // Each time on the same line.
         user.seen = user.drawn.lock().unwrap().len();
-        let draws = || user.new().matches("huge.bin").count() >= 3;
+        let draws = || user.fresh().matches("huge.bin").count() >= 3;
         assert_eq!(within(SOON, draws), Within::Done, "{:?}", user.all());
-        assert!(!user.new().contains('\n'), "{:?}", user.new());
+        assert!(!user.fresh().contains('\n'), "{:?}", user.fresh());
         let began = Instant::now();
         user.press(key);
         assert_eq!(user.end(AT_ONCE), 130, "after {:?}: {:?}", began.elapsed(), user.all());

@@ -6,6 +6,7 @@ pub mod event;
 pub mod files;
 pub(crate) mod fs;
 pub(crate) mod io;
+mod mode;
 pub(crate) mod net;
 pub mod port;
 pub mod process;

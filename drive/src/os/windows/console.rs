@@ -6,19 +6,20 @@
 //! ```
 //!
 //! The system could do both, but a read of a line that has begun ends only with Return, whatever the mode is by
-//! then, and a read of single keys cannot be ended at all: it would take keys from whoever reads next. So events are
+//! then, and a read of single keys cannot be ended at all: it would take keys from the next reader. So events are
 //! read only while this program waits for keys, and never before there is one.
 
 mod keys;
 mod line;
 
-use super::terminal::{ECHO, LINES, PROCESSED, SEQUENCES, resized};
+use super::mode::{ECHO, LINES, PROCESSED, SEQUENCES};
+use super::stream::Stream;
 use crossterm_winapi::{Console, Handle, HandleType, InputRecord, KeyEventRecord};
 use keys::{Held, Key, Keys};
 use line::{Line, Step};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -72,6 +73,21 @@ pub(super) fn let_go() {
 /// Forgets the line that is being typed.
 pub(super) fn give_up_line() {
     GIVEN_UP.store(true, Ordering::Relaxed);
+}
+
+/// Whom a new size is told.
+static TOLD: Mutex<Option<Stream>> = Mutex::new(None);
+
+/// New sizes ring this bell from now on.
+pub(super) fn tell_sizes(bell: Stream) {
+    *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(bell);
+}
+
+fn resized() {
+    if let Some(bell) = &mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner) {
+        // A bell that is full rings.
+        let _ = bell.write(&[0]);
+    }
 }
 
 /// A console that is read.

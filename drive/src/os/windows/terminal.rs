@@ -2,6 +2,7 @@
 
 use super::console::{self, Keyboard};
 use super::event::Source;
+use super::mode::{ECHO, LINES, MOUSE, ONLY_DOWN, PROCESSED, SEQUENCES, SIZES, UNDERSTANDS};
 use super::pump::Inbox;
 use super::stream::{Stream, pair};
 use crate::saved::{Before, Saved};
@@ -10,23 +11,6 @@ use std::io::{self, IsTerminal as _, Read, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use winapi_util::HandleRef;
 use winapi_util::console::{mode, set_mode};
-
-/// `ENABLE_PROCESSED_INPUT`: Ctrl-C is a signal.
-pub(super) const PROCESSED: u32 = 0x1;
-/// `ENABLE_LINE_INPUT`
-pub(super) const LINES: u32 = 0x2;
-/// `ENABLE_ECHO_INPUT`
-pub(super) const ECHO: u32 = 0x4;
-/// `ENABLE_VIRTUAL_TERMINAL_INPUT`: keys are the sequences that terminals send.
-pub(super) const SEQUENCES: u32 = 0x200;
-/// `ENABLE_WINDOW_INPUT`: a new size is an event.
-const SIZES: u32 = 0x8;
-/// `ENABLE_MOUSE_INPUT`: the mouse is, too.
-const MOUSE: u32 = 0x10;
-/// `ENABLE_VIRTUAL_TERMINAL_PROCESSING`: the output understands sequences.
-const UNDERSTANDS: u32 = 0x4;
-/// `DISABLE_NEWLINE_AUTO_RETURN`: LF moves down, and only that.
-const ONLY_DOWN: u32 = 0x8;
 
 /// A console is known without TERM.
 pub const HAVE_NAMES: bool = false;
@@ -199,16 +183,6 @@ pub fn guard() -> io::Result<()> {
     Ok(())
 }
 
-/// Whom a new size is told.
-static TOLD: Mutex<Option<Stream>> = Mutex::new(None);
-
-/// There is a new size.
-pub(super) fn resized() {
-    if let Some(told) = &mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner) {
-        let _ = told.write(&[0]);
-    }
-}
-
 /// New sizes of this process's console, which are told among its keys, while those are raw and read.
 #[derive(Debug)]
 pub struct Resizes(Stream);
@@ -223,7 +197,7 @@ impl Resizes {
         let (reader, writer) = pair()?;
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
-        *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        console::tell_sizes(writer);
         Ok(Self(reader))
     }
 
