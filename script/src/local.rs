@@ -254,9 +254,14 @@ impl World for Local {
         drop(match to {
             Screen::Output => {
                 let mut out = io::stdout().lock();
-                out.write_all(text).and_then(|()| out.flush())
+                let shown = os::shown(text, &out);
+                out.write_all(&shown).and_then(|()| out.flush())
             }
-            Screen::Error => io::stderr().lock().write_all(text),
+            Screen::Error => {
+                let mut out = io::stderr().lock();
+                let shown = os::shown(text, &out);
+                out.write_all(&shown)
+            }
         });
     }
 

@@ -6,6 +6,6 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub(crate) use unix::{SYSTEM, mode, name, shell};
+pub(crate) use unix::{SYSTEM, mode, name, shell, shown};
 #[cfg(windows)]
-pub(crate) use windows::{SYSTEM, mode, name, shell};
+pub(crate) use windows::{SYSTEM, mode, name, shell, shown};

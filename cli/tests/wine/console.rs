@@ -21,8 +21,9 @@ use crate::peers::{LIMIT, Scene, same, wst};
 use crate::session::{Wine, wine};
 use wetstring_testkit::{Within, noise, terminal, within};
 
-/// How soon a program ends after Ctrl-C: it gives itself one second, and two processes of Wine end after it.
-const AT_ONCE: Duration = Duration::from_secs(2);
+/// How soon a program ends after Ctrl-C: it gives itself one second, and two processes of Wine end after it, on a machine that
+/// may be busy.
+const AT_ONCE: Duration = Duration::from_secs(3);
 /// How soon something is seen.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -329,6 +330,8 @@ fn the_prompt_of_kermit() {
     type_in(&mut user, "eecho one\x01\x1b[C\x1b[3~", "\none");
     // The last line again, and more of it.
     type_in(&mut user, "\x1b[A two", "\none two");
+    // A console shows characters only.
+    type_in(&mut user, r"echo caf\{233}!", "\ncaf\u{fffd}!");
     // Single keys, and lines, are for the commands; all others are for the prompt.
     type_in(&mut user, r#"getc \%a "key? ""#, "key? ");
     user.press(b"k");

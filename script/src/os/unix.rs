@@ -1,7 +1,9 @@
 //! Unix.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::Metadata;
+use std::io::IsTerminal;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -24,4 +26,9 @@ pub(crate) fn shell(command: &[u8]) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(name(command));
     shell
+}
+
+/// What is written to show a text: the text.
+pub(crate) fn shown<'t>(text: &'t [u8], _: &impl IsTerminal) -> Cow<'t, [u8]> {
+    Cow::Borrowed(text)
 }

@@ -1,7 +1,9 @@
 //! Windows.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::Metadata;
+use std::io::IsTerminal;
 use std::os::windows::process::CommandExt;
 use std::process::Command;
 
@@ -25,4 +27,15 @@ pub(crate) fn shell(command: &[u8]) -> Command {
     // With /S the outer quotes are removed, whatever is between them.
     shell.raw_arg(format!("/D /S /C \"{}\"", String::from_utf8_lossy(command)));
     shell
+}
+
+/// What is written to show a text: a console takes UTF-8 only.
+pub(crate) fn shown<'t>(text: &'t [u8], on: &impl IsTerminal) -> Cow<'t, [u8]> {
+    if !on.is_terminal() {
+        return Cow::Borrowed(text);
+    }
+    match String::from_utf8_lossy(text) {
+        Cow::Borrowed(same) => Cow::Borrowed(same.as_bytes()),
+        Cow::Owned(other) => Cow::Owned(other.into_bytes()),
+    }
 }
