@@ -13,6 +13,7 @@
 //! * UDP: each program's own time of the file; `iperf3`, what its receiver got; TCP by `socat`, from
 //!   its start to its end;
 //! * SLIP: what `iperf3` gets through, and the processor time of both ends meanwhile;
+//! * many small files: from the start of the sending program to its end;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row notes it.
 
@@ -23,6 +24,7 @@ mod plain;
 mod run;
 mod serve;
 mod slip;
+mod small;
 mod suite;
 mod tables;
 mod xyz;
@@ -44,7 +46,7 @@ pub(crate) struct Bench {
     huge: u64,
 }
 
-const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, netblt-live, netblt-load, slip, serve, wire, memory)";
+const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, netblt-live, netblt-load, slip, serve, small, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

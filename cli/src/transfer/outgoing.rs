@@ -86,17 +86,16 @@ pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -
         ui.event(Event::Planned { path, name, size: len, entry: entry_kind(*entry) });
     }
     let of = |kind: Entry| entries.iter().filter(|entry| **entry == kind).count() as u64;
-    let mut all = count(of(Entry::File), "file");
-    for (kind, one, many) in [
+    let others = [
         (Entry::Directory, "empty directory", "empty directories"),
         (Entry::Link, "symbolic link", "symbolic links"),
-    ] {
-        match of(kind) {
-            0 => {}
-            1 => all += &format!(", 1 {one}"),
-            n => all += &format!(", {n} {many}"),
-        }
-    }
+    ];
+    let others = others.map(|(kind, one, many)| match of(kind) {
+        0 => String::new(),
+        1 => format!(", 1 {one}"),
+        n => format!(", {n} {many}"),
+    });
+    let all = count(of(Entry::File), "file") + &others.concat();
     Ending::early(Exit::Done, format!("would send {all}, {}; nothing was sent", size(bytes)))
 }
 

@@ -23,7 +23,7 @@ use self::placing::Placed;
 use super::difference::Older;
 use super::digest::{self, Running};
 use super::error::Failed;
-use super::names::{NameRule, confine};
+use super::names::{NameRule, SafeName, confine};
 use super::part::{self, Sender};
 use super::pieces::Pieces;
 use super::place;
@@ -174,12 +174,7 @@ impl Receiving {
         if info.entry != Entry::File {
             return self.offer_entry(info, record);
         }
-        let safe = match self.options.name.take() {
-            Some(told) if !told.contains(&b'/') => one_component(told),
-            Some(told) => confine(&told, self.options.paths).map_err(|bad| bad.0),
-            None => confine(info.name, self.options.paths).map_err(|bad| bad.0),
-        };
-        let safe = safe.map_err(|rule| No::Refused(Refusal::Name, Some(rule)))?;
+        let safe = self.safe_name(info)?;
         record.name_rule = safe.rule;
         let Directory { handle: directory, path, is_shared } = self.descend(&safe.directories)?;
         let full = path.join(place::os(&safe.name));
@@ -236,6 +231,16 @@ impl Receiving {
             resumed.put_sender();
         }
         Ok(have)
+    }
+
+    /// The name that the user has given, or the sender's.
+    fn safe_name(&mut self, info: &FileInfo<'_>) -> Result<SafeName, No> {
+        let safe = match self.options.name.take() {
+            Some(told) if !told.contains(&b'/') => one_component(told),
+            Some(told) => confine(&told, self.options.paths).map_err(|bad| bad.0),
+            None => confine(info.name, self.options.paths).map_err(|bad| bad.0),
+        };
+        safe.map_err(|rule| No::Refused(Refusal::Name, Some(rule)))
     }
 
     /// The temporary file.

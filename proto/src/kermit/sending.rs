@@ -135,15 +135,12 @@ impl Core {
         let adapt = config.adapt_length && !config.is_reliable();
         let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
         let mut ours = config.params(announced);
-        if !config.offers_bundles() {
-            ours.capabilities = Capabilities::NONE.set(ENTRIES, config.has_entries());
+        ours.capabilities = if config.offers_bundles() {
+            let version = if config.prefers_bundles() { 2 } else { 1 };
+            ours.capabilities.limit(BUNDLE, version).set(COMPRESS, config.offers_compression())
         } else {
-            if !config.prefers_bundles() {
-                ours.capabilities = ours.capabilities.limit(BUNDLE, 1);
-            }
-            let compresses = config.offers_compression();
-            ours.capabilities = ours.capabilities.set(COMPRESS, compresses);
-        }
+            Capabilities::NONE.set(ENTRIES, config.has_entries())
+        };
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();
         Self {

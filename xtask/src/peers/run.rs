@@ -147,7 +147,9 @@ fn seconds(said: &str, name: &str) -> Option<f64> {
 }
 
 /// Starts `wst receive` and returns where it listens.
-fn listener(mut command: Command) -> Result<(Program, String, BufReader<ChildStdout>), String> {
+pub(super) fn listener(
+    mut command: Command,
+) -> Result<(Program, String, BufReader<ChildStdout>), String> {
     let mut program = Program::start(command.arg("tcp-listen://127.0.0.1:0"))?;
     let mut lines = BufReader::new(program.0.stdout.take().ok_or("expected its output")?);
     let mut line = String::new();
@@ -178,7 +180,12 @@ impl Bench {
         command
     }
 
-    fn kermit(&self, name: &str, setting: Setting, lines: &[String]) -> Result<Command, String> {
+    pub(super) fn kermit(
+        &self,
+        name: &str,
+        setting: Setting,
+        lines: &[String],
+    ) -> Result<Command, String> {
         let mut script = vec!["set quiet on".to_owned(), "set exit warning off".to_owned()];
         script.extend(
             ["set delay 0", "set tcp reverse-dns-lookup off", "set file type binary"]
@@ -199,7 +206,12 @@ impl Bench {
     }
 
     /// C-Kermit as a server that listens.
-    fn server(&self, into: &Path, port: u16, setting: Setting) -> Result<Program, String> {
+    pub(super) fn server(
+        &self,
+        into: &Path,
+        port: u16,
+        setting: Setting,
+    ) -> Result<Program, String> {
         let lines = [
             format!("cd {}", into.display()),
             format!("set host * {port} /raw"),
@@ -411,7 +423,7 @@ impl Bench {
 }
 
 /// Runs a program to its good end, and returns what it wrote to stdout.
-fn said(command: &mut Command, what: &str) -> Result<String, String> {
+pub(super) fn said(command: &mut Command, what: &str) -> Result<String, String> {
     let mut program = Program::start(command)?;
     let mut told = String::new();
     let out = program.0.stdout.take().ok_or("expected its output")?;

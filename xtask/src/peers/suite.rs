@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
 use super::tables::{Bar, Contender, group, material, verdict};
-use super::{Bench, netblt, netblt_live, netblt_path, plain, serve, slip, xyz};
+use super::{Bench, netblt, netblt_live, netblt_path, plain, serve, slip, small, xyz};
 
 const STREAMING: Setting =
     Setting { flags: &[], commands: &["set streaming on", "set reliable on"] };
@@ -64,6 +64,9 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     }
     if only == "serve" {
         serve::all(bench)?;
+    }
+    if only == "small" {
+        small::all(bench)?;
     }
     if wanted("wire") {
         wire(bench, &random)?;
