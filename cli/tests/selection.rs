@@ -70,7 +70,7 @@ fn patterns_leave_out_and_what_is_left_out_is_said() {
     let (output, came) = sent(&desk(), &[], &[]);
     let all = ["t/.git/config", "t/a.c", "t/a.o", "t/build/x.c", "t/src/b.c", "t/src/build/keep.c"];
     assert_eq!(came, all);
-    let said = "t: 2 symbolic links left out (--copy-links sends what they point to, --links";
+    let said = "t: 1 name excluded; 2 symbolic links left out (--copy-links sends what they point to, --links";
     assert!(output.stderr.contains(said), "{}", output.stderr);
 
     let flags = ["--exclude", "*.o", "--exclude", "/build/", "--exclude", ".git"];
@@ -103,12 +103,42 @@ fn directories_and_links_arrive() {
     }
 }
 
+/// More files than may be on their way at once, and acknowledged many at a time.
+#[test]
+fn every_file_of_many_is_told_of() {
+    let desk = Desk::new(10);
+    for index in 0..300 {
+        let name = desk.path(&format!("many/file-with-a-rather-long-name-{index:04}"));
+        fs::create_dir_all(desk.path("many")).unwrap();
+        fs::write(name, vec![index as u8; 1000]).unwrap();
+    }
+    let into = desk.path("in");
+    let receiver = Running::start(wst(["receive", "-r", "tcp-listen://127.0.0.1:0", "-o", &into]));
+    let to = format!("tcp://{}", receiver.says("listening on "));
+    let output = here(&desk, &["send", "--json", "many", &to]);
+    assert_eq!(output.code(), 0, "{}", output.stderr);
+    receiver.end();
+    for event in ["file-started", "file-done"] {
+        let said = format!("\"event\":\"{event}\"");
+        assert_eq!(
+            output.stdout.lines().filter(|line| line.contains(&said)).count(),
+            300,
+            "{event}"
+        );
+    }
+}
+
 /// A receiver that has none of it gets the files, and the sender says what was left out.
 #[test]
 fn a_receiver_without_them_gets_the_files() {
     let desk = desk();
     let set = ["--set", "kermit.attributes=off"];
+    let pipe = desk.path("t/pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let (output, came) = sent(&desk, &["--exclude", ".git"], &set);
+    let said = "t: 1 name excluded; 2 symbolic links left out (--copy-links sends what they point to, --links sends \
+                them to another wst); 1 pipe, socket or device left out";
+    assert!(output.stderr.contains(said), "{}", output.stderr);
     assert_eq!(came, ["t/a.c", "t/a.o", "t/build/x.c", "t/src/b.c", "t/src/build/keep.c"]);
     let said = "empty directories and links were left out (1): the receiver takes none";
     assert!(output.stderr.contains(said), "{}", output.stderr);

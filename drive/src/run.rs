@@ -70,6 +70,7 @@ pub fn run(
         fed: 0,
         filled: options.before.len(),
         input,
+        is_behind: false,
         now: start,
         next_progress: start + options.progress_every,
         input_ready: true,
@@ -120,6 +121,8 @@ struct Turning<'a, 'o> {
     input: Vec<u8>,
     fed: usize,
     filled: usize,
+    /// Input that came in time is not fed yet: its answers stop no timer.
+    is_behind: bool,
     now: Instant,
     next_progress: Instant,
     /// The port may be readable.
@@ -163,7 +166,9 @@ impl Turning<'_, '_> {
             self.now = self.options.clock.now();
             let mut moved = self.exchange();
             moved |= self.read();
-            moved |= self.tick();
+            if !self.is_behind {
+                moved |= self.tick();
+            }
             moved |= self.events();
             moved |= self.user_commands();
             if let Some(outcome) = self.over(moved) {
@@ -318,13 +323,18 @@ impl Turning<'_, '_> {
     /// Feeds pending input to the engine; answers its requests in between, as it often waits for them.
     fn feed(&mut self) -> bool {
         let mut moved = false;
+        self.is_behind = false;
         while self.fed < self.filled && !self.ended() {
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
             let taken = self.engine.receive(&mut cx, &self.input[self.fed..self.filled]);
             self.fed += taken.min(self.filled - self.fed);
             let answered = self.answer();
             moved |= taken > 0 || answered;
-            if taken == 0 && !answered || answered && self.is_late() {
+            if taken == 0 && !answered {
+                break;
+            }
+            if answered && self.is_late() {
+                self.is_behind = true;
                 break;
             }
         }

@@ -7,8 +7,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use wetstring_drive::disk::{Collision, DiskStore, Incomplete, ReceiveOptions, Resume};
-use wetstring_proto::file::{FileInfo, Reply, Request, Store, Wish};
+use wetstring_drive::disk::{Collision, DiskStore, Incomplete, PathRule, ReceiveOptions, Resume};
+use wetstring_proto::file::{FileInfo, Refusal, Reply, Request, Store, Wish};
 
 const TAKEN: Reply<'static> = Reply::Accept { offset: 0 };
 
@@ -390,4 +390,55 @@ fn a_file_that_changes_while_resumed_is_kept() {
     write(&mut store, 3, b"def");
     close(&mut store, true);
     is(&directory, &[("f", "abcdef"), ("f.~1~", "mine now")]);
+}
+
+/// What the first sender has stated would vouch for the second one's bytes.
+#[test]
+fn a_part_that_another_sender_has_continued_is_not_the_first_ones() {
+    let directory = directory();
+    let first = FileInfo { size: Some(300_000), modified: Some(5), ..named("f") };
+    let other = FileInfo { modified: None, resume: true, ..first };
+    let mut begun = store(directory.path());
+    assert_eq!(offer(&mut begun, first), Some(0));
+    write(&mut begun, 0, &[1; 100_000]);
+    drop(begun);
+    let again = FileInfo { resume: true, ..first };
+    let mut same = store(directory.path());
+    assert_eq!(offer(&mut same, again), Some(100_000));
+    drop(same);
+    let options = ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() };
+    let mut continued = DiskStore::receiving(directory.path(), options).unwrap();
+    assert_eq!(offer(&mut continued, other), Some(100_000));
+    write(&mut continued, 100_000, &[2; 100_000]);
+    drop(continued);
+    assert_eq!(offer(&mut store(directory.path()), again), Some(0));
+}
+
+#[test]
+fn a_directory_that_is_moved_in_between_is_made_again() {
+    let (directory, elsewhere) = (directory(), tempfile::tempdir().unwrap());
+    let options = ReceiveOptions { paths: PathRule::Relative, ..ReceiveOptions::default() };
+    let mut store = DiskStore::receiving(directory.path(), options).unwrap();
+    for name in ["a/b/1", "a/b/2"] {
+        receive(&mut store, name, name);
+    }
+    fs::rename(path(&directory, "a/b"), path(&elsewhere, "b")).unwrap();
+    receive(&mut store, "a/b/3", "3");
+    assert_eq!(fs::read_dir(path(&directory, "a/b")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(path(&elsewhere, "b")).unwrap().count(), 2);
+    fs::remove_dir_all(path(&directory, "a")).unwrap();
+    receive(&mut store, "a/b/4", "4");
+    assert_eq!(fs::read_to_string(path(&directory, "a/b/4")).unwrap(), "4");
+    #[cfg(unix)]
+    for level in ["a/b", "a"] {
+        let moved = path(&elsewhere, "link");
+        fs::rename(path(&directory, level), &moved).unwrap();
+        std::os::unix::fs::symlink(&moved, path(&directory, level)).unwrap();
+        let refused = store.answer(Request::Offer { info: named("a/b/5") });
+        assert_eq!(refused, Reply::Refuse(Refusal::Name), "{level}");
+        fs::remove_file(path(&directory, level)).unwrap();
+        fs::rename(moved, path(&directory, level)).unwrap();
+    }
+    receive(&mut store, "a/b/5", "5");
+    assert_eq!(fs::read_to_string(path(&directory, "a/b/5")).unwrap(), "5");
 }

@@ -30,6 +30,8 @@ pub(crate) struct Gathered {
     excluded: u64,
     /// Links to a directory that they are in.
     circles: u64,
+    /// Pipes, sockets and devices: reading one may never end.
+    special: u64,
 }
 
 impl Gathered {
@@ -46,10 +48,11 @@ impl Gathered {
             (self.links, link, self.about_links()),
             (self.outside, link, "left out (pointing outside the directory)"),
             (self.circles, link, "left out (pointing to a directory that it is in)"),
+            (self.special, ["pipe, socket or device", "pipes, sockets and devices"], "left out"),
             (
                 self.empty,
                 ["empty directory", "empty directories"],
-                "left out (only Kermit to another wst has them)",
+                "left out (only wst send by Kermit to another wst has them)",
             ),
         ];
         let said: Vec<String> = kinds
@@ -88,6 +91,10 @@ impl Gathered {
         let is_directory = path.is_dir();
         if path != top && !which.takes(path.strip_prefix(top).unwrap_or(path), is_directory) {
             self.excluded += 1;
+            return Ok(());
+        }
+        if path != top && !is_directory && path.exists() && !path.is_file() {
+            self.special += 1;
             return Ok(());
         }
         if !is_directory {

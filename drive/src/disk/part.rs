@@ -165,8 +165,8 @@ impl Sender {
 }
 
 /// Stores what the sender states about the file. Best effort: without it no part is resumed without comparison.
-pub(super) fn put_sender(file: &OwnedFd, sender: Sender) {
-    mark::put_sender(file, Some(&sender.text()));
+pub(super) fn put_sender(file: &OwnedFd, sender: Option<Sender>) {
+    mark::put_sender(file, sender.map(Sender::text).as_deref());
 }
 
 /// Whether it was begun by a sender that stated the same.

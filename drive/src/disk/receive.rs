@@ -17,7 +17,7 @@ use self::checking::{Check, Left};
 use self::continuing::{Kept, taken_over};
 use self::copying::copy;
 use self::deciding::{check_space, one_component};
-use self::descending::{Below, Directory};
+use self::descending::{Directory, Level};
 use self::entry::IncomingEntry;
 use self::placing::Placed;
 use super::difference::Older;
@@ -51,8 +51,8 @@ const GATHER_LEN: usize = 128 * 1024;
 pub(super) struct Receiving {
     directory: Arc<OwnedFd>,
     path: PathBuf,
-    /// The directory of the last file.
-    last: Option<Below>,
+    /// The directories of the last name.
+    levels: Vec<Level>,
     options: ReceiveOptions,
     umask: u32,
     current: Option<Incoming>,
@@ -75,8 +75,9 @@ struct Incoming {
     file: OwnedFd,
     /// Its device and inode; whatever else is in here is of its beginning.
     identity: Stat,
-    /// What the sender states about it; `None` once the file bears that.
+    /// What the sender states about it, and whether the file bears that.
     sender: Option<Sender>,
+    stated: bool,
     /// It may bear more than the mark.
     bears: bool,
     placing: Placing,
@@ -151,7 +152,7 @@ impl Receiving {
         Self {
             directory: Arc::new(directory),
             path: path.to_owned(),
-            last: None,
+            levels: Vec::new(),
             options,
             umask: place::umask(),
             current: None,
@@ -207,6 +208,7 @@ impl Receiving {
             file,
             identity,
             sender: Sender::of(info),
+            stated: false,
             bears: !is_new,
             placing,
             copied: theirs,

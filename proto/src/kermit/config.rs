@@ -243,7 +243,7 @@ crate::settings! {
             "Compare a digest of each whole file when the peer is a Wetstring too",
             "Wetstring: an extension after WHATAMI2, which other Kermits ignore", no_flag;
         "kermit.bundle" bundle: Switch[word] = "auto",
-            "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: where they can be compressed, and several short ones instead of streaming",
+            "Send headers, data and ends of many files in one window when the peer is a Wetstring too; auto: where they can be compressed, and several short ones instead of streaming; on: always",
             "Wetstring: a capability of the extension after WHATAMI2", no_flag;
         "kermit.correction" correction: bool[word] = "on",
             "When packets arrive damaged, send bundles with error correction when the peer is a Wetstring too",

@@ -1,14 +1,14 @@
-//! The directories of names. Files of one directory often follow each other, so the last one stays open.
+//! The directories of names. Files of one directory often follow each other, so the last ones stay open.
 
 use super::{No, Receiving};
 use crate::disk::error::Failed;
 use crate::disk::names::NameRule;
 use crate::disk::place;
 use crate::os::fd::OwnedFd;
+use crate::os::files;
 use crate::os::fs::{Stat, fstat, mode_of};
 use crate::os::io::Errno;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use wetstring_proto::file::Refusal;
 
@@ -20,53 +20,66 @@ pub(super) struct Directory {
     pub(super) is_shared: bool,
 }
 
-/// One below the directory that is received into.
-pub(super) struct Below {
-    names: Vec<Vec<u8>>,
+/// A directory on the way to the last one.
+pub(super) struct Level {
+    name: Vec<u8>,
     handle: Arc<OwnedFd>,
-    path: PathBuf,
+    /// Its device and inode.
+    identity: Stat,
 }
 
-impl Directory {
-    fn of(handle: &Arc<OwnedFd>, path: &Path, stat: Option<&Stat>) -> Self {
-        /// Write permission for group and others; only the owner of a file may rename it.
-        const OTHERS: u32 = 0o022;
-        const STICKY: u32 = 0o1000;
-        let mode = stat.map(mode_of);
-        let is_shared = mode.is_some_and(|mode| mode & OTHERS != 0 && mode & STICKY == 0);
-        Self { handle: Arc::clone(handle), path: path.to_owned(), is_shared }
+impl Level {
+    /// What is at its name now, if that is still this directory.
+    fn there(&self, above: &OwnedFd, name: &[u8]) -> Option<Stat> {
+        let there = place::look(above, name).ok()??;
+        let same = (there.st_dev, there.st_ino) == (self.identity.st_dev, self.identity.st_ino);
+        (self.name == name && same).then_some(there)
     }
 }
 
+/// Whether others can change a directory.
+fn is_shared(stat: &Stat) -> bool {
+    /// Write permission for group and others; only the owner of a file may rename it.
+    const OTHERS: u32 = 0o022;
+    const STICKY: u32 = 0o1000;
+    let mode = mode_of(stat);
+    mode & OTHERS != 0 && mode & STICKY == 0
+}
+
 impl Receiving {
-    /// Opens the directories of a name, one by one, creating missing ones.
+    /// Opens the directories of a name, one by one, creating missing ones. Those of the last name are open, and are
+    /// looked at again: they may have been moved, removed or replaced by a link.
     pub(super) fn descend(&mut self, names: &[Vec<u8>]) -> Result<Directory, No> {
-        if names.is_empty() {
-            let stat = fstat(&*self.directory).ok();
-            return Ok(Directory::of(&self.directory, &self.path, stat.as_ref()));
-        }
-        if let Some(last) = self.last.as_ref().filter(|last| last.names == names)
-            && let Ok(stat) = fstat(&*last.handle)
-            // It was not removed since.
-            && stat.st_nlink > 0
-        {
-            return Ok(Directory::of(&last.handle, &last.path, Some(&stat)));
-        }
-        let mut path = self.path.clone();
-        let failed = |path: &Path, error: io::Error| No::Failed(Failed::new(path, error));
         let mut handle = Arc::clone(&self.directory);
-        for name in names {
+        let mut stat = None;
+        let mut kept = 0;
+        for (level, name) in self.levels.iter().zip(names) {
+            let Some(there) = level.there(&handle, name) else { break };
+            stat = Some(there);
+            handle = Arc::clone(&level.handle);
+            kept += 1;
+        }
+        self.levels.truncate(kept);
+        let mut path = self.path.clone();
+        path.extend(names[..kept].iter().map(|name| place::os(name)));
+        for name in &names[kept..] {
             path.push(place::os(name));
+            let failed = |error: Errno| No::Failed(Failed::new(&path, error));
             handle = match place::directory_in(&*handle, name) {
                 Ok(next) => Arc::new(next),
                 Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
                     return Err(No::Refused(Refusal::Name, Some(NameRule::NotADirectory)));
                 }
-                Err(error) => return Err(failed(&path, error.into())),
+                Err(error) => return Err(failed(error)),
             };
+            let identity = fstat(&*handle).map_err(failed)?;
+            stat = Some(identity);
+            self.levels.push(Level { name: name.clone(), handle: Arc::clone(&handle), identity });
         }
-        let directory = Directory::of(&handle, &path, fstat(&*handle).ok().as_ref());
-        self.last = Some(Below { names: names.to_vec(), handle, path });
-        Ok(directory)
+        if files::OPEN_DIRECTORIES_ARE_FIXED {
+            self.levels.clear();
+        }
+        let stat = stat.or_else(|| fstat(&*handle).ok());
+        Ok(Directory { handle, path, is_shared: stat.as_ref().is_some_and(is_shared) })
     }
 }

@@ -85,7 +85,7 @@ impl Incoming {
             && old.stands(directory, name)?
         {
             // The same bytes are there.
-            place::remove(directory, part)?;
+            self.remove_part()?;
             return Ok(Placed { name: name.to_vec(), aside: None });
         }
         let placing = match self.placing {
@@ -104,6 +104,8 @@ impl Incoming {
                 Err(error) => return Err(error.into()),
             }
         }
+        // Something is replaced or put aside: by this file only.
+        self.check_at(part)?;
         if part::is_busy(directory, name) {
             return Err(io::Error::other(
                 "expected a free name, another file is received under it",
@@ -140,6 +142,14 @@ impl Incoming {
         Ok(Placed { name, aside: None })
     }
 
+    /// Removes the part, which is needed no more, if another process has not replaced it.
+    fn remove_part(&self) -> io::Result<()> {
+        if self.has_name() {
+            place::remove(&*self.directory, &self.part)?;
+        }
+        Ok(())
+    }
+
     /// Appends the complete file to the one at the name. If that fails, the old one is unchanged.
     fn append(&self, options: &ReceiveOptions) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDWR;
@@ -165,7 +175,7 @@ impl Incoming {
                 return Err(error);
             }
         }
-        place::remove(&self.directory, &self.part)?;
+        self.remove_part()?;
         Ok(self.name.clone())
     }
 

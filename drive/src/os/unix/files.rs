@@ -64,6 +64,9 @@ pub(crate) fn open_in(
     openat(directory, name(component), flags, mode)
 }
 
+/// An open directory can be moved and removed.
+pub(crate) const OPEN_DIRECTORIES_ARE_FIXED: bool = false;
+
 /// Symbolic links are made here.
 pub(crate) const MAKES_LINKS: bool = true;
 

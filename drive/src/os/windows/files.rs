@@ -47,6 +47,9 @@ pub(crate) fn open_in(
     openat(directory, name(component), flags, mode)
 }
 
+/// An open directory can be neither moved nor removed.
+pub(crate) const OPEN_DIRECTORIES_ARE_FIXED: bool = true;
+
 /// Symbolic links need a right that users do not have: none is made.
 pub(crate) const MAKES_LINKS: bool = false;
 

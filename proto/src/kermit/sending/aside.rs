@@ -10,6 +10,8 @@ use crate::kermit::bundle::{IS_BUILT, MOST_FILES};
 use crate::kermit::states::{SenderInput, Sending};
 use crate::session::{PendingRequest, QueuedEvent};
 
+/// How many of them may be on their way. The others are settled, and the user is told of them in a moment.
+const MOST_UNDER_WAY: usize = MOST_FILES - MOST_FILES / 8;
 /// No packet yet.
 pub(super) const NOWHERE: u64 = u64::MAX;
 /// It is in the chunk that is to be compressed, and will be in a packet.
@@ -108,14 +110,20 @@ impl UnderWay {
         (self.first + index) % MOST_FILES
     }
 
-    /// Whether another file can begin. What was settled long ago and never asked for by the user makes room.
+    /// Whether another file can begin. Room is left for some that are settled and not told of yet; what was settled long
+    /// ago, and never asked for by the user, makes room.
     pub(super) fn has_room(&mut self, names: &mut [u8]) -> bool {
         let most = crate::kermit::config::MAX_NAME;
         while self.settled > 0 && (self.count == MOST_FILES || names.len() - self.names_len < most)
         {
             self.drop_first(names);
         }
-        self.count < MOST_FILES && names.len() - self.names_len >= most
+        let settled = (0..self.settled).map(|index| self.files[self.at(index)].name_len);
+        let unsettled = self.names_len - settled.sum::<usize>();
+        self.count - self.settled < MOST_UNDER_WAY
+            && self.count < MOST_FILES
+            && unsettled + 2 * most <= names.len()
+            && names.len() - self.names_len >= most
     }
 
     pub(super) fn push(&mut self, info: &FileInfo<'_>, name: &[u8], names: &mut [u8]) {
