@@ -400,7 +400,7 @@ fn a_part_that_another_sender_has_continued_is_not_the_first_ones() {
     let other = FileInfo { modified: None, resume: true, ..first };
     let mut begun = store(directory.path());
     assert_eq!(offer(&mut begun, first), Some(0));
-    write(&mut begun, 0, &[1; 100_000]);
+    write(&mut begun, 0, &vec![1; 100_000]);
     drop(begun);
     let again = FileInfo { resume: true, ..first };
     let mut same = store(directory.path());
@@ -409,7 +409,7 @@ fn a_part_that_another_sender_has_continued_is_not_the_first_ones() {
     let options = ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() };
     let mut continued = DiskStore::receiving(directory.path(), options).unwrap();
     assert_eq!(offer(&mut continued, other), Some(100_000));
-    write(&mut continued, 100_000, &[2; 100_000]);
+    write(&mut continued, 100_000, &vec![2; 100_000]);
     drop(continued);
     assert_eq!(offer(&mut store(directory.path()), again), Some(0));
 }
