@@ -363,6 +363,36 @@ fn the_prompt_of_kermit() {
     assert_eq!(user.end(SOON), 7);
 }
 
+/// What is typed ahead of time is for the reader that asks next, and Ctrl-Z ends one answer only.
+#[test]
+fn an_answer_takes_one_line() {
+    let Some(wine) = wine() else { return };
+    let scene = Scene::new();
+    let mut user = Console::start(wine, &scene, &["kermit"]);
+    let type_in = |user: &mut Console, keys: &str, says: &str| {
+        user.see("wst kermit> ");
+        user.press(keys.as_bytes());
+        user.see(says);
+    };
+    type_in(&mut user, "ask \\%a \"name? \"\r", "name? ");
+    user.press(b"bob\recho <\\%a>\r");
+    user.see("\n<bob>");
+    type_in(&mut user, "ask \\%a \"name? \"\r", "name? ");
+    user.press(b"ann\rask \\%b \"town? \"\rrome\recho <\\%a \\%b>\r");
+    user.see("\n<ann rome>");
+    type_in(&mut user, "ask \\%a \"name? \"\r", "name? ");
+    user.press(b"\x1a\r");
+    type_in(&mut user, "ask \\%a \"name? \"\r", "name? ");
+    user.press(b"eve\r");
+    type_in(&mut user, "echo <\\%a>\r", "\n<eve>");
+    // The first key is taken, and the rest is for the prompt.
+    type_in(&mut user, "getc \\%a \"key? \"\r", "key? ");
+    user.press(b"kecho <\\%a>\r");
+    user.see("\n<k>");
+    type_in(&mut user, "exit 7\r", "exit 7");
+    assert_eq!(user.end(SOON), 7);
+}
+
 #[test]
 fn a_transfer_shows_how_far_it_is_and_ends_at_once() {
     let Some(wine) = wine() else { return };

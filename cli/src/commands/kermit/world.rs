@@ -119,6 +119,8 @@ impl World for Live<'_> {
     }
 
     fn run(&mut self, command: &[u8], capture: bool) -> Result<Ran, Fault> {
+        // The command may read the terminal by itself.
+        terminal::stdin::let_go();
         self.local.run(command, capture)
     }
 

@@ -9,42 +9,33 @@
 //! then, and a read of single keys cannot be ended at all: it would take keys from the next reader. So events are
 //! read only while this program waits for keys, and never before there is one.
 
+mod input;
 mod keys;
 mod line;
+mod wanted;
 
-use super::mode::{ECHO, LINES, PROCESSED, SEQUENCES};
+use super::mode::ECHO;
 use super::stream::Stream;
 use crossterm_winapi::{Console, Handle, HandleType, InputRecord, KeyEventRecord};
-use keys::{Held, Key, Keys};
-use line::{Line, Step};
+use input::Input;
+use keys::{Held, Key};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use wanted::Wanted;
 use winapi_util::HandleRef;
 use winapi_util::console::mode;
 
 /// How often a console is asked for events. It cannot be waited for without reading.
 const LOOK: Duration = Duration::from_millis(10);
-/// A loop that waits again and again does not wait all the time.
-const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Who waits for keys.
-struct Wanted {
-    waiting: usize,
-    until: Option<Instant>,
-}
-
-static WANTED: Mutex<Wanted> = Mutex::new(Wanted { waiting: 0, until: None });
+static WANTED: Wanted = Wanted::new();
 /// Ctrl-C was pressed: a line that has begun is given up.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
-
-fn wanted() -> MutexGuard<'static, Wanted> {
-    WANTED.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Events are read while this lives, and a moment longer.
 #[derive(Debug)]
@@ -52,22 +43,20 @@ pub(super) struct Waiting(());
 
 impl Waiting {
     pub(super) fn new() -> Self {
-        wanted().waiting += 1;
+        WANTED.begin();
         Self(())
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let mut wanted = wanted();
-        wanted.waiting -= 1;
-        wanted.until = Some(Instant::now() + BETWEEN);
+        WANTED.end();
     }
 }
 
 /// From now on keys stay with the system, until they are waited for.
 pub(super) fn let_go() {
-    wanted().until = None;
+    WANTED.let_go();
 }
 
 /// Forgets the line that is being typed.
@@ -94,9 +83,9 @@ fn resized() {
 pub(super) struct Keyboard {
     console: Console,
     screen: Console,
-    keys: Keys,
-    line: Line,
-    ready: VecDeque<u8>,
+    /// Events that were read, and not looked at yet.
+    events: VecDeque<InputRecord>,
+    input: Input,
 }
 
 impl Keyboard {
@@ -112,72 +101,62 @@ impl Keyboard {
         Ok(Self {
             console: of(HandleType::InputHandle)?,
             screen: of(HandleType::CurrentOutputHandle)?,
-            keys: Keys::default(),
-            line: Line::default(),
-            ready: VecDeque::new(),
+            events: VecDeque::new(),
+            input: Input::default(),
         })
     }
 
-    /// Waits for at least one byte; 0 at the end, which is Ctrl-Z alone in a line.
+    /// Waits for at least one byte; 0 at the end, which is Ctrl-Z alone in a line. A console goes on after that.
     pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.ready.is_empty() {
-            for event in self.events()? {
-                if self.event(event)? {
-                    return Ok(0);
-                }
+        WANTED.satisfied();
+        while !self.input.has_some() {
+            if self.events.is_empty() {
+                self.events = self.wait_for_events()?;
+            }
+            while !self.input.is_at_end()
+                && let Some(event) = self.events.pop_front()
+            {
+                self.event(&event)?;
             }
         }
-        self.ready.read(into)
+        self.input.read(into)
     }
 
-    /// Waits for events, and for someone who wants them.
-    fn events(&self) -> io::Result<Vec<InputRecord>> {
+    /// Waits for events, and for someone who wants them. What follows a line, or a key that is no peer's, stays with
+    /// the system, for it may be another reader's.
+    fn wait_for_events(&self) -> io::Result<VecDeque<InputRecord>> {
         loop {
-            let wanted = wanted();
-            if wanted.waiting > 0 || wanted.until.is_some_and(|until| Instant::now() < until) {
-                let events = self.console.read_console_input()?;
-                if !events.is_empty() {
-                    return Ok(events);
+            let reading = WANTED.asked_for();
+            if self.console.number_of_console_input_events()? > 0 {
+                if input::is_raw(mode(HandleRef::stdin())?) {
+                    return Ok(self.console.read_console_input()?.into());
                 }
+                return Ok([self.console.read_single_input_event()?].into());
             }
-            drop(wanted);
+            drop(reading);
             std::thread::sleep(LOOK);
         }
     }
 
-    /// Takes an event; true at the end of the input.
-    fn event(&mut self, event: InputRecord) -> io::Result<bool> {
+    /// Takes an event.
+    fn event(&mut self, event: &InputRecord) -> io::Result<()> {
         let key = match event {
-            InputRecord::KeyEvent(key) => key,
+            InputRecord::KeyEvent(key) => key_of(key),
             InputRecord::WindowBufferSizeEvent(_) => {
                 resized();
-                return Ok(false);
+                return Ok(());
             }
-            _ => return Ok(false),
+            _ => return Ok(()),
         };
-        let now = mode(HandleRef::stdin())?;
-        if GIVEN_UP.swap(false, Ordering::Relaxed) || now & LINES == 0 {
-            self.line.clear();
+        if GIVEN_UP.swap(false, Ordering::Relaxed) {
+            self.input.clear_line();
         }
-        let mut bytes = Vec::new();
-        self.keys.pressed(key_of(&key), now & SEQUENCES != 0, &mut bytes);
-        if now & LINES == 0 {
-            self.ready.extend(bytes);
-            return Ok(false);
-        }
-        let mut echo = String::new();
-        let step = self.line.typed(&bytes, now & PROCESSED != 0, &mut echo);
-        if now & ECHO != 0 && !echo.is_empty() {
+        let (mode, mut echo) = (mode(HandleRef::stdin())?, String::new());
+        self.input.typed(key, mode, &mut echo);
+        if mode & ECHO != 0 && !echo.is_empty() {
             self.screen.write_char_buffer(echo.as_bytes())?;
         }
-        match step {
-            Step::Goes => Ok(false),
-            Step::Line(line) => {
-                self.ready.extend(line);
-                Ok(false)
-            }
-            Step::End => Ok(true),
-        }
+        Ok(())
     }
 }
 

@@ -90,6 +90,8 @@ struct State {
     rings: bool,
     /// The other side has closed or failed.
     ended: bool,
+    /// One read finds an end here; what follows it comes later.
+    pauses: bool,
     error: Option<io::Error>,
     /// Our side needs it no more.
     closed: bool,
@@ -137,15 +139,31 @@ impl Inbox {
     /// Reads with `read` until it returns 0 or an error, or the inbox is dropped. A timeout is none: with one,
     /// the thread notices in time that it is not needed.
     pub(super) fn new(
-        mut read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static,
+        read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static,
     ) -> io::Result<Self> {
+        Self::start(read, false)
+    }
+
+    /// The same for keys of a console, which are read while they are waited for ([`Waiting`]), and once those before
+    /// them were taken. The end is one read: others may follow.
+    pub(super) fn of_keys(
+        read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::start(read, true)
+    }
+
+    fn start(
+        mut read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static,
+        keys: bool,
+    ) -> io::Result<Self> {
+        let room = if keys { 1 } else { ROOM };
         let shared = Shared::new()?;
         let to = shared.clone();
         std::thread::Builder::new().name("reader".into()).spawn(move || {
             let mut piece = vec![0; PIECE];
             loop {
                 let mut state = to.state();
-                while state.bytes.len() >= ROOM && !state.closed {
+                while (state.bytes.len() >= room || state.pauses) && !state.closed {
                     state = to.wait(state);
                 }
                 if state.closed {
@@ -153,6 +171,12 @@ impl Inbox {
                 }
                 drop(state);
                 match read(&mut piece) {
+                    Ok(0) if keys => {
+                        let mut state = to.state();
+                        state.pauses = true;
+                        to.bell.ring(&mut state.rings);
+                        to.changed.notify_all();
+                    }
                     Ok(0) => return to.end(None),
                     Ok(len) => {
                         let mut state = to.state();
@@ -166,22 +190,13 @@ impl Inbox {
                 }
             }
         })?;
-        Ok(Self { shared, keys: false })
-    }
-
-    /// The same for keys of a console, which are read while they are waited for ([`Waiting`]).
-    pub(super) fn of_keys(
-        read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static,
-    ) -> io::Result<Self> {
-        let mut made = Self::new(read)?;
-        made.keys = true;
-        Ok(made)
+        Ok(Self { shared, keys })
     }
 
     /// As [`Port::read`](crate::Port::read).
     pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let mut state = self.shared.state();
-        if state.bytes.is_empty() {
+        if state.bytes.is_empty() && !state.pauses {
             return match state.error.take() {
                 Some(error) => Err(error),
                 None if state.ended => Ok(Some(0)),
@@ -189,7 +204,10 @@ impl Inbox {
             };
         }
         let len = state.bytes.read(into)?;
-        if state.bytes.is_empty() && !state.ended {
+        if len == 0 {
+            state.pauses = false;
+        }
+        if state.bytes.is_empty() && !state.ended && !state.pauses {
             self.shared.bell.silence(&mut state.rings);
         }
         self.shared.changed.notify_all();
@@ -198,13 +216,14 @@ impl Inbox {
 
     /// Waits for at least one byte; 0 at the end.
     pub(super) fn read_blocking(&self, into: &mut [u8]) -> io::Result<usize> {
-        let _waiting = self.keys.then(Waiting::new);
         loop {
             if let Some(len) = self.read(into)? {
                 return Ok(len);
             }
+            // Only now, and not while the last key is taken: the next one may be another reader's.
+            let _waiting = self.keys.then(Waiting::new);
             let state = self.shared.state();
-            if state.bytes.is_empty() && !state.ended {
+            if state.bytes.is_empty() && !state.ended && !state.pauses {
                 drop(self.shared.wait(state));
             }
         }
@@ -345,4 +364,42 @@ fn written(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn keys_come_when_those_before_are_taken_and_their_end_is_one_read() {
+        let (press, pressed) = channel::<&[u8]>();
+        let (tell, asked) = channel();
+        let inbox = Inbox::of_keys(move |into| {
+            tell.send(()).map_err(io::Error::other)?;
+            let mut keys = pressed.recv().map_err(io::Error::other)?;
+            keys.read(into)
+        })
+        .expect("a thread");
+        let soon = Duration::from_secs(10);
+        let mut into = [0; 2];
+        for keys in [&b"yes"[..], b"", b"no"] {
+            asked.recv_timeout(soon).expect("a read");
+            press.send(keys).expect("the thread");
+            for part in keys.chunks(2) {
+                assert!(asked.recv_timeout(Duration::from_millis(50)).is_err(), "read ahead");
+                let len = inbox.read_blocking(&mut into).expect("it reads");
+                assert_eq!(&into[..len], part);
+            }
+            if keys.is_empty() {
+                assert_eq!(inbox.read_blocking(&mut into).expect("it reads"), 0);
+            }
+            assert_eq!(inbox.read(&mut into).expect("it reads"), None);
+        }
+        // An error is the end of all reads.
+        drop(press);
+        assert!(inbox.read_blocking(&mut into).is_err());
+        assert_eq!(inbox.read_blocking(&mut into).expect("it reads"), 0);
+        assert_eq!(inbox.read_blocking(&mut into).expect("it reads"), 0);
+    }
 }

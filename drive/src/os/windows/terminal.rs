@@ -285,8 +285,21 @@ pub mod stdin {
 
     /// A line, with its end, of at most this many bytes.
     pub fn line(longest: u64) -> io::Result<Vec<u8>> {
+        line_of(|byte| Ok(read(byte)? > 0), has_user(), longest)
+    }
+
+    /// A line of bytes that are read one by one. Return ends it at a console also where that makes no lines, or made none
+    /// when it was pressed.
+    fn line_of(
+        mut next: impl FnMut(&mut [u8; 1]) -> io::Result<bool>,
+        at_console: bool,
+        longest: u64,
+    ) -> io::Result<Vec<u8>> {
         let (mut line, mut byte) = (Vec::new(), [0]);
-        while (line.len() as u64) < longest && read(&mut byte)? > 0 {
+        while (line.len() as u64) < longest && next(&mut byte)? {
+            if at_console && byte == [b'\r'] {
+                byte = [b'\n'];
+            }
             line.push(byte[0]);
             if byte == [b'\n'] {
                 break;
@@ -303,5 +316,28 @@ pub mod stdin {
     /// Makes the output of the console understand sequences.
     pub(in crate::os::windows) fn sequences() -> io::Result<Restore> {
         Restore::change(Of::Output, 0, UNDERSTANDS)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::line_of;
+
+        #[test]
+        fn return_ends_a_line_at_a_console_in_every_mode() {
+            let line = |text: &[u8], at_console, longest| {
+                let mut bytes = text.iter();
+                let next = |to: &mut [u8; 1]| {
+                    let byte = bytes.next();
+                    to[0] = byte.copied().unwrap_or(0);
+                    Ok(byte.is_some())
+                };
+                line_of(next, at_console, longest).expect("it reads")
+            };
+            assert_eq!(line(b"yes\rno\n", true, 99), b"yes\n");
+            assert_eq!(line(b"yes\nno\n", true, 99), b"yes\n");
+            assert_eq!(line(b"yes\r\nno\n", false, 99), b"yes\r\n");
+            assert_eq!(line(b"yes", true, 99), b"yes");
+            assert_eq!(line(b"yes\n", true, 2), b"ye");
+        }
     }
 }
