@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::desktop::Desktop;
 use common::{Desk, Running, wst};
+use rustix::process::Signal;
 use rustix::termios::tcgetattr;
 use wetstring_testkit::{Terminal, terminal};
 
@@ -54,6 +55,26 @@ fn the_prompt_completes_helps_and_remembers() {
     user.type_and_see(b"\x1b[A\x1b[A\x1b[A\r", "again-and");
     user.press(b"\x04");
     assert!(user.end().code().is_some());
+}
+
+/// SIGINT is for the line or the command; a signal that ends the program does, as soon as a line or a command is over.
+#[test]
+fn of_the_signals_at_the_prompt_only_sigint_is_forgotten() {
+    let desk = Desk::new(1);
+    let mut user = at_prompt(&desk.path("state"));
+    user.signal(Signal::INT);
+    user.type_and_see(b"echo one\\45more", "more");
+    user.type_and_see(b"\r", "one-more");
+    user.signal(Signal::TERM);
+    user.type_and_see(b"echo not\\45this", "this");
+    user.press(b"\r");
+    assert_eq!(user.end().code(), Some(130));
+    assert!(!user.screen().contains("not-this"), "{}", user.screen());
+    // While a command runs, too.
+    let mut user = at_prompt(&desk.path("state"));
+    user.type_and_see(b"echo it\\45waits, pause 60\r", "it-waits");
+    user.signal(Signal::TERM);
+    assert_eq!(user.end().code(), Some(130));
 }
 
 /// A file that comes unasked: the user is asked, and Ctrl-C is an answer, too.

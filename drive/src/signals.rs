@@ -6,6 +6,7 @@
 //! expected by a user who wants a core dump; but terminals are restored first.
 
 use crate::event::{self, Interest, Source};
+use crate::os::process::INT;
 use crate::os::signals;
 use crate::os::stream::{self, Stream};
 use std::io::{self, Read, Write};
@@ -83,7 +84,10 @@ impl Signals {
     /// As if this signal had arrived.
     pub fn raise(&self, signal: i32) {
         self.0.first().get_or_insert_with(Instant::now);
-        self.0.last.store(signal, Ordering::SeqCst);
+        // After one that ends the program Ctrl-C says no more.
+        if signal != INT || self.count() == 0 {
+            self.0.last.store(signal, Ordering::SeqCst);
+        }
         self.0.count.fetch_add(1, Ordering::SeqCst);
         // A full pipe is as good as one more byte in it: it is readable.
         let _ = (&self.0.writer).write(&[0]);
@@ -133,6 +137,13 @@ impl Signals {
         self.0.count.store(0, Ordering::SeqCst);
     }
 
+    /// Forgets Ctrl-C, which was for what is over. A signal that ends the program stays.
+    pub fn forget_interrupts(&self) {
+        if self.last() == Some(INT) {
+            self.reset();
+        }
+    }
+
     /// Waits until `interest` is ready or `timeout` has passed; returns whether it is. A signal ends it early with
     /// its number.
     pub(crate) fn wait(
@@ -159,6 +170,31 @@ impl Signals {
                 Ok(false) if !over => {}
                 result => return Ok(result.map(|_| interests[0].is_ready())),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SIGTERM.
+    const TERM: i32 = 15;
+
+    #[test]
+    fn only_interrupts_are_forgotten() {
+        let signals = Signals::detached().expect("a socket");
+        for (came, left) in [
+            (&[INT][..], None),
+            (&[INT, INT], None),
+            (&[TERM], Some(TERM)),
+            (&[INT, TERM], Some(TERM)),
+            (&[TERM, INT], Some(TERM)),
+        ] {
+            signals.reset();
+            came.iter().for_each(|signal| signals.raise(*signal));
+            signals.forget_interrupts();
+            assert_eq!(signals.last(), left, "{came:?}");
         }
     }
 }

@@ -202,14 +202,19 @@ fn from_stdin(interp: &mut Interp<'_>) -> Result<u8, String> {
 fn at_prompt(interp: &mut Interp<'_>, signals: &Signals) -> Result<u8, String> {
     let mut prompt = Prompt::new()?;
     let mut lines = Lines::new();
+    // Ctrl-C was for the command or the line. Any other signal is for the program.
+    let is_over = || {
+        signals.forget_interrupts();
+        signals.count() > 0
+    };
     let code = loop {
-        // The last Ctrl-C ended the previous command.
-        signals.reset();
+        if is_over() {
+            break Exit::Interrupted as u8;
+        }
         let shown = interp.prompt();
         let typed = prompt.line(lines.is_waiting(), shown.as_deref())?;
-        // One at the prompt was for the line.
-        signals.reset();
         match typed {
+            _ if is_over() => break Exit::Interrupted as u8,
             Typed::End => break code_so_far(interp),
             Typed::Forgotten => lines.drop_held(),
             Typed::Line(line) => {
