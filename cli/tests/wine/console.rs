@@ -137,13 +137,15 @@ impl Console {
             code.is_some()
         });
         assert_eq!(came, Within::Done, "it has not ended: {:?}", self.all());
-        let after = within(SOON, || self.all().contains("(after "));
-        assert_eq!(after, Within::Done, "{:?}", self.all());
-        let all = self.all();
+        // What is drawn comes in parts.
         let modes = |when: &str| {
-            all.split_once(when).unwrap().1.split_once(')').unwrap().0.trim().to_owned()
+            let all = self.all();
+            let (modes, _) = all.split_once(when)?.1.split_once(')')?;
+            Some(modes.trim().to_owned())
         };
-        assert_eq!(modes("(before "), modes("(after "), "{all:?}");
+        let after = within(SOON, || modes("(after ").is_some());
+        assert_eq!(after, Within::Done, "{:?}", self.all());
+        assert_eq!(modes("(before "), modes("(after "), "{:?}", self.all());
         code.unwrap().code().unwrap()
     }
 }
