@@ -365,7 +365,7 @@ fn the_prompt_of_kermit() {
     assert_eq!(user.end(SOON), 7);
 }
 
-/// What is typed ahead of time is for the reader that asks next, and Ctrl-Z ends one answer only.
+/// Keys pressed ahead of time are for the reader that asks next, and Ctrl-Z ends one answer only.
 #[test]
 fn an_answer_takes_one_line() {
     let Some(wine) = wine() else { return };

@@ -1,13 +1,13 @@
 //! The keyboard of a console: its events are read one by one, and made the bytes that a terminal would send.
 //!
 //! ```text
-//! console --events--> [mode?] -- single keys --> keys::Keys --> bytes
-//!                        +------ lines --------> line::Line --> echo; bytes at Return
+//! console --events--> keys::Keys --> input::Input [mode?] -- single keys --> bytes
+//!                                                    +------ line::Line --> echo; bytes at Return
 //! ```
 //!
 //! The system could do both, but a read of a line that has begun ends only with Return, whatever the mode is by
 //! then, and a read of single keys cannot be ended at all: it would take keys from the next reader. So events are
-//! read only while this program waits for keys, and never before there is one.
+//! read only while this program waits for keys ([`wanted`]), never before there is one, and none after a line.
 
 mod input;
 mod keys;

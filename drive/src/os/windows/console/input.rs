@@ -103,7 +103,7 @@ mod tests {
         assert!(!input.has_some());
         press(&mut input, "s\r", COOKED);
         assert_eq!(read(&mut input), "yes\n");
-        // What is typed of a line is none of the keys.
+        // A line that has begun is no key.
         press(&mut input, "left", COOKED);
         press(&mut input, "k\r", PROCESSED);
         assert_eq!(read(&mut input), "k\r");

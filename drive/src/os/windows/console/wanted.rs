@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_blocks_blocks_nobody_else() {
+    fn a_read_that_blocks_keeps_no_one_waiting() {
         let wanted = Wanted::new();
         wanted.begin();
         let reading = wanted.asked_for();
