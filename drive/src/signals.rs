@@ -192,7 +192,9 @@ mod tests {
             (&[TERM, INT], Some(TERM)),
         ] {
             signals.reset();
-            came.iter().for_each(|signal| signals.raise(*signal));
+            for signal in came {
+                signals.raise(*signal);
+            }
             signals.forget_interrupts();
             assert_eq!(signals.last(), left, "{came:?}");
         }
