@@ -72,7 +72,7 @@ fn of_the_signals_at_the_prompt_only_sigint_is_forgotten() {
     assert!(!user.screen().contains("not-this"), "{}", user.screen());
     // While a command runs, too.
     let mut user = at_prompt(&desk.path("state"));
-    user.type_and_see(b"echo it\\45waits, pause 60\r", "it-waits");
+    user.type_and_see(b"if = 1 1 { echo it\\45waits, pause 60 }\r", "it-waits");
     user.signal(Signal::TERM);
     assert_eq!(user.end().code(), Some(130));
 }
