@@ -68,6 +68,12 @@ impl AsFd for OwnedFd {
     }
 }
 
+impl<T: AsFd + ?Sized> AsFd for Arc<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        (**self).as_fd()
+    }
+}
+
 impl AsFd for BorrowedFd<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         *self
