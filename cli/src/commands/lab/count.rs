@@ -42,10 +42,15 @@ impl<'a> Count<'a> {
         if let Some(bar) = &self.bar {
             bar.set_position(self.done as u64);
             bar.set_message(self.words());
-        } else if self.ui.shows_progress() && self.said.elapsed() >= PLAIN_EVERY {
+        } else if self.ui.shows_progress() && self.is_due() {
             self.said = Instant::now();
             self.ui.say(Level::Note, &self.words());
         }
+    }
+
+    /// Whether to say again how far it is. That all are done is said by what they were for.
+    fn is_due(&self) -> bool {
+        self.done < self.all && self.said.elapsed() >= PLAIN_EVERY
     }
 
     fn words(&self) -> String {
