@@ -1,10 +1,9 @@
 //! Transfers that the peer starts: the recogniser, and its findings in words.
 
 use std::path::Path;
-
 use std::time::Instant;
-use wetstring_drive::os::files;
 
+use wetstring_drive::os::files;
 use wetstring_proto::peer::PeerProtocol;
 
 use crate::ui::format::escaped;

@@ -75,11 +75,9 @@ struct Incoming {
     file: OwnedFd,
     /// Its device and inode; whatever else is in here is of its beginning.
     identity: Stat,
-    /// What the sender states about it, and whether the file bears that.
+    /// What the sender states about it, and whether the file may bear that, or a map.
     sender: Option<Sender>,
     stated: bool,
-    /// It may bear more than the mark.
-    bears: bool,
     placing: Placing,
     /// It began as a copy of a file that is not ours.
     copied: bool,
@@ -191,6 +189,10 @@ impl Receiving {
         let is_new = kept.is_none();
         let (file, part) = self.part(&directory, &safe.name, kept).map_err(failed)?;
         let identity = fstat(&file).map_err(|error| failed(error.into()))?;
+        if !is_new {
+            // Another sender may have begun it.
+            part::put_sender(&file, Sender::of(info));
+        }
         let (reservation, pledged) = self.blocks(info.size, have);
         record.path = Some(path.join(place::os(&part)));
         record.resumed_from = have;
@@ -208,8 +210,7 @@ impl Receiving {
             file,
             identity,
             sender: Sender::of(info),
-            stated: false,
-            bears: !is_new,
+            stated: !is_new,
             placing,
             copied: theirs,
             continued,
@@ -229,9 +230,6 @@ impl Receiving {
             older: None,
             scribe: None,
         });
-        if let Some(resumed) = self.current.as_mut().filter(|_| !is_new) {
-            resumed.put_sender();
-        }
         Ok(have)
     }
 
@@ -451,7 +449,7 @@ impl Receiving {
     /// Dates, permissions, durability, name: in this order, so that the name never appears before the rest.
     fn put_in_place(&self, open: &mut Incoming, verified: bool) -> io::Result<Placed> {
         // While it is still writable: the final permissions may not allow it.
-        part::unmark(&open.file, open.bears)?;
+        part::unmark(&open.file, open.stated)?;
         let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
         // Not every file system has permissions or takes every date: best effort.
         let _ = fchmod(&open.file, fs::mode(mode));

@@ -137,13 +137,12 @@ impl Incoming {
         self.reservation = Reservation::default();
     }
 
-    /// The file bears what its sender states about it, and no other sender's statement, so that it can be resumed. A
-    /// short one is complete before its first bytes are on the disk.
+    /// The file bears what its sender states about it, so that it can be resumed. A short one is complete before its
+    /// first bytes are on the disk.
     pub(super) fn put_sender(&mut self) {
-        if !self.stated && (self.bears || self.sender.is_some()) {
+        if !self.stated && self.sender.is_some() {
             part::put_sender(&self.file, self.sender);
         }
         self.stated = true;
-        self.bears = true;
     }
 }
