@@ -197,6 +197,10 @@ pub(crate) struct Side<'a> {
     held: usize,
     /// The element accepted less than was offered.
     held_back: bool,
+    /// The engine has nothing to do until it receives something or a timer expires.
+    idle: bool,
+    /// The engine's, since it was last called.
+    deadline: Option<Instant>,
     pub(crate) report: SideReport,
 }
 
@@ -323,6 +327,7 @@ impl<'a> Pair<'a> {
                 let side = &mut sides[end.index()];
                 let mut trace = recorder.of(side.who);
                 side.engine.command(&mut Cx { now, trace: &mut trace }, command);
+                side.called();
             }
             Act::Calm => self.element.calm(),
         }
@@ -337,24 +342,23 @@ impl<'a> Pair<'a> {
     ) -> bool {
         let mut calls = 0;
         let mut ticks = [0; 2];
-        // An idle engine stays idle at this instant unless it receives something.
-        let mut idle = [false; 2];
         loop {
             let mut moved = false;
             for side in sides.iter_mut() {
                 let index = side.end.index();
                 let mut stirred = false;
-                if side.engine.deadline().is_some_and(|deadline| deadline <= now) {
+                if side.deadline.is_some_and(|deadline| deadline <= now) {
                     ticks[index] += 1;
                     side.tick(now, recorder);
                     stirred = true;
                 }
                 stirred |= side.receive(self.element, self.port_buffer, now, recorder);
-                if stirred || side.held_back || !idle[index] {
+                if stirred || side.held_back || !side.idle {
                     stirred |= side.ask(now, recorder, &mut calls);
                     stirred |= side.transmit(self.element, self.port_buffer, now, recorder);
                     stirred |= side.listen(now, recorder);
-                    idle[index] = !stirred;
+                    side.idle = !stirred;
+                    side.deadline = side.engine.deadline();
                 }
                 moved |= stirred;
             }
@@ -375,7 +379,7 @@ impl<'a> Pair<'a> {
             next = next.into_iter().chain(time).min();
         };
         for side in sides {
-            sooner(side.engine.deadline());
+            sooner(side.deadline);
             sooner(self.element.room(side.end).filter(|_| side.held_back));
             // A port that is full does not take more; the engine will move on by other means.
             let room = match self.element.unit() {
@@ -407,7 +411,27 @@ impl<'a> Side<'a> {
         let tell = None;
         let compressor = Compressor::new();
         let (inbox, held, held_back) = (Vec::new(), 0, false);
-        Self { end, who, engine, store, compressor, tell, inbox, held, held_back, report }
+        let (idle, deadline) = (false, engine.deadline());
+        Self {
+            end,
+            who,
+            engine,
+            store,
+            compressor,
+            tell,
+            inbox,
+            held,
+            held_back,
+            idle,
+            deadline,
+            report,
+        }
+    }
+
+    /// The engine was called from outside of [`Pair::settle`].
+    fn called(&mut self) {
+        self.idle = false;
+        self.deadline = self.engine.deadline();
     }
 
     fn tick(&mut self, now: Instant, recorder: &mut Recorder) {
@@ -475,7 +499,8 @@ impl<'a> Side<'a> {
         let mut moved = false;
         loop {
             self.inbox.resize(port_buffer, 0);
-            let came = if self.held == 0 || element.unit() == Unit::Bytes {
+            let is_due = element.next(self.end).is_some_and(|next| next <= now);
+            let came = if is_due && (self.held == 0 || element.unit() == Unit::Bytes) {
                 let mut trace = recorder.of("line");
                 let mut cx = Cx { now, trace: &mut trace };
                 element.emit(&mut cx, self.end, &mut self.inbox[self.held..])

@@ -1,6 +1,7 @@
 //! Datagram elements in a row: a card, a cable, a satellite hop, a cable, a card.
 
 use crate::element::{Element, End, Inside, Unit, Usage};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use wetstring_proto::{Cx, Instant};
 
@@ -10,12 +11,15 @@ pub const DATAGRAM_MAX: usize = 65_535;
 /// Elements that carry datagrams, in series, forming one element. The B end of each is connected to the A end
 /// of the next. A joint holds one datagram per direction, which waits while the element behind it has no room.
 ///
-/// A late call makes no difference: events between the elements happen at their own times.
+/// A late call makes no difference: events between the elements happen at their own times. Nothing but the chain may
+/// change its elements.
 pub struct NetChain {
     elements: Vec<Box<dyn Element>>,
     /// By joint, then by the end from which the datagrams come.
     joints: Vec<[VecDeque<u8>; 2]>,
     buffer: Vec<u8>,
+    /// The next internal event, if nothing has changed since it was found.
+    inside: Cell<Option<Option<Instant>>>,
 }
 
 impl std::fmt::Debug for NetChain {
@@ -35,7 +39,7 @@ impl NetChain {
         let datagrams = elements.iter().all(|element| element.unit() == Unit::Datagrams);
         assert!(datagrams, "expected a chain of elements that carry datagrams");
         let joints = (1..elements.len()).map(|_| [VecDeque::new(), VecDeque::new()]).collect();
-        Self { elements, joints, buffer: vec![0; DATAGRAM_MAX] }
+        Self { elements, joints, buffer: vec![0; DATAGRAM_MAX], inside: Cell::new(None) }
     }
 
     /// The element that has this end of the row.
@@ -83,6 +87,9 @@ impl NetChain {
 
 impl Inside for NetChain {
     fn next_inside(&self) -> Option<Instant> {
+        if let Some(known) = self.inside.get() {
+            return known;
+        }
         let mut soonest: Option<Instant> = None;
         for joint in 0..self.joints.len() {
             for from in End::BOTH {
@@ -97,10 +104,12 @@ impl Inside for NetChain {
                 }
             }
         }
+        self.inside.set(Some(soonest));
         soonest
     }
 
     fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
+        self.inside.set(None);
         let mut moved = false;
         loop {
             let mut again = false;
@@ -134,6 +143,10 @@ impl Element for NetChain {
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
         self.advance(cx);
         let at = self.at(end);
+        if self.elements[at].next(end).is_none_or(|next| next > cx.now) {
+            return 0;
+        }
+        self.inside.set(None);
         self.elements[at].emit(cx, end, into)
     }
 
@@ -157,6 +170,7 @@ impl Element for NetChain {
     }
 
     fn calm(&mut self) {
+        self.inside.set(None);
         for element in &mut self.elements {
             element.calm();
         }
