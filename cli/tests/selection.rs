@@ -3,7 +3,7 @@
 use crate::common;
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use common::{Desk, Ran, Running, run, wst};
@@ -140,7 +140,7 @@ fn a_receiver_without_them_gets_the_files() {
                 them to another wst); 1 pipe, socket or device left out";
     assert!(output.stderr.contains(said), "{}", output.stderr);
     assert_eq!(came, ["t/a.c", "t/a.o", "t/build/x.c", "t/src/b.c", "t/src/build/keep.c"]);
-    let said = "empty directories and links were left out (1): the receiver takes none";
+    let said = "directories and links were left out (1): the receiver takes none";
     assert!(output.stderr.contains(said), "{}", output.stderr);
     assert!(!desk.dir.path().join("in/t/empty").exists());
 
@@ -161,6 +161,26 @@ fn a_receiver_without_them_gets_the_files() {
     assert!(fs::read(desk.path("in/t/a.c")).unwrap() == fs::read(desk.path("t/a.c")).unwrap());
 }
 
+/// A tree may have no file at all, and a directory that is closed to others stays so.
+#[test]
+fn directories_come_with_what_is_in_them_or_without() {
+    let desk = desk();
+    fs::create_dir_all(desk.path("t/private/deep")).unwrap();
+    fs::write(desk.path("t/private/deep/s.txt"), "secret").unwrap();
+    fs::set_permissions(desk.path("t/private"), fs::Permissions::from_mode(0o700)).unwrap();
+    let (_, came) = sent(&desk, &["--exclude", ".git"], &[]);
+    assert!(came.contains(&"t/private/deep/s.txt".to_owned()), "{came:?}");
+    assert_eq!(fs::metadata(desk.path("in/t/private")).unwrap().mode() & 0o777, 0o700);
+
+    let into = desk.path("alone");
+    let receiver = Running::start(wst(["receive", "-r", "tcp-listen://127.0.0.1:0", "-o", &into]));
+    let to = format!("tcp://{}", receiver.says("listening on "));
+    let output = here(&desk, &["send", "t/empty", &to]);
+    assert_eq!(output.code(), 0, "{}", output.stderr);
+    receiver.end();
+    assert!(desk.dir.path().join("alone/empty").is_dir());
+}
+
 /// C-Kermit knows nothing of them.
 #[test]
 fn ckermit_gets_the_files() {
@@ -175,7 +195,7 @@ fn ckermit_gets_the_files() {
     assert_eq!(output.code(), 0, "{}", output.stderr);
     let came = tree(Path::new(&into));
     assert!(came.len() == 6, "{came:?}");
-    let said = "empty directories and links were left out (1): the receiver takes none";
+    let said = "directories and links were left out (1): the receiver takes none";
     assert!(output.stderr.contains(said), "{}", output.stderr);
 }
 
@@ -196,10 +216,10 @@ fn a_dry_run_opens_no_line() {
     output.expect(0);
     assert_eq!(
         output.stdout,
-        "t/.git/config: 260 B\nt/a.c: 100 B\nt/a.o: 100 B\nt/src/b.c: 180 B\nt/empty: directory\noutside.c: 7 B\n"
+        "t/empty: directory\nt/.git/config: 260 B\nt/a.c: 100 B\nt/a.o: 100 B\nt/src/b.c: 180 B\noutside.c: 7 B\n"
     );
     assert!(
-        output.stderr.ends_with("would send 5 files, 1 empty directory, 647 B; nothing was sent\n"),
+        output.stderr.ends_with("would send 5 files, 1 directory, 647 B; nothing was sent\n"),
         "{}",
         output.stderr
     );

@@ -237,6 +237,9 @@ fn bare(text: &str) -> Result<LineSpec, BadLine> {
     if text.contains("://") {
         return unknown();
     }
+    if text == "usb:" {
+        return meant("usb:SERIAL-NUMBER".to_owned());
+    }
     if let Ok(to) = HostPort::called(text, None) {
         return Ok(LineSpec::Tcp(to));
     }

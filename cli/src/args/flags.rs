@@ -147,6 +147,21 @@ fn chosen_by(family: &'static Family) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// What to say about a flag that only other protocols have.
+pub(super) fn of_another(chosen: Protocol, flag: &str) -> Option<String> {
+    let name = flag.strip_prefix("--")?;
+    let has = |family: &&'static Family| {
+        family.table().iter().any(|row| flag_of(row) == Some(name))
+            || SHORT.iter().any(|(short, rows, _)| {
+                *short == name && family.table().iter().any(|row| rows.first() == Some(&row.name))
+            })
+    };
+    let owners: Vec<_> = others(chosen).filter(has).map(chosen_by).collect();
+    let owners = Some(owners.join(", ")).filter(|owners| !owners.is_empty())?;
+    let family = chosen.family();
+    Some(format!("{} has no {flag}: it is a flag with {owners}", family.title()))
+}
+
 /// The flags of the other protocols, for the long help.
 fn of_the_others(chosen: Protocol) -> String {
     let mut text = String::new();

@@ -16,6 +16,8 @@ pub(crate) enum There<'a> {
         protocol: Option<&'a str>,
         /// It makes symbolic links.
         links: bool,
+        /// What it does with a file that is there, if that is said.
+        collision: Option<&'a str>,
     },
     /// It sends, by this protocol if one is named.
     Sends(Option<&'a str>),
@@ -40,8 +42,11 @@ pub(crate) fn line(text: &str, there: There<'_>) -> Result<LineSpec, String> {
         protocol.map_or(Vec::new(), |name| vec!["-P".to_owned(), name.to_owned()])
     };
     let (mut words, more) = match there {
-        There::Receives { protocol, links } => {
+        There::Receives { protocol, links, collision } => {
             let mut more = by(protocol);
+            if let Some(collision) = collision {
+                more.extend(["--collision".to_owned(), collision.to_owned()]);
+            }
             if links {
                 more.extend(["--links".to_owned(), "inside".to_owned()]);
             }
@@ -101,10 +106,14 @@ mod tests {
     fn a_host_by_ssh_runs_the_peer_of_each_verb() {
         let command = |text: &str, there| line(text, there).map(|spec| spec.to_string());
         let receive =
-            command("ssh://box", There::Receives { protocol: None, links: false }).unwrap();
+            command("ssh://box", There::Receives { protocol: None, links: false, collision: None })
+                .unwrap();
         assert_eq!(receive, "exec:ssh box 'wst receive --quiet -r - -o .'");
-        let links = command("ssh://box", There::Receives { protocol: None, links: true }).unwrap();
-        assert_eq!(links, "exec:ssh box 'wst receive --quiet -r - -o . --links inside'");
+        let there = There::Receives { protocol: None, links: true, collision: Some("update") };
+        assert_eq!(
+            command("ssh://box", there).unwrap(),
+            "exec:ssh box 'wst receive --quiet -r - -o . --collision update --links inside'"
+        );
         let send =
             command("ssh://anna@box:2222//var/log/a b", There::Sends(Some("zmodem"))).unwrap();
         assert_eq!(
@@ -114,7 +123,10 @@ mod tests {
         let serve = command("ssh://box/pub", There::Serves).unwrap();
         assert_eq!(serve, "exec:ssh box 'wst serve --quiet - --root pub --allow write'");
         assert!(command("ssh://box", There::Sends(None)).unwrap_err().contains("/FILE"));
-        assert!(command("ssh://-oX", There::Receives { protocol: None, links: false }).is_err());
+        assert!(
+            command("ssh://-oX", There::Receives { protocol: None, links: false, collision: None })
+                .is_err()
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use wetstring_drive::in_words;
 
@@ -38,7 +38,7 @@ use client::{Get, Put, Remote};
 use connect::Connect;
 use demo::Demo;
 use explain::Explain;
-use flags::{protocol_in, settings_of};
+use flags::{of_another, protocol_in, settings_of};
 use install_links::InstallLinks;
 use kermit::Kermit;
 use key::Key;
@@ -53,6 +53,7 @@ use users::Users;
 use web::Web;
 use wrap::Wrap;
 
+use crate::config::protocol::Protocol;
 use crate::ui::exit;
 
 const EXAMPLES: &str = "\
@@ -222,7 +223,8 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     let args = wrapped.as_deref().unwrap_or(args);
     let args = &*code_phrase::joined(args);
     let protocol = protocol_in(args);
-    let matches = command(protocol).try_get_matches_from(args)?;
+    let matches = command(protocol).try_get_matches_from(args);
+    let matches = matches.map_err(|error| of_the_protocol(error, protocol, args))?;
     let settings = settings_of(&matches);
     let cli = Cli::from_arg_matches(&matches)?;
     let mut parsed = Parsed { cli, settings };
@@ -234,15 +236,8 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     };
     if things.is_some_and(|things| things.len() < 2) {
         let say = "expected at least one file, and last the line, got only one of them";
-        let mut whole = command(protocol);
-        whole.build();
-        let verb = matches.subcommand_name().and_then(|name| whole.find_subcommand_mut(name));
-        let error =
-            |command: &mut clap::Command| command.error(ErrorKind::MissingRequiredArgument, say);
-        return Err(match verb {
-            Some(verb) => error(verb),
-            None => error(&mut command(protocol)),
-        });
+        let verb = matches.subcommand_name();
+        return Err(error_of(protocol, verb, ErrorKind::MissingRequiredArgument, say));
     }
     let (sets, kind) = match &parsed.cli.verb {
         Verb::Send(send) => (&send.transfer.sets, None),
@@ -269,6 +264,33 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
         parsed.settings.push((name.trim().to_owned(), value.trim().to_owned()));
     }
     Ok(parsed)
+}
+
+/// The error, or a better one where the flag is another protocol's.
+fn of_the_protocol(error: clap::Error, protocol: Protocol, args: &[OsString]) -> clap::Error {
+    let unknown = (error.kind() == ErrorKind::UnknownArgument)
+        .then(|| error.get(ContextKind::InvalidArg))
+        .flatten();
+    let Some(ContextValue::String(flag)) = unknown else { return error };
+    // Clap names the flag with its value.
+    let flag = flag.split(['=', ' ']).next().unwrap_or_default();
+    match of_another(protocol, flag) {
+        Some(say) => {
+            let verb = args.get(1).and_then(|verb| verb.to_str());
+            error_of(protocol, verb, ErrorKind::UnknownArgument, &say)
+        }
+        None => error,
+    }
+}
+
+/// An error with the usage of a verb, or of the program.
+fn error_of(protocol: Protocol, verb: Option<&str>, kind: ErrorKind, say: &str) -> clap::Error {
+    let mut whole = command(protocol);
+    whole.build();
+    match verb.and_then(|name| whole.find_subcommand_mut(name)) {
+        Some(verb) => verb.error(kind, say),
+        None => whole.error(kind, say),
+    }
 }
 
 /// The message for an invalid command line: the sentence, and the whole text unless it is
@@ -305,8 +327,6 @@ pub(crate) fn wants_json(args: &[OsString]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::protocol::Protocol;
-    use std::path::PathBuf;
 
     fn settings(line: &str) -> Vec<(String, String)> {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
@@ -334,6 +354,23 @@ mod tests {
         let (files, line) = send.files_and_line().unwrap();
         assert_eq!(files, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!(line, "/dev/tty");
+    }
+
+    #[test]
+    fn a_flag_of_another_protocol_is_named_so() {
+        let say = |line: &str| {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            parse(&args).map(drop).expect_err("a flag that is not there").to_string()
+        };
+        let parity = say("wst send -P zmodem --parity even f -");
+        let wanted = "error: ZMODEM has no --parity: it is a flag with -P kermit\n";
+        assert!(parity.starts_with(wanted), "{parity}");
+        assert!(parity.contains("Usage: wst send"), "{parity}");
+        let window = say("wst send -P ymodem --window=4 f -");
+        assert!(window.contains("has no --window: it is a flag with -P kermit"), "{window}");
+        let length = say("wst receive -P zmodem --length 90 -");
+        assert!(length.contains("ZMODEM has no --length: it is"), "{length}");
+        assert!(say("wst send --wdow 4 f -").contains("unexpected argument"));
     }
 
     #[test]

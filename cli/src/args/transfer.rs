@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wetstring_drive::LineSpec;
+use wetstring_drive::disk::StoreSettings;
+use wetstring_proto::settings::Range;
 
 use super::selection::Selection;
 use crate::config::protocol::Protocol;
@@ -107,6 +109,10 @@ pub(crate) struct Send {
     /// Send whole paths as given, not only their last part
     #[arg(long)]
     pub(crate) paths: bool,
+    /// What an ssh:// line's receiver does with a file that is there [its default: backup]; elsewhere wst receive
+    /// --collision says so
+    #[arg(long, value_name = "WORD", value_parser = collisions(), hide_short_help = true)]
+    pub(crate) collision: Option<String>,
     /// Also receive what the peer has queued for us into this directory (UUCP, where a call goes both ways)
     #[arg(short, long, value_name = "DIR", hide_short_help = true)]
     pub(crate) output: Option<PathBuf>,
@@ -119,6 +125,15 @@ pub(crate) struct Send {
     /// What sending and receiving have in common.
     #[command(flatten)]
     pub(crate) transfer: Transfer,
+}
+
+/// The words of `--collision`.
+fn collisions() -> PossibleValuesParser {
+    let row = StoreSettings::TABLE.iter().find(|row| row.name == "store.collision");
+    match row.map(|row| row.range) {
+        Some(Range::Word(words)) => PossibleValuesParser::new(words),
+        _ => PossibleValuesParser::new([""; 0]),
+    }
 }
 
 impl Send {

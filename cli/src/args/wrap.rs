@@ -46,6 +46,10 @@ pub(crate) struct Wrap {
 /// The command line with the short forms written out: `wst -- COMMAND`, `wst ssh HOST`.
 pub(super) fn written_out(args: &[OsString]) -> Option<Vec<OsString>> {
     let [program, first, rest @ ..] = args else { return None };
+    let words: Vec<_> = args[1..].iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    if let ["ssh", "--help" | "-h"] | ["help", "ssh"] = words[..] {
+        return Some(vec![program.clone(), "wrap".into(), "--help".into()]);
+    }
     let command: &[OsString] = match first.to_str() {
         Some("--") => rest,
         Some("ssh") => &args[1..],
@@ -67,6 +71,8 @@ mod tests {
         };
         assert_eq!(out("wst -- sh -c x").as_deref(), Some("wst wrap -- sh -c x"));
         assert_eq!(out("wst ssh -v box").as_deref(), Some("wst wrap -- ssh -v box"));
+        assert_eq!(out("wst ssh --help").as_deref(), Some("wst wrap --help"));
+        assert_eq!(out("wst help ssh").as_deref(), Some("wst wrap --help"));
         assert_eq!(out("wst send -- ssh"), None);
         assert_eq!(out("wst"), None);
     }

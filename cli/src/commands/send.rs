@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use wetstring_proto::kermit::Names;
-use wetstring_proto::{Entry, kermit, uucp, xymodem};
+use wetstring_proto::{kermit, uucp, xymodem};
 
 use wetstring_drive::LineSpec;
 use wetstring_drive::disk::{DiskStore, SendOptions, Source};
@@ -43,8 +43,7 @@ pub(crate) fn run(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (files, line) = verb.files_and_line().unwrap_or_default();
-    let protocol = verb.transfer.protocol().map(|protocol| protocol.name);
-    let there = There::Receives { protocol, links: verb.selection.links };
+    let there = there(verb, line)?;
     if let Some(named) = line_arg::device(line) {
         return to_device((ui, common), verb, settings, (&files, named));
     }
@@ -57,7 +56,7 @@ pub(crate) fn run(
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
     let nameless = is_ncp || stream && !protocol.tells_names;
-    let tree = (nameless, stream && has_entries(protocol, &all));
+    let tree = (nameless, may_have_entries(verb, stream && has_entries(protocol, &all))?);
     let sources = sources(ui, verb, (&files, line), &spec, tree)?;
     if verb.resume && stream {
         may_resume(protocol)?;
@@ -105,6 +104,27 @@ pub(crate) fn run(
         looks_out: true,
     }
     .run()
+}
+
+/// What runs at the host of an `ssh://` line.
+fn there<'a>(verb: &'a Send, line: &OsStr) -> Result<There<'a>, Ending> {
+    let collision = verb.collision.as_deref();
+    if collision.is_some() && !line.as_encoded_bytes().starts_with(b"ssh://") {
+        let say = "expected --collision with an ssh:// line: elsewhere it is a flag of wst receive";
+        return Err(usage(say.to_owned()));
+    }
+    let protocol = verb.transfer.protocol().map(|protocol| protocol.name);
+    Ok(There::Receives { protocol, links: verb.selection.links, collision })
+}
+
+/// Refuses links that are asked for where the protocol has none.
+fn may_have_entries(verb: &Send, has_entries: bool) -> Result<bool, Ending> {
+    if verb.selection.links && !has_entries {
+        let say =
+            "expected no --links: only Kermit sends links as such, and --names converted has none";
+        return Err(usage(say.to_owned()));
+    }
+    Ok(has_entries)
 }
 
 /// Refuses to resume by the FTP of the ARPANET.
@@ -225,9 +245,9 @@ fn sources(
     if let (Some(name), [one]) = (&verb.name, &mut all[..]) {
         *one = one.clone().named(name.as_encoded_bytes());
     }
-    if all.iter().all(|source| source.entry == Entry::Directory) {
+    if all.is_empty() {
         let what = if verb.selection.exclude.is_empty() {
-            "expected a file, got empty directories"
+            "expected a file, got only what cannot be sent"
         } else {
             "expected a file, all are excluded"
         };

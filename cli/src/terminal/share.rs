@@ -98,6 +98,10 @@ pub(crate) struct Share {
 impl Share {
     /// Listens at a path, or at `HOST:PORT`. A socket that no program listens at any more is replaced.
     pub(crate) fn listen(at: &str, writers: Writers) -> io::Result<Self> {
+        if at.bytes().all(|byte| byte.is_ascii_digit()) {
+            let say = format!("expected a path or HOST:PORT, such as 127.0.0.1:{at}");
+            return Err(io::Error::new(ErrorKind::InvalidInput, say));
+        }
         let listener = if at.contains('/') || !at.contains(':') {
             let listener = stream::listen(at)?;
             listener.set_nonblocking(true)?;

@@ -6,7 +6,6 @@ use fast_glob::glob_match;
 use wetstring_drive::disk::names::link_stays_inside;
 use wetstring_drive::in_words;
 use wetstring_drive::os::files;
-use wetstring_proto::Entry;
 
 use crate::args::selection::Selection;
 use crate::ui::ending::Ending;
@@ -17,13 +16,17 @@ use crate::ui::format::shown;
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) files: Vec<PathBuf>,
-    /// Directories without a file in them, and links that are sent as such.
-    pub(crate) entries: Vec<(PathBuf, Entry)>,
+    /// Directories that are sent as such: those without a file in them, and those with permissions that the receiver
+    /// would not give them.
+    pub(crate) directories: Vec<PathBuf>,
+    /// Symbolic links that are sent as such.
+    pub(crate) links_sent: Vec<PathBuf>,
     /// Such entries can be sent.
     has_entries: bool,
-    /// Symbolic links, which are not followed; and those that lead out of the directory.
+    /// Symbolic links, which are not followed; and those that lead out of the directory, with the first of them.
     links: u64,
     outside: u64,
+    first_outside: Option<PathBuf>,
     /// Directories without a file in them.
     empty: u64,
     /// Files and directories that a pattern excludes.
@@ -43,10 +46,16 @@ impl Gathered {
     /// A summary of what was skipped and what was excluded; `None` if nothing was.
     pub(crate) fn left_out(&self) -> Option<String> {
         let link = ["symbolic link", "symbolic links"];
+        let first = self.first_outside.as_ref().map(|path| shown(path.as_os_str()));
+        let first = first.unwrap_or_default();
+        let outside = match self.outside {
+            0 | 1 => format!("left out (pointing outside the directory): {first}"),
+            _ => format!("left out (pointing outside the directory), the first is {first}"),
+        };
         let kinds = [
             (self.excluded, ["name", "names"], "excluded"),
             (self.links, link, self.about_links()),
-            (self.outside, link, "left out (pointing outside the directory)"),
+            (self.outside, link, &outside),
             (self.circles, link, "left out (pointing to a directory that it is in)"),
             (self.special, ["pipe, socket or device", "pipes, sockets and devices"], "left out"),
             (
@@ -108,8 +117,8 @@ impl Gathered {
             return Ok(());
         }
         let inside = entries(path)?;
-        if inside.is_empty() && self.has_entries {
-            self.entries.push((path.to_owned(), Entry::Directory));
+        if self.has_entries && (inside.is_empty() || is_private(path)) {
+            self.directories.push(path.to_owned());
         } else if path != top {
             self.empty += u64::from(inside.is_empty());
         }
@@ -137,9 +146,10 @@ impl Gathered {
             // The name of the directory is in front of it at the receiver, and stays so here.
             let depth = below.components().count().saturating_sub(1);
             if link_stays_inside(target.as_os_str().as_encoded_bytes(), depth) {
-                self.entries.push((path, Entry::Link));
+                self.links_sent.push(path);
             } else {
                 self.outside += 1;
+                self.first_outside.get_or_insert(below);
             }
         }
     }
@@ -162,6 +172,11 @@ pub(crate) fn readable(path: &Path) -> Result<(), String> {
     std::fs::File::open(path)
         .map(drop)
         .map_err(|e| format!("could not read {name}: {}", in_words(&e)))
+}
+
+/// Whether a directory is closed to others.
+fn is_private(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| files::is_private(&found))
 }
 
 /// What is in a directory, in order.

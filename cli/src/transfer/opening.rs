@@ -46,6 +46,9 @@ pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
         {
             Some("ports below 1024 are for root: choose another, such as 2000".to_owned())
         }
+        _ if error.kind() == ErrorKind::AddrInUse => {
+            Some("another program listens there: end it, or choose another port".to_owned())
+        }
         _ => None,
     };
     advice.map_or(said.clone(), |advice| format!("{said}; {advice}"))
@@ -103,6 +106,8 @@ mod tests {
             "could not open /dev/ttyUSB97: permission denied; serial ports are for the group \
              dialout: sudo usermod -aG dialout $USER, then log in again"
         );
+        let used = said("tcp-listen://127.0.0.1:2000", ErrorKind::AddrInUse);
+        assert!(used.ends_with("; another program listens there: end it, or choose another port"));
         let refused = said("tcp://127.0.0.1:1", ErrorKind::ConnectionRefused);
         assert!(
             refused.ends_with("; nothing is listening there: is the peer started?"),

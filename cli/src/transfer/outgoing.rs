@@ -44,12 +44,20 @@ pub(crate) fn sources(
         ui.say(Level::Note, &say);
     }
     let named = |path: &Path| {
-        let name = title.join(path.strip_prefix(&whole).unwrap_or(path));
+        let name = match path.strip_prefix(&whole) {
+            Ok(below) if below.as_os_str().is_empty() => title.clone(),
+            below => title.join(below.unwrap_or(path)),
+        };
         Source::path(path).named(name.as_os_str().as_encoded_bytes())
     };
-    let files = gathered.files.iter().map(|file| named(file));
-    let entries = gathered.entries.iter().map(|(path, entry)| named(path).as_entry(*entry));
-    Ok(files.chain(entries).collect())
+    let entries = |paths: &[PathBuf], entry| -> Vec<Source> {
+        paths.iter().map(|path| named(path).as_entry(entry)).collect()
+    };
+    // A directory comes before its files, which would make it otherwise.
+    let mut all = entries(&gathered.directories, Entry::Directory);
+    all.extend(gathered.files.iter().map(|file| named(file)));
+    all.extend(entries(&gathered.links_sent, Entry::Link));
+    Ok(all)
 }
 
 /// Where the files are; stdin is nowhere.
@@ -87,7 +95,7 @@ pub(crate) fn planned(ui: &Output, sources: Vec<Source>, options: SendOptions) -
     }
     let of = |kind: Entry| entries.iter().filter(|entry| **entry == kind).count() as u64;
     let others = [
-        (Entry::Directory, "empty directory", "empty directories"),
+        (Entry::Directory, "directory", "directories"),
         (Entry::Link, "symbolic link", "symbolic links"),
     ];
     let others = others.map(|(kind, one, many)| match of(kind) {

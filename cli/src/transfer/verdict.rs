@@ -30,15 +30,13 @@ pub(crate) struct Verdict<'a> {
 impl Verdict<'_> {
     /// Reports what only the store knows: where files are, and which could not be read.
     pub(crate) fn report_records(&self, resumable: bool) {
-        let passed = |record: &&FileRecord| record.outcome == FileOutcome::PassedOver;
-        let passed = self.file_store.files().iter().filter(passed).count() as u64;
+        let passed = self.passed_over();
         if passed > 0 && self.direction == Direction::Receive {
-            let say = format!("empty directories were not made ({passed}): -r makes them");
+            let say = format!("directories were not made ({passed}): -r makes them");
             self.ui.say(Level::Note, &say);
         } else if passed > 0 {
-            let say = format!(
-                "empty directories and links were left out ({passed}): the receiver takes none"
-            );
+            let say =
+                format!("directories and links were left out ({passed}): the receiver takes none");
             self.ui.say(Level::Note, &say);
         }
         let unsent = |record: &&FileRecord| {
@@ -92,6 +90,20 @@ impl Verdict<'_> {
                 self.ui.say(Level::Error, &format!("{name}: changed while it was sent"));
             }
         }
+    }
+
+    /// Directories and links that were not made, but for directories that their files make.
+    fn passed_over(&self) -> u64 {
+        let files = self.file_store.files();
+        let is_below = |name: &[u8], directory: &[u8]| {
+            name.strip_prefix(directory).is_some_and(|below| below.starts_with(b"/"))
+        };
+        let lost = |record: &&FileRecord| {
+            record.outcome == FileOutcome::PassedOver
+                && (self.direction == Direction::Receive
+                    || !files.iter().any(|other| is_below(&other.wire_name, &record.wire_name)))
+        };
+        files.iter().filter(lost).count() as u64
     }
 
     pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
@@ -163,7 +175,10 @@ impl Verdict<'_> {
         let exit = Exit::of(failure);
         let mut message = failure.to_string();
         if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.peer_said) {
-            return (exit, format!("the peer says: {said}{}", self.not_sent()));
+            // C-Kermit's server says so too.
+            let login = said.eq_ignore_ascii_case("login required");
+            let advice = if login { "; --user NAME logs in" } else { "" };
+            return (exit, format!("the peer says: {said}{advice}{}", self.not_sent()));
         }
         let said_why = failure.kind == FailureKind::Closed && observer.peer_said.is_some();
         let detail = match exit {

@@ -116,6 +116,8 @@ pub(crate) struct Waiting {
     looked_out: bool,
     /// What helps where the command of the line does not exist.
     instead: Option<String>,
+    /// How the command of the line has ended.
+    ended: Option<ExitStatus>,
     over: bool,
     began: Instant,
     hinted: bool,
@@ -137,6 +139,7 @@ impl Waiting {
         Self {
             looked_out: finding.is_some(),
             instead: None,
+            ended: None,
             over: false,
             direction,
             speaks,
@@ -166,6 +169,7 @@ impl Waiting {
 
     /// The command of the line has ended.
     pub(crate) fn ended(&mut self, spec: &LineSpec, status: ExitStatus) {
+        self.ended = Some(status);
         if let (Some(NOT_FOUND), LineSpec::Exec(command) | LineSpec::ExecPty(command)) =
             (status.code(), spec)
         {
@@ -191,6 +195,9 @@ impl Waiting {
     pub(crate) fn guess(&self, failure: Failure, stats: &Stats, all: bool) -> Option<String> {
         if self.instead.is_some() {
             return self.instead.clone();
+        }
+        if let (FailureKind::Closed, Some(why)) = (failure.kind, self.why_closed()) {
+            return Some(why);
         }
         let silent = matches!(failure.kind, FailureKind::Silence | FailureKind::TooManyRetries);
         if silent && all && self.acknowledges_each() {
@@ -222,11 +229,28 @@ impl Waiting {
             }
             _ => return None,
         };
+        Some(match self.wrote() {
+            Some(text) => format!("it wrote \"{text}\"; if {flag}"),
+            None => format!("if {flag}"),
+        })
+    }
+
+    /// The readable text that the peer wrote last, if any.
+    fn wrote(&self) -> Option<String> {
         let text = self.finding.text();
-        let text = text.trim_ascii();
-        let wrote =
-            if is_text(text) { format!("it wrote \"{}\"; ", escaped(text)) } else { String::new() };
-        Some(format!("{wrote}if {flag}"))
+        is_text(&text).then(|| escaped(text.trim_ascii()))
+    }
+
+    /// Why the line closed where it is a command.
+    fn why_closed(&self) -> Option<String> {
+        let how = match self.ended?.code() {
+            Some(code) => format!("ended with status {code}"),
+            None => "was ended by a signal".to_owned(),
+        };
+        Some(match self.wrote() {
+            Some(text) => format!("its command {how}, after it wrote \"{text}\""),
+            None => format!("its command {how}; its messages are above"),
+        })
     }
 
     /// Whether the sender sends a block only once the one before is acknowledged.
@@ -337,8 +361,10 @@ fn instead(direction: Direction, command: &str) -> String {
     if !command.starts_with("ssh ") {
         return missing.to_owned();
     }
-    let ssh = command.split(" '").next().and_then(|words| words.split(" wst ").next());
-    let ssh = ssh.unwrap_or(command);
+    // Our program, or one in quotation marks, is what the host runs.
+    let runs = |word: &&str| *word == "wst" || word.ends_with("/wst") || word.starts_with('\'');
+    let words: Vec<_> = command.split_whitespace().take_while(|word| !runs(word)).collect();
+    let ssh = &*words.join(" ");
     // C-Kermit wants a terminal.
     let with_terminal = ssh.replacen("ssh ", "ssh -t ", 1);
     match direction {

@@ -113,6 +113,8 @@ pub trait Wire {
 const STALL: Duration = Duration::from_secs(60);
 /// How often the user is asked.
 const LOOK: Duration = Duration::from_millis(250);
+/// Bytes kept of what was received last: a line of a terminal, or two.
+const TAIL: usize = 200;
 
 /// A port as a wire.
 pub struct PortWire<'a> {
@@ -120,6 +122,8 @@ pub struct PortWire<'a> {
     signals: Option<&'a Signals>,
     /// Received while sending.
     early: Vec<u8>,
+    /// The end of what was received, for the message if the line closes.
+    tail: Vec<u8>,
     heeds: bool,
     closed: bool,
 }
@@ -127,7 +131,8 @@ pub struct PortWire<'a> {
 impl<'a> PortWire<'a> {
     /// A port, and the signals that end the conversation.
     pub fn new(port: &'a mut dyn Port, signals: Option<&'a Signals>, before: &[u8]) -> Self {
-        Self { port, signals, early: before.to_vec(), heeds: true, closed: false }
+        let (early, tail) = (before.to_vec(), before.to_vec());
+        Self { port, signals, early, tail, heeds: true, closed: false }
     }
 
     /// Waits while the other side asks the user for something, such as a password. What comes afterwards is the
@@ -167,6 +172,16 @@ impl<'a> PortWire<'a> {
         Broken::Line(format!("the line failed: {}", in_words(error)))
     }
 
+    /// The peer closed the line; its last words often say why.
+    fn hung_up(&self) -> Broken {
+        let mut lines = self.tail.split(|byte| matches!(byte, b'\r' | b'\n'));
+        let last = lines.rfind(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+        Broken::Line(match last.trim_ascii() {
+            b"" => "the line closed".to_owned(),
+            last => format!("the line closed after '{}'", last.escape_ascii()),
+        })
+    }
+
     /// Reads what there is.
     fn take(&mut self, into: &mut Vec<u8>) -> Result<bool, Broken> {
         let mut buffer = [0; 4096];
@@ -178,6 +193,8 @@ impl<'a> PortWire<'a> {
             }
             Ok(Some(len)) => {
                 into.extend_from_slice(&buffer[..len]);
+                self.tail.extend_from_slice(&buffer[..len]);
+                self.tail.drain(..self.tail.len().saturating_sub(TAIL));
                 Ok(true)
             }
             Err(error) => Err(Self::failed(&error)),
@@ -229,7 +246,7 @@ impl Wire for PortWire<'_> {
             // The shell's output is read meanwhile, or both ends would wait for each other.
             match self.take(&mut early) {
                 Err(broken) => break Err(broken),
-                Ok(_) if self.closed => break Err(Broken::Line("the line closed".to_owned())),
+                Ok(_) if self.closed => break Err(self.hung_up()),
                 Ok(true) => continue,
                 Ok(false) => {}
             }
@@ -255,7 +272,7 @@ impl Wire for PortWire<'_> {
                 return Ok(());
             }
             if self.closed {
-                return Err(Broken::Line("the line closed".to_owned()));
+                return Err(self.hung_up());
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -313,6 +313,12 @@ pub(crate) fn is_device(of: &Metadata) -> bool {
     of.file_type().is_char_device()
 }
 
+/// Whether group or others may do less in this directory than the usual umask lets them.
+pub fn is_private(of: &Metadata) -> bool {
+    const OPEN_TO_ALL: u32 = 0o055;
+    of.mode() & OPEN_TO_ALL != OPEN_TO_ALL
+}
+
 /// Whether it is a pipe with a name, which is read once and in order.
 pub fn is_fifo(of: &Metadata) -> bool {
     of.file_type().is_fifo()

@@ -228,6 +228,11 @@ pub(crate) fn is_device(_: &Metadata) -> bool {
     false
 }
 
+/// Whether a directory is closed to others: permissions of this system do not travel.
+pub fn is_private(_: &Metadata) -> bool {
+    false
+}
+
 /// Whether it is a pipe with a name.
 pub fn is_fifo(_: &Metadata) -> bool {
     false
