@@ -44,7 +44,8 @@ fn what_is_no_shell_is_told() {
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
     let ended = run(wst(["send", &file, "exec:echo no such container >&2; exit 4"]));
     ended.expect(3);
-    let said = "wst: line: the line closed; its command ended with status 4; its messages are above";
+    let said =
+        "wst: line: the line closed; its command ended with status 4; its messages are above";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
     run(wst(["put", "--as", "x", &file, "exec:cat"])).expect(2);
     run(wst(["put", "--shell", "--resume", &file, "exec:cat"])).expect(2);

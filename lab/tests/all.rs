@@ -30,6 +30,7 @@ mod kermit_known;
 mod kermit_swarm;
 mod kermit_windows;
 mod kinds_swarm;
+mod known;
 mod last_words;
 mod modem_flow;
 mod modem_kermit;

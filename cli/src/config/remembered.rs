@@ -23,8 +23,9 @@ const MOST_LINES: usize = 200;
 const OLD: u64 = 30 * 24 * 3600;
 /// What was found of control characters is tried again after that many seconds.
 const CODES_OLD: u64 = 7 * 24 * 3600;
-/// Fewer bytes say nothing of a line.
+/// Fewer bytes say nothing of a line, unless there were that many errors.
 const LEAST_BYTES: u64 = 2000;
+const LEAST_HITS: u64 = 3;
 /// A shorter round trip needs no memory.
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -44,13 +45,13 @@ pub(crate) struct Known {
 impl Known {
     /// What a transfer has found out, unless it was too short for that.
     pub(crate) fn of(learned: &Learned, at: u64) -> Option<Self> {
-        if learned.carried < LEAST_BYTES {
+        if learned.carried < LEAST_BYTES && learned.hits < LEAST_HITS {
             return None;
         }
         Some(Self {
             at,
             round_trip: learned.round_trip,
-            spacing: learned.carried.checked_div(learned.hits),
+            spacing: learned.carried.checked_div(learned.hits).map(|spacing| spacing.max(1)),
             codes: learned.codes,
             tried_at: at,
         })
@@ -103,7 +104,10 @@ impl Known {
             all.push(("kermit.known-round-trip", millis.to_string()));
         }
         if let Some(spacing) = self.spacing {
-            all.push(("kermit.known-spacing", spacing.min(u64::from(u32::MAX)).to_string()));
+            let long = spacing.min(u32::MAX.into()).to_string();
+            all.push(("kermit.known-spacing", long.clone()));
+            all.push(("zmodem.known-spacing", long));
+            all.push(("xymodem.known-spacing", spacing.min(u16::MAX.into()).to_string()));
         }
         if let Some(pass) = self.codes {
             let word = if pass { "pass" } else { "eaten" };
@@ -332,6 +336,9 @@ mod tests {
     fn a_short_transfer_says_nothing() {
         let learned = Learned { carried: 1999, hits: 1, ..Learned::default() };
         assert_eq!(Known::of(&learned, 7), None);
+        // A block that never came through.
+        let failed = Learned { carried: 1700, hits: 5, ..Learned::default() };
+        assert_eq!(Known::of(&failed, 7).and_then(|known| known.spacing), Some(340));
         let learned = Learned { carried: 2000, ..learned };
         assert_eq!(Known::of(&learned, 7).and_then(|known| known.spacing), Some(2000));
     }

@@ -9,7 +9,7 @@
 
 use super::check::Check;
 use super::packet::{EOL, LONG_HEADER, LONGEST_SHORT_PACKET, SHORT_HEADER};
-use crate::session::{ErrorRate, Prior};
+use crate::session::{ErrorRate, Prior, believed};
 
 /// Finds the best packet length for the errors of the line.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +45,6 @@ const BOLD: u64 = 30;
 const BEARABLE: u64 = 300;
 /// Shorter packets are mostly overhead.
 const SHORTEST: u64 = 32;
-/// Losses that what was known of the line before counts for: a line that has changed is soon followed.
-const KNOWN: u64 = 2;
-/// Times the known distance of errors that may pass without one before it is not believed, and the most bytes.
-const BELIEVED: u64 = 3;
-const MOST_BELIEVED: u64 = 12_000;
 /// Losses after which the older half of the record is dropped, so that the policy follows a line
 /// that changes.
 const MEMORY: u64 = 64;
@@ -69,18 +64,12 @@ fn cost(overhead: u64, len: u64, between: u64) -> u64 {
 impl PacketLengths {
     /// `known`: bytes between two errors of the line; 0 if that is unknown.
     pub(crate) fn new(enabled: bool, known: u64) -> Self {
-        let mut errors = ErrorRate::default();
-        if known > 0 {
-            errors.add_good(known * KNOWN);
-            (0..KNOWN).for_each(|_| errors.add_loss(MEMORY));
-        }
-        let believed = (known * BELIEVED).min(MOST_BELIEVED);
         Self {
-            errors,
+            errors: ErrorRate::known(known, MEMORY),
             carried: 0,
             doubtful: false,
             tried: false,
-            believed,
+            believed: believed(known),
             is_bold: false,
             enabled,
         }

@@ -18,7 +18,28 @@ pub(crate) struct ErrorRate {
     losses: u64,
 }
 
+/// Losses that what was known of the line before counts for: a line that has changed is soon followed.
+const KNOWN: u64 = 2;
+/// Times the known distance of errors that may pass without one before it is not believed, and the most bytes.
+const BELIEVED: u64 = 3;
+const MOST_BELIEVED: u64 = 12_000;
+
+/// Bytes that may come through without an error before a line is not taken for one with an error in `known` bytes.
+pub(crate) fn believed(known: u64) -> u64 {
+    (known * BELIEVED).min(MOST_BELIEVED)
+}
+
 impl ErrorRate {
+    /// Of a line that had an error in `known` bytes before; 0 if that is unknown.
+    pub(crate) fn known(known: u64, memory: u64) -> Self {
+        let mut errors = Self::default();
+        if known > 0 {
+            errors.add_good(known * KNOWN);
+            (0..KNOWN).for_each(|_| errors.add_loss(memory));
+        }
+        errors
+    }
+
     /// This many bytes were not damaged.
     pub(crate) fn add_good(&mut self, bytes: u64) {
         self.good += bytes;

@@ -28,7 +28,7 @@ mod trace_lines;
 
 pub(crate) use answer_timeout::AnswerTimeout;
 pub(crate) use ending::Ending;
-pub(crate) use error_rate::{ErrorRate, Prior};
+pub(crate) use error_rate::{ErrorRate, Prior, believed};
 pub(crate) use event_queue::{EventQueue, EventTexts, QueuedEvent};
 pub(crate) use outbox::{Outbox, Port};
 pub(crate) use pending_request::PendingRequest;

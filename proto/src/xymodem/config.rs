@@ -122,6 +122,9 @@ crate::settings! {
         "xymodem.records" records: bool[word] = "off",
             "Put the count of 128-byte records into block 0, for KMD and IMP",
             "lrzsz sb";
+        "xymodem.known-spacing" known_spacing: u16[0..=65535 "bytes"] = 0,
+            "Bytes between two errors of the line, where it is known: a sender of long blocks begins with short ones where long ones would fail; 0 is unknown",
+            "Wetstring: what is remembered of a line", no_flag;
         "xymodem.linger" linger: Span[0..=60_000 milliseconds] = 4000,
             "How long a receiver lingers to retransmit its last acknowledgement",
             "Wetstring: the last acknowledgement may be lost";

@@ -128,7 +128,7 @@ impl Core {
             repeated: false,
             owed: false,
             settled: false,
-            lengths: BlockLengths::new(config.adapt_block),
+            lengths: BlockLengths::new(config.adapt_block, config.known_spacing),
             slowest: Duration::ZERO,
             fastest: None,
             busy_until: Instant::ZERO,
@@ -418,8 +418,8 @@ impl Core {
         // A NAK for the first EOT is normal.
         self.unsure |= self.state == Sending::Data;
         self.repeated |= self.state == Sending::Data;
-        if flight.long {
-            self.lengths.damaged();
+        if self.state == Sending::Data {
+            self.lengths.damaged(flight.long);
         }
         self.queue.rewind();
         let pause = self.link.pace.block();

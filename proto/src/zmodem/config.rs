@@ -161,6 +161,9 @@ crate::settings! {
         "zmodem.retries" retries: u8[1..=255] = 20,
             "Errors in a row without progress after which the transfer fails",
             "rz";
+        "zmodem.known-spacing" known_spacing: u32[0..=0xFFFF_FFFF "bytes"] = 0,
+            "Bytes between two errors of the line, where it is known: a sender begins with subpackets that fit them; 0 is unknown",
+            "Wetstring: what is remembered of a line", no_flag;
         "zmodem.linger" linger: Span[0..=60000 milliseconds] = 1000,
             "How long a receiver lingers for the sender's last packet",
             "Wetstring: the sender's last packet may be lost";

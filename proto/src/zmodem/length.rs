@@ -5,12 +5,15 @@
 //! good bytes between errors the sum of both is least near L = sqrt(h m).
 
 use super::packet::{Form, SUBPACKET_END};
-use crate::session::{ErrorRate, Prior};
+use crate::session::{ErrorRate, Prior, believed};
 
 /// Finds the best subpacket length for the errors of the line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SubpacketLengths {
     errors: ErrorRate,
+    /// Bytes that may come through without an error before the line is not taken for the one that was known; 0: it is,
+    /// or none was.
+    believed: u64,
     enabled: bool,
 }
 
@@ -25,8 +28,9 @@ const SHORTEST: usize = 32;
 const MEMORY: u64 = 32;
 
 impl SubpacketLengths {
-    pub(crate) fn new(enabled: bool) -> Self {
-        Self { errors: ErrorRate::default(), enabled }
+    /// `known`: bytes between two errors of the line; 0 if that is unknown.
+    pub(crate) fn new(enabled: bool, known: u64) -> Self {
+        Self { errors: ErrorRate::known(known, MEMORY), believed: believed(known), enabled }
     }
 
     /// Adapts lengths from now on: the line is not as announced.
@@ -36,15 +40,26 @@ impl SubpacketLengths {
 
     /// The line had an error after this many good bytes since the last one.
     pub(crate) fn hit(&mut self, good: u64) {
+        self.doubt(good);
+        self.believed = 0;
         self.errors.add_good(good);
         self.errors.add_loss(MEMORY);
     }
 
+    /// A line on which that many bytes came through is cleaner than it was known to be, which is then forgotten.
+    fn doubt(&mut self, good: u64) {
+        if self.believed > 0 && good > self.believed {
+            self.believed = 0;
+            self.errors = ErrorRate::default();
+        }
+    }
+
     /// The best length, given the bytes sent since the last error, at most `longest`.
-    pub(crate) fn length(&self, since: u64, longest: usize) -> usize {
+    pub(crate) fn length(&mut self, since: u64, longest: usize) -> usize {
         if !self.enabled {
             return longest;
         }
+        self.doubt(since);
         // The error that will end the current stretch is counted, so that a stretch that has just
         // started does not look like a short one.
         let since = self.errors.measured().map_or(since, |expected| since.max(expected));

@@ -111,7 +111,7 @@ impl Core {
             state: Sending::Start,
             pending: PendingRequest::Nothing,
             source: Source::default(),
-            lengths: SubpacketLengths::new(adapt),
+            lengths: SubpacketLengths::new(adapt, u64::from(config.known_spacing)),
             peer: Peer {
                 form: Form::Bin16,
                 variable: false,

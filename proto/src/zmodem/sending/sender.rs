@@ -3,6 +3,7 @@
 use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{FileInfo, Reply, Request};
+use crate::learned::Learned;
 use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ending, PendingRequest, Timer};
@@ -251,5 +252,11 @@ impl Machine for Core {
 
     fn stats(&self) -> &Stats {
         &self.link.stats
+    }
+
+    fn learned(&self) -> Learned {
+        let Stats { file_bytes, naks_in, .. } = self.link.stats;
+        let round_trip = self.link.timing.shortest();
+        Learned { round_trip, carried: file_bytes, hits: naks_in, codes: None }
     }
 }
