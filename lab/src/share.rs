@@ -14,7 +14,7 @@ use crate::net::headers::{Headers, UDP_BYTES};
 use crate::net::{DATAGRAM_MAX, PathModel, Queue, Shared, TraceModel};
 use crate::pair::{Pair, Side};
 use crate::pattern::{Pattern, PatternSink, PatternSource};
-use crate::quic::{Quic, QuicModel};
+use crate::quic::{self, QuicModel};
 use crate::sack::{Sack, SackModel};
 use crate::scenario::Comparator;
 use crate::tcp::{Tcp, TcpModel};
@@ -252,7 +252,7 @@ impl Sharing {
         }
         let congestion = comparator.quic().unwrap_or_default();
         let model = QuicModel { window_bytes: window, congestion, ..QuicModel::default() };
-        Box::new(Quic::new(&model, Box::new(path)))
+        quic::element(&model, Box::new(path))
     }
 }
 

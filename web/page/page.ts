@@ -22,6 +22,7 @@ const element = <T extends HTMLElement>(id: string) => document.getElementById(i
 const [serial, line, disconnect, send, receive] = (["serial", "line", "disconnect", "send", "receive"] as const).map(
   (id) => element<HTMLButtonElement>(id),
 ) as [HTMLButtonElement, HTMLButtonElement, HTMLButtonElement, HTMLButtonElement, HTMLButtonElement];
+const lab = element<HTMLButtonElement>("lab");
 const [rate, protocol] = [element<HTMLSelectElement>("rate"), element<HTMLSelectElement>("protocol")];
 
 const terminal = new Terminal({ cursorBlink: true, scrollback: 5000 });
@@ -121,6 +122,16 @@ send.addEventListener("click", pressed(async () => {
   if (files !== undefined && files.length > 0) await addon.send(files, protocol.value);
 }));
 receive.addEventListener("click", pressed(() => addon.receive(downloads(), protocol.value, "received.bin")));
+/** Shows the laboratory, or the terminal again; the laboratory's script and module are loaded the first time. */
+async function toggleLab(): Promise<void> {
+  const shows = lab.getAttribute("aria-pressed") !== "true";
+  lab.setAttribute("aria-pressed", String(shows));
+  [element("terminal").hidden, element("laboratory").hidden] = [shows, !shows];
+  if (!shows) return terminal.focus();
+  const { open } = await import("./lab.js");
+  await open();
+}
+lab.addEventListener("click", pressed(toggleLab));
 // A reload or a closed page: the peer is told before the connection ends.
 addEventListener("pagehide", () => addon.cancel());
 

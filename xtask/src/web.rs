@@ -9,6 +9,7 @@ use std::path::Path;
 const BUILD: &[&[&str]] = &[
     &["npm", "ci", "--no-progress", "--ignore-scripts"],
     &["cargo", "fmt", "--manifest-path", "wasm/Cargo.toml", "--check"],
+    &["cargo", "fmt", "--manifest-path", "lab/Cargo.toml", "--check"],
     &["npm", "run", "--silent", "build"],
 ];
 const TEST: &[&[&str]] = &[&["npm", "test", "--silent"]];

@@ -44,7 +44,8 @@ pub(crate) fn run(ui: &Output, verb: &Explain) -> Result<Ending, Ending> {
     let account = Account::read(text.lines(), millicps).map_err(wrong)?;
     let advice = (!verb.no_replay).then(|| advise(&account));
     if let Some(path) = &verb.html {
-        let page = wetstring_lab::report::account_page(&account, advice.as_ref());
+        let command = "wst explain TRACE";
+        let page = wetstring_lab::report::account_page(&account, advice.as_ref(), command);
         std::fs::write(path, page).map_err(|error| {
             let path = path.display();
             Ending::early(Exit::Store, format!("could not write {path}: {}", in_words(&error)))

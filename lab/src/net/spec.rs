@@ -7,7 +7,7 @@ use super::{Ring, RingModel, Slotted, SlottedModel, TraceLink, TraceModel, Wifi,
 use crate::capture::{Capture, Medium, Tap};
 use crate::element::{Element, End};
 use crate::host::{HostModel, Hosted};
-use crate::quic::{Quic, QuicModel};
+use crate::quic::{self, QuicModel};
 use crate::sack::{Sack, SackModel};
 use crate::serial::{BadLine, LineModel, Serial};
 use crate::slip::SlipModel;
@@ -275,7 +275,7 @@ impl Network {
             return Box::new(Sack::new(sack, below));
         }
         if let Some(quic) = &self.quic {
-            return Box::new(Quic::new(quic, below));
+            return quic::element(quic, below);
         }
         if self.header_bytes > 0 {
             below = Box::new(Headers::new(below, self.header_bytes));

@@ -47,6 +47,9 @@ impl FromStr for QuicModel {
     type Err = BadNet;
 
     fn from_str(text: &str) -> Result<Self, BadNet> {
+        if !super::IS_BUILT {
+            return Err(BadNet::new(NAME, "quic", "a program that was built with QUIC", text));
+        }
         let mut model = Self::default();
         for word in &words(NAME, text, None)? {
             model.set(word)?;

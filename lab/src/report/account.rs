@@ -1,8 +1,8 @@
 //! One transfer as a page: what it did over time, and where the time went.
 
 use super::STYLE;
-use super::budgets::{TimeBudget, bars, numbers};
-use super::plot::{self, Axes, Mark, Sequence, Series};
+use super::budget::{TimeBudget, bars, numbers};
+use super::chart::{self, Axes, Mark, Sequence, Series};
 use crate::explain::{Account, Advice, NoAdvice, Part};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -19,8 +19,12 @@ const KINDS: [&str; 6] = [
     "again: follows a damaged packet",
 ];
 
-/// The page of a transfer.
-pub fn account_page(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> String {
+/// The page of a transfer. `command` is what makes the account again.
+pub fn account_page(
+    account: &Account,
+    advice: Option<&Result<Advice, NoAdvice>>,
+    command: &str,
+) -> String {
     let title = title(account);
     let page = html! {
         (DOCTYPE)
@@ -33,9 +37,9 @@ pub fn account_page(account: &Account, advice: Option<&Result<Advice, NoAdvice>>
             }
             body {
                 header { h1 { (title) } (words(account, advice)) }
-                main { (pictures(account)) (budget(account)) }
+                main { (pictures(account)) (budget(account, command)) }
                 footer {
-                    p { "Made by " code { "wst explain TRACE --html FILE" } " of Wetstring " (env!("CARGO_PKG_VERSION")) "." }
+                    p { "Made by the laboratory of Wetstring " (env!("CARGO_PKG_VERSION")) "." }
                 }
             }
         }
@@ -127,23 +131,23 @@ fn pictures(account: &Account) -> Markup {
         section #sequence {
             h2 { "Packets over time" }
             p { "Each packet of file data stands where its bytes are in the file: what is sent again stands lower." }
-            figure { (plot::sequence(&sequence)) }
+            figure { (chart::sequence(&sequence)) }
         }
         section #throughput {
             h2 { "Throughput" }
             p { "File bytes of the packets that were sent, or came, in each eightieth of the time." }
-            figure { (plot::rates(&axes, &rates)) }
+            figure { (chart::rates(&axes, &rates)) }
         }
     }
 }
 
 /// Where the time went.
-fn budget(account: &Account) -> Markup {
+fn budget(account: &Account, command: &str) -> Markup {
     let part = |part: Part| (part.title().to_owned(), account.budget.of(part));
     let budget = TimeBudget {
         group: "where the time went".to_owned(),
         name: "all of it".to_owned(),
-        command: "wst explain TRACE".to_owned(),
+        command: command.to_owned(),
         parts: Part::ALL.into_iter().map(part).filter(|(_, ns)| *ns > 0).collect(),
     };
     let names: Vec<String> = budget.parts.iter().map(|(name, _)| name.clone()).collect();

@@ -3,10 +3,9 @@
 //! Colours are taken from Okabe and Ito (2008), which people see apart whatever their eyes; where
 //! the series are steps of a number, from dark to light.
 
-mod sequence;
+pub(super) use super::chart::{Axes, Series};
 
-pub(super) use sequence::{Mark, Sequence, rates, sequence};
-
+use super::chart::{self, Colour, WIDTH, hex};
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
@@ -14,8 +13,6 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::error::Error;
 
-/// Width of every plot in its own units; on a phone one unit is half a pixel.
-const WIDTH: u32 = 720;
 /// Size of letters, in the library's measure: 22 units on the page.
 const LETTERS: i32 = 28;
 
@@ -25,17 +22,6 @@ const PUBLISHED: RGBColor = RGBColor(0xaa, 0xaa, 0xaa);
 const OURS: RGBColor = RGBColor(0x00, 0x72, 0xb2);
 const DEFAULTS: RGBColor = RGBColor(0x00, 0x9e, 0x73);
 const DIFFERS: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
-
-const KINDS: [RGBColor; 8] = [
-    RGBColor(0x00, 0x72, 0xb2),
-    RGBColor(0xe6, 0x9f, 0x00),
-    RGBColor(0x00, 0x9e, 0x73),
-    RGBColor(0xd5, 0x5e, 0x00),
-    RGBColor(0xcc, 0x79, 0xa7),
-    RGBColor(0x56, 0xb4, 0xe9),
-    RGBColor(0x66, 0x66, 0x66),
-    RGBColor(0xb8, 0xa9, 0x00),
-];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn Error>>;
@@ -55,24 +41,24 @@ pub(super) fn colours(count: usize, ordered: bool) -> Vec<RGBColor> {
         };
         RGBColor(mix(68.0, 33.0, 214.0), mix(1.0, 145.0, 178.0), mix(84.0, 140.0, 30.0))
     };
-    let kind = |index: usize| KINDS[index % KINDS.len()];
+    let kind = |index: usize| rgb(chart::KINDS[index % chart::KINDS.len()]);
     (0..count).map(|index| if ordered { step(index) } else { kind(index) }).collect()
 }
 
-/// `#rrggbb`.
-fn hex(colour: RGBColor) -> String {
-    format!("#{:02x}{:02x}{:02x}", colour.0, colour.1, colour.2)
+/// A colour of the charts for the library.
+fn rgb((red, green, blue): Colour) -> RGBColor {
+    RGBColor(red, green, blue)
+}
+
+/// And the other way round.
+fn plain(RGBColor(red, green, blue): RGBColor) -> Colour {
+    (red, green, blue)
 }
 
 /// What the colours of a plot mean.
 pub(super) fn legend(entries: &[(String, RGBColor)]) -> Markup {
-    html! {
-        ul.legend {
-            @for (name, colour) in entries {
-                li { i style={ "background:" (hex(*colour)) } {} (name) }
-            }
-        }
-    }
+    let entries = entries.iter().map(|(name, colour)| (name.clone(), plain(*colour)));
+    chart::legend(&entries.collect::<Vec<_>>())
 }
 
 /// What the colours of [`pairs`] mean.
@@ -138,8 +124,8 @@ pub(super) fn file(title: &str, plot: &Markup, entries: &[(String, RGBColor)]) -
             rect.paper width="100%" height="100%" fill="#ffffff" {}
             @for (index, (name, colour)) in (0..).zip(entries) {
                 @let x = EDGE + EACH * index;
-                rect x=(x) y="18" width="18" height="18" fill=(hex(*colour)) {}
-                text x=(x + 26) y="34" font-size="20" fill=(hex(INK)) { (name) }
+                rect x=(x) y="18" width="18" height="18" fill=(hex(plain(*colour))) {}
+                text x=(x + 26) y="34" font-size="20" fill=(hex(plain(INK))) { (name) }
             }
             (PreEscaped(inner))
         }
@@ -153,26 +139,6 @@ fn letters() -> TextStyle<'static> {
 
 fn at(h: HPos, v: VPos) -> TextStyle<'static> {
     letters().pos(Pos::new(h, v))
-}
-
-/// One line of a plot.
-pub(super) struct Series {
-    /// For the legend.
-    pub(super) name: String,
-    /// Its points, from left to right.
-    pub(super) points: Vec<(f64, f64)>,
-}
-
-/// Axis labels of [`lines`].
-pub(super) struct Axes<'a> {
-    /// Description of the whole plot for readers who cannot see it.
-    pub(super) label: &'a str,
-    /// Beneath the horizontal axis.
-    pub(super) x: &'a str,
-    /// Beside the vertical axis.
-    pub(super) y: &'a str,
-    /// The series are steps of a number.
-    pub(super) ordered: bool,
 }
 
 /// Lines over a number. The axis is logarithmic if the numbers span a factor of eight.
@@ -434,57 +400,4 @@ pub(super) fn ratios(label: &str, tables: &[Ratios]) -> Markup {
         }
         Ok(())
     })
-}
-
-/// One bar of [`stacks`].
-pub(super) struct Stack {
-    /// What it is of.
-    pub(super) name: String,
-    /// Parts, each an index of the legend and an amount.
-    pub(super) parts: Vec<(usize, f64)>,
-}
-
-/// Bars of parts that add up, named by `names`, each as long as its whole in proportion to the longest.
-pub(super) fn stacks(label: &str, names: &[String], stacks: &[Stack]) -> Markup {
-    const NAME: i32 = 36;
-    const BAR: i32 = 40;
-    const GAP: i32 = 16;
-    let height = stacks.len() as i32 * (NAME + BAR + GAP);
-    let whole = |stack: &Stack| stack.parts.iter().map(|part| part.1).sum::<f64>();
-    let most = stacks.iter().map(whole).fold(1e-9, f64::max);
-    let colours = part_colours(names.len());
-    let plot = svg(label, height.max(1) as u32, |area| {
-        for (index, stack) in stacks.iter().enumerate() {
-            let top = index as i32 * (NAME + BAR + GAP);
-            let style = at(HPos::Left, VPos::Center);
-            area.draw(&Text::new(stack.name.clone(), (0, top + NAME / 2), style))?;
-            let mut sum = 0.0;
-            for (part, amount) in &stack.parts {
-                let x = |amount: f64| (amount / most * f64::from(WIDTH)).round() as i32;
-                let corners = [(x(sum), top + NAME), (x(sum + amount), top + NAME + BAR)];
-                sum += amount;
-                area.draw(&Rectangle::new(corners, colours[*part].filled()))?;
-            }
-        }
-        Ok(())
-    });
-    let is_shown = |index: usize| {
-        stacks.iter().any(|stack| stack.parts.iter().any(|(part, _)| *part == index))
-    };
-    let entries = names.iter().cloned().zip(colours).enumerate();
-    let entries: Vec<(String, RGBColor)> =
-        entries.filter(|(index, _)| is_shown(*index)).map(|(_, entry)| entry).collect();
-    html! { (plot) (legend(&entries)) }
-}
-
-/// Colours of the parts of a budget: neighbours are easily told apart.
-fn part_colours(count: usize) -> Vec<RGBColor> {
-    (0..count)
-        .map(|index| {
-            let RGBColor(r, g, b) = KINDS[index % KINDS.len()];
-            // The second time around, lighter.
-            let light = |value: u8| if index < KINDS.len() { value } else { 128 + value / 2 };
-            RGBColor(light(r), light(g), light(b))
-        })
-        .collect()
 }

@@ -8,7 +8,7 @@
 use super::elements::Outside;
 use crate::element::End;
 use crate::net::{Link, Network, Queue, SlottedModel};
-use crate::quic::QuicCongestion;
+use crate::quic::{self, QuicCongestion};
 use crate::sack::Algorithm;
 use crate::serial::Probability;
 use crate::tcp::Congestion;
@@ -62,7 +62,7 @@ impl Comparator {
     pub fn of(name: &str) -> Option<Self> {
         let plain = name.strip_suffix("-v1").unwrap_or(name);
         let index = Self::NAMES.iter().position(|of| *of == plain)?;
-        Self::ALL.get(index).copied()
+        Self::ALL.get(index).copied().filter(|of| quic::IS_BUILT || of.quic().is_none())
     }
 
     /// Its name.

@@ -52,6 +52,7 @@ mod run;
 mod same;
 mod session;
 mod slip;
+mod summary;
 
 pub use built_in::{named, names};
 pub use comparator::Comparator;
@@ -352,6 +353,11 @@ impl Scenario {
     /// What the ports at both ends of its line know.
     pub fn ports(&self) -> Option<[LineFacts; 2]> {
         Some(self.stretch(self.unit()).ok()?.ports)
+    }
+
+    /// The protocols with engines at both ends, by name.
+    pub fn protocols() -> impl Iterator<Item = &'static str> {
+        Protocol::of_bytes().map(|protocol| protocol.name).chain([NETBLT, NCP])
     }
 
     /// What carries the bytes of the ports.

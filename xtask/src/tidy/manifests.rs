@@ -27,6 +27,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("boot", &["wetstring-proto"]),
     ("mini", &["wetstring-proto"]),
     ("web/wasm", &["wetstring-proto", "wetstring-protocols"]),
+    ("web/lab", &["wetstring-lab"]),
     (
         "python",
         &[

@@ -1,6 +1,5 @@
 //! `wst lab run`: one scenario.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -38,7 +37,7 @@ pub(super) fn run(ui: &Output, common: &Common, verb: &Run) -> Result<Ending, En
     if ui.has_json() {
         ui.event(Event::Result(Box::new(result(&scenario, &outcome))));
     } else {
-        crate::ui::output::print(&page(&scenario, &outcome));
+        crate::ui::output::print(&scenario.summary(&outcome));
     }
     if verb.explain {
         match Account::read(lines(), None) {
@@ -155,17 +154,6 @@ pub(crate) fn write_trace<'a>(
     file.flush()
 }
 
-/// The efficiency against the line's limit in percent, if the line has one.
-fn efficiency(outcome: &Outcome) -> Option<f64> {
-    let limit = outcome.limit_millicps.filter(|_| outcome.is_done())?;
-    Some(outcome.efficiency(limit) as f64 / 1000.0)
-}
-
-/// File bytes that did not arrive; 0 for a successful run.
-fn lost_bytes(scenario: &Scenario, outcome: &Outcome) -> u64 {
-    if outcome.is_done() { 0 } else { scenario.counted_bytes().saturating_sub(outcome.bytes) }
-}
-
 fn result(scenario: &Scenario, outcome: &Outcome) -> ScenarioResult {
     let stats = outcome.report.sides.map(|side| side.stats);
     ScenarioResult {
@@ -175,11 +163,11 @@ fn result(scenario: &Scenario, outcome: &Outcome) -> ScenarioResult {
         ending: outcome.ending.to_string(),
         done: outcome.is_done(),
         bytes: outcome.bytes,
-        lost_bytes: lost_bytes(scenario, outcome),
+        lost_bytes: scenario.lost_bytes(outcome),
         elapsed_s: outcome.elapsed.as_secs_f64(),
         cps: outcome.millicps() as f64 / 1000.0,
         limit_cps: outcome.limit_millicps.map(|limit| limit as f64 / 1000.0),
-        efficiency: efficiency(outcome),
+        efficiency: outcome.efficiency_percent(),
         retransmissions: outcome.retransmissions(),
         timeouts: stats[0].timeouts + stats[1].timeouts,
         damaged: stats[0].damaged + stats[1].damaged,
@@ -209,62 +197,4 @@ fn ledger(ledger: &Ledger) -> events::Ledger {
         ack_bytes: ledger.ack_bytes,
         typed_bytes: ledger.typed_bytes,
     }
-}
-
-/// The report of a SLIP line and its interactive traffic; empty elsewhere.
-fn on_slip(outcome: &Outcome) -> String {
-    let mut text = String::new();
-    if let Some([out, back]) = outcome.ledgers {
-        let ack = back.ack_millibytes().unwrap_or(0) as f64 / 1000.0;
-        let _ = writeln!(
-            text,
-            "on the line {} bytes: {} of data, {} of headers around it, {} of typing; back {} \
-             acknowledgements of {ack:.1} bytes",
-            out.line_bytes, out.data_bytes, out.head_bytes, out.typed_bytes, back.acks,
-        );
-    }
-    if let Some(echoes) = outcome.echoes {
-        let ms = |ns: u64| ns / 1_000_000;
-        let _ = writeln!(
-            text,
-            "{} keys, {} echoes: half of them within {} ms, nine of ten within {} ms, all within {} ms",
-            echoes.keys,
-            echoes.echoed,
-            ms(echoes.median_ns),
-            ms(echoes.p90_ns),
-            ms(echoes.longest_ns),
-        );
-    }
-    text
-}
-
-fn page(scenario: &Scenario, outcome: &Outcome) -> String {
-    let share = efficiency(outcome)
-        .map_or_else(String::new, |share| format!(", {share:.1} % of what the line can carry"));
-    let (seconds, bytes) = (outcome.elapsed.as_secs_f64(), outcome.bytes);
-    let speed = outcome.millicps() as f64 / 1000.0;
-    let moved = if outcome.is_done() {
-        format!("{bytes} bytes in {seconds:.3} s: {speed:.1} characters per second{share}")
-    } else {
-        let all = scenario.counted_bytes();
-        let lost = lost_bytes(scenario, outcome);
-        format!(
-            "{bytes} of {all} bytes arrived and were stored in {seconds:.3} s: {speed:.1} characters \
-             per second; {lost} bytes did not"
-        )
-    };
-    // Over SLIP it is TCP that retransmits, which the account has (--explain).
-    let again = match outcome.ledgers {
-        Some(_) => String::new(),
-        None => format!("; {} packets retransmitted", outcome.retransmissions()),
-    };
-    format!(
-        "{} over {}\n{moved}\n{}{}{again}; trace {:016x} of seed {}\n",
-        scenario.protocol_name(),
-        scenario.line().join(" + "),
-        on_slip(outcome),
-        outcome.ending,
-        outcome.trace_digest,
-        scenario.seed(),
-    )
 }

@@ -1,11 +1,14 @@
 //! Time-sequence diagrams: packets over time by the part of the file that they carry.
 
-use super::{Axes, Drawn, KINDS, Series, framed, legend, svg};
+use super::{Axes, Colour, Frame, KINDS, Series, legend};
 use maud::{Markup, html};
-use plotters::prelude::*;
 
 /// Packets that are drawn one by one; more are drawn as the spans that they cover.
 const MARKS: usize = 3000;
+/// Height of the diagram.
+const HEIGHT: u32 = 640;
+/// The colour of timers, which are behind all else.
+const FAINT: Colour = (0xb8, 0xb8, 0xb8);
 
 /// A packet: when it was sent or came, and which bytes it carries.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,33 +45,26 @@ pub(in super::super) fn sequence(of: &Sequence<'_>) -> Markup {
     let marks = thinned(of.marks, of.end, of.kinds.len());
     let colour = |kind: usize| KINDS[kind % KINDS.len()];
     let line = KINDS[2];
-    let height = f64::from(640_u32);
     // What is short is seen, too.
-    let least = top / unit / height * 4.0;
-    let plot = svg(of.label, 640, |area| -> Drawn {
-        let mut chart = framed(area, &axes, 0.0..of.end.max(1e-6), top / unit * 1.03)?;
-        for time in of.timeouts.iter().take(MARKS) {
-            let points = [(*time, 0.0), (*time, top / unit * 1.03)];
-            chart.draw_series(LineSeries::new(points, KINDS[6].mix(0.35).stroke_width(1)))?;
-        }
-        if let Some((_, points)) = &of.known {
-            chart.draw_series(LineSeries::new(steps(points, unit), line.stroke_width(3)))?;
-        }
-        for mark in &marks {
-            let (from, to) =
-                (mark.bytes.0 / unit, (mark.bytes.1 / unit).max(mark.bytes.0 / unit + least));
-            let points = [(mark.at, from), (mark.at, to)];
-            chart.draw_series(LineSeries::new(points, colour(mark.kind).stroke_width(3)))?;
-        }
-        Ok(())
-    });
+    let least = top / unit / f64::from(HEIGHT) * 4.0;
+    let mut frame = Frame::new(HEIGHT, of.end.max(1e-6), top / unit * 1.03);
+    frame.uprights(of.timeouts.iter().copied().take(MARKS), FAINT);
+    if let Some((_, points)) = &of.known {
+        frame.line(&steps(points, unit), line, 3);
+    }
+    for mark in &marks {
+        let (from, to) =
+            (mark.bytes.0 / unit, (mark.bytes.1 / unit).max(mark.bytes.0 / unit + least));
+        frame.line(&[(mark.at, from), (mark.at, to)], colour(mark.kind), 3);
+    }
+    let plot = frame.markup(&axes);
     let shown = |kind: &usize| of.marks.iter().any(|mark| mark.kind == *kind);
     let kinds = (0..of.kinds.len()).filter(shown);
-    let mut entries: Vec<(String, RGBColor)> =
+    let mut entries: Vec<(String, Colour)> =
         kinds.map(|kind| (of.kinds[kind].to_owned(), colour(kind))).collect();
     entries.extend(of.known.iter().map(|(name, _)| ((*name).to_owned(), line)));
     if !of.timeouts.is_empty() {
-        entries.push(("a timer ran out".to_owned(), KINDS[6]));
+        entries.push(("a timer ran out".to_owned(), FAINT));
     }
     html! { (plot) (legend(&entries)) }
 }
@@ -79,15 +75,12 @@ pub(in super::super) fn rates(axes: &Axes<'_>, series: &[Series]) -> Markup {
     let end = points().map(|point| point.0).fold(1e-6, f64::max);
     let top = points().map(|point| point.1).fold(1.0, f64::max) * 1.05;
     let colours = [KINDS[0], KINDS[3], KINDS[6]];
-    let plot = svg(axes.label, 420, |area| -> Drawn {
-        let mut chart = framed(area, axes, 0.0..end, top)?;
-        for (of, colour) in series.iter().zip(colours) {
-            let points = of.points.iter().copied();
-            chart.draw_series(LineSeries::new(points, colour.stroke_width(3)))?;
-        }
-        Ok(())
-    });
-    let entries: Vec<(String, RGBColor)> =
+    let mut frame = Frame::new(420, end, top);
+    for (of, colour) in series.iter().zip(colours) {
+        frame.line(&of.points, colour, 3);
+    }
+    let plot = frame.markup(axes);
+    let entries: Vec<(String, Colour)> =
         series.iter().map(|of| of.name.clone()).zip(colours).collect();
     html! { (plot) (legend(&entries)) }
 }
