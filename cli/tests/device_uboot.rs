@@ -117,7 +117,7 @@ fn a_file_that_the_board_damages_is_told() {
     // Its length differs as well, which would be told first.
     let own = scene.path("no-config/wetstring/profiles");
     std::fs::create_dir_all(&own).expect("a directory");
-    let text = std::fs::read_to_string("profiles/uboot.toml").expect("the profile");
+    let text = std::fs::read_to_string("../device/profiles/uboot.toml").expect("the profile");
     let without: Vec<&str> = text.lines().filter(|line| !line.starts_with("loaded")).collect();
     std::fs::write(own.join("mine.toml"), without.join("\n")).expect("a profile");
     let end = send(&scene, &["send", "-P", "xmodem-crc", &file, &line]);

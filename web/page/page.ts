@@ -6,22 +6,24 @@ import "@xterm/xterm/css/xterm.css";
 import "./page.css";
 import { connectWebSocket, directory, downloads, Engine, escaped, inMemory, serialStreams, type SerialPortLike, type Streams } from "../src/index.js";
 import { pick } from "../src/panel.js";
+import type { PortSignals } from "../src/index.js";
+import { choose } from "./device.js";
 import { TransferAddon } from "../src/xterm.js";
 
 const RATES = [1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600];
 /** The code by which `wst web` says that another page has the line. */
 const TAKEN = 4001;
 
-interface SerialPort extends SerialPortLike {
+interface SerialPort extends SerialPortLike, PortSignals {
   open(options: { baudRate: number; bufferSize: number }): Promise<void>;
   close(): Promise<void>;
 }
 type Serial = { requestPort(): Promise<SerialPort> };
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
-const [serial, line, disconnect, send, receive] = (["serial", "line", "disconnect", "send", "receive"] as const).map(
-  (id) => element<HTMLButtonElement>(id),
-) as [HTMLButtonElement, HTMLButtonElement, HTMLButtonElement, HTMLButtonElement, HTMLButtonElement];
+const buttonOf = (id: string) => element<HTMLButtonElement>(id);
+const [serial, line, disconnect] = [buttonOf("serial"), buttonOf("line"), buttonOf("disconnect")];
+const [send, receive, device] = [buttonOf("send"), buttonOf("receive"), buttonOf("device")];
 const lab = element<HTMLButtonElement>("lab");
 const [rate, protocol] = [element<HTMLSelectElement>("rate"), element<HTMLSelectElement>("protocol")];
 
@@ -30,6 +32,8 @@ const fit = new FitAddon();
 /** Closes what is connected. */
 let close: (() => void) | undefined;
 let tellSize: (() => void) | undefined;
+/** What can send breaks and reset a device. */
+let signals: PortSignals | undefined;
 
 const addon = new TransferAddon({
   onresize: () => tellSize?.(),
@@ -52,7 +56,7 @@ async function connected(streams: Streams, name: string, closes: () => void): Pr
   close?.();
   close = closes;
   await addon.attach(streams);
-  for (const button of [disconnect, send, receive]) button.disabled = false;
+  for (const button of [disconnect, send, receive, device]) button.disabled = false;
   say(name);
   terminal.focus();
 }
@@ -60,7 +64,8 @@ async function connected(streams: Streams, name: string, closes: () => void): Pr
 function disconnected(why = "not connected"): void {
   close = undefined;
   tellSize = undefined;
-  for (const button of [disconnect, send, receive]) button.disabled = true;
+  signals = undefined;
+  for (const button of [disconnect, send, receive, device]) button.disabled = true;
   say(why);
 }
 
@@ -76,6 +81,7 @@ async function connectSerial(): Promise<void> {
     void port.close().catch(() => {});
     disconnected();
   });
+  signals = port;
 }
 
 async function connectLine(): Promise<void> {
@@ -122,6 +128,17 @@ send.addEventListener("click", pressed(async () => {
   if (files !== undefined && files.length > 0) await addon.send(files, protocol.value);
 }));
 receive.addEventListener("click", pressed(() => addon.receive(downloads(), protocol.value, "received.bin")));
+/** Sends a file as a device's profile says. */
+async function toDevice(): Promise<void> {
+  const chosen = await choose();
+  const [file] = (chosen === undefined ? undefined : await pick(false)) ?? [];
+  if (chosen === undefined || file === undefined) return;
+  say(`${chosen.profile}: waits for the prompt`);
+  const { outcome, message } = await addon.device(file, { ...chosen, port: signals, onsay: say });
+  if (outcome !== "done") say(`${chosen.profile}: ${message}`);
+  terminal.focus();
+}
+device.addEventListener("click", pressed(toDevice));
 /** Shows the laboratory, or the terminal again; the laboratory's script and module are loaded the first time. */
 async function toggleLab(): Promise<void> {
   const shows = lab.getAttribute("aria-pressed") !== "true";

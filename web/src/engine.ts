@@ -1,7 +1,6 @@
 // The module's border: numbers and bytes in its memory. See web/wasm/src/lib.rs for what each number means.
 
-/** Where the module comes from: an address, its bytes, a response, or the compiled module. */
-export type ModuleSource = URL | string | BufferSource | Response | WebAssembly.Module;
+import { compile, type ModuleSource } from "./module.js";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -38,17 +37,6 @@ export function load(source?: ModuleSource): Promise<WebAssembly.Module> {
     compiled = compile(source ?? new URL("./wetstring.wasm", import.meta.url));
   }
   return compiled;
-}
-
-async function compile(source: ModuleSource): Promise<WebAssembly.Module> {
-  if (source instanceof WebAssembly.Module) return source;
-  if (typeof source === "string" || source instanceof URL) {
-    const response = await fetch(source);
-    if (!response.ok) throw new Error(`could not load ${source}: ${response.status}`);
-    return WebAssembly.compile(await response.arrayBuffer());
-  }
-  if (source instanceof Response) return WebAssembly.compile(await source.arrayBuffer());
-  return WebAssembly.compile(source);
 }
 
 const utf8 = new TextEncoder();

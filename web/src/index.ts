@@ -2,8 +2,11 @@
 
 export { load, escaped, Engine, Scout, REFUSALS, STORE_ERRORS } from "./engine.js";
 export type {
-  EngineEvent, FileInfo, LineFacts, ModuleSource, Refusal, Reply, Request, Start, Stats, Status, StoreError,
+  EngineEvent, FileInfo, LineFacts, Refusal, Reply, Request, Start, Stats, Status, StoreError,
 } from "./engine.js";
+export { deviceProfiles, loadDevices, sendToDevice } from "./device.js";
+export type { DeviceEnd, DeviceOptions, DeviceProfile, PortSignals } from "./device.js";
+export type { ModuleSource } from "./module.js";
 export { directory, downloads, inMemory, Inbox, Outbox } from "./files.js";
 export type { InboxOptions, Place, Sink, Source, Store } from "./files.js";
 export { numbered, safeName } from "./names.js";

@@ -1,6 +1,7 @@
 // An addon for xterm.js: a terminal on a pair of streams, in which transfers work.
 
 import type { IDisposable, ITerminalAddon, Terminal } from "@xterm/xterm";
+import { sendToDevice, type DeviceEnd, type DeviceOptions } from "./device.js";
 import { NO_STATS, Scout, type LineFacts, type Start } from "./engine.js";
 import { Inbox, Outbox, type Place, type Source } from "./files.js";
 import { Panel } from "./panel.js";
@@ -48,6 +49,8 @@ const MOST_UNSHOWN = 1 << 19;
 /** What may wait while the user is asked. */
 const MOST_HELD = 1 << 20;
 const CTRL_C = "\x03";
+/** A shell's terminal or tmux may act on any control character that is sent. */
+const CAREFUL: Record<string, string> = { "kermit.prefixing": "all" };
 
 const empty = new Uint8Array();
 
@@ -154,6 +157,34 @@ export class TransferAddon implements ITerminalAddon {
   receive(place: Place, protocol = "zmodem", unnamed?: string, before?: Uint8Array): Promise<End> {
     const store = new Inbox(place, { unnamed });
     return this.#run({ protocol, direction: "receive", store, before });
+  }
+
+  /** Sends a file to a device as its profile says: see `sendToDevice`. What the device says is shown. */
+  async device(file: Source, options: Omit<DeviceOptions, "onshow" | "onbegin" | "signal">): Promise<DeviceEnd> {
+    const { wire, cancel } = this.#take();
+    let show: ((event: TransferEvent) => void) | undefined;
+    let protocol = "";
+    const { line } = this.options;
+    try {
+      return await sendToDevice(wire, file, {
+        line,
+        ...options,
+        settings: { ...CAREFUL, ...this.options.settings, ...options.settings },
+        onshow: (bytes) => this.#show(bytes),
+        onbegin: (by) => {
+          protocol = by;
+          show = this.#interaction?.begin("send", by, () => cancel.abort());
+        },
+        onevent: (event) => {
+          show?.(event);
+          options.onevent?.(event);
+          this.options.onevent?.(event);
+        },
+        signal: cancel.signal,
+      });
+    } finally {
+      this.#giveBack(wire, protocol, "send");
+    }
   }
 
   /** Starts a receiver at the peer's shell, and sends it the files. */
@@ -296,24 +327,14 @@ export class TransferAddon implements ITerminalAddon {
   }
 
   async #run(options: TransferOptions): Promise<End> {
-    const wire = this.#wire;
-    if (wire === undefined || this.#scout === undefined) throw new Error("there is no line");
-    if (this.#busy) throw new Error("a transfer is running");
-    this.#busy = true;
-    clearTimeout(this.#timer);
-    this.#giveHeldBack(wire);
-    this.#show(this.#scout.release());
-    const cancel = new AbortController();
-    this.#cancel = cancel;
+    const { wire, cancel } = this.#take();
     const { protocol, direction } = options;
     const show = this.#interaction?.begin(direction, protocol, () => cancel.abort());
     const onevent = (event: TransferEvent) => {
       show?.(event);
       this.options.onevent?.(event);
     };
-    // A shell's terminal or tmux may act on any control character.
-    const careful: Record<string, string> = direction === "send" ? { "kermit.prefixing": "all" } : {};
-    const settings = { ...careful, ...this.options.settings };
+    const settings = { ...(direction === "send" && CAREFUL), ...this.options.settings };
     const { line } = this.options;
     try {
       return await runOn(wire, { line, linger: true, ...options, settings, onevent, signal: cancel.signal });
@@ -323,14 +344,32 @@ export class TransferAddon implements ITerminalAddon {
       onevent({ event: "end", outcome: "internal", blame: "local", message, elapsed_s: 0, stats: NO_STATS });
       throw error;
     } finally {
-      this.#cancel = undefined;
-      if (this.#wire === wire) {
-        this.#busy = false;
-        this.#trailer = { rest: trailerOf(protocol, direction), until: performance.now() + LATE_MS };
-        this.#listen();
-      } else {
-        wire.release();
-      }
+      this.#giveBack(wire, protocol, direction);
+    }
+  }
+
+  /** The line for a transfer, and its way out: the terminal reads nothing until it is given back. */
+  #take(): { wire: Wire; cancel: AbortController } {
+    const wire = this.#wire;
+    if (wire === undefined || this.#scout === undefined) throw new Error("there is no line");
+    if (this.#busy) throw new Error("a transfer is running");
+    this.#busy = true;
+    clearTimeout(this.#timer);
+    this.#giveHeldBack(wire);
+    this.#show(this.#scout.release());
+    const cancel = new AbortController();
+    this.#cancel = cancel;
+    return { wire, cancel };
+  }
+
+  #giveBack(wire: Wire, protocol: string, direction: "send" | "receive"): void {
+    this.#cancel = undefined;
+    if (this.#wire === wire) {
+      this.#busy = false;
+      this.#trailer = { rest: trailerOf(protocol, direction), until: performance.now() + LATE_MS };
+      this.#listen();
+    } else {
+      wire.release();
     }
   }
 

@@ -250,7 +250,7 @@ mod tests {
         let version = version(&root).unwrap();
         assert_eq!(one_version(&root, &version), Ok(()));
         let wrong = one_version(&root, "9.9.9").unwrap_err();
-        for place in ["boot", "capi", "mini", "python", "web/wasm", "web/lab"] {
+        for place in ["boot", "capi", "mini", "python", "web/wasm", "web/lab", "web/device"] {
             assert!(
                 wrong.contains(&format!("{place}/Cargo.toml: expected version 9.9.9")),
                 "{wrong}"

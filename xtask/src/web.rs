@@ -10,6 +10,7 @@ const BUILD: &[&[&str]] = &[
     &["npm", "ci", "--no-progress", "--ignore-scripts"],
     &["cargo", "fmt", "--manifest-path", "wasm/Cargo.toml", "--check"],
     &["cargo", "fmt", "--manifest-path", "lab/Cargo.toml", "--check"],
+    &["cargo", "fmt", "--manifest-path", "device/Cargo.toml", "--check"],
     &["npm", "run", "--silent", "build"],
 ];
 const TEST: &[&[&str]] = &[&["npm", "test", "--silent"]];

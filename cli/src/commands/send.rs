@@ -15,7 +15,7 @@ use crate::args::transfer::Send;
 use crate::config::protocol::Protocol;
 use crate::config::{Settings, device};
 use crate::transfer::datagrams::{self, Setup};
-use crate::transfer::device::{self as by_profile, Device, Vars};
+use crate::transfer::device::{self as by_profile, Device};
 use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::gather::readable;
@@ -154,7 +154,7 @@ fn to_device(
     settings: &[(String, String)],
     (files, (name, line)): (&[PathBuf], (&str, &str)),
 ) -> Result<Ending, Ending> {
-    let profile = device::Device::named(name).map_err(usage)?;
+    let profile = device::named(name).map_err(usage)?;
     let (settings, spec) =
         prepare(common, settings, OsStr::new(line), There::Talks).map_err(usage)?;
     if spec.has_datagrams() || matches!(spec, LineSpec::Stdio | LineSpec::Ncp(_)) {
@@ -180,7 +180,7 @@ fn to_device(
             file.display()
         )));
     }
-    let vars = Vars::new(&profile.vars, &verb.vars).map_err(usage)?;
+    let vars = by_profile::vars(&profile.vars, &verb.vars).map_err(usage)?;
     let transfer = &verb.transfer;
     let (explain, pcap) = (transfer.explain, transfer.pcap.clone());
     let protocol = transfer.protocol();

@@ -24,7 +24,7 @@ fn profiles(names: &[String]) -> Result<Exit, String> {
     }
     if names.is_empty() {
         for name in device::names() {
-            let one = device::Device::named(&name)?;
+            let one = device::named(&name)?;
             let protocols = one.method.iter().flat_map(|method| &method.protocols);
             let protocols: Vec<&str> = protocols.map(String::as_str).collect();
             let vars: Vec<&str> = one.vars.keys().map(String::as_str).collect();

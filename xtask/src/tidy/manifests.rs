@@ -11,6 +11,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("drive", &["wetstring-proto", "wetstring-lab"]),
     ("objects", &["wetstring-proto", "wetstring-drive"]),
     ("script", &["wetstring-proto"]),
+    ("device", &["wetstring-proto"]),
     (
         "cli",
         &[
@@ -21,6 +22,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "wetstring-drive",
             "wetstring-objects",
             "wetstring-script",
+            "wetstring-device",
         ],
     ),
     ("capi", &["wetstring-proto"]),
@@ -28,6 +30,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("mini", &["wetstring-proto"]),
     ("web/wasm", &["wetstring-proto", "wetstring-protocols"]),
     ("web/lab", &["wetstring-lab"]),
+    ("web/device", &["wetstring-proto", "wetstring-device"]),
     (
         "python",
         &[

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use wetstring_device::conversation::{Act, Conversation, Fault};
+use wetstring_device::script;
+use wetstring_device::vars::Vars;
+use wetstring_drive::clock::Clock;
 use wetstring_drive::disk::SendOptions;
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 
-use super::conversation::{Act, Conversation};
-use super::script;
-use super::vars::Vars;
+use super::vars::add_file;
 use crate::args::Common;
 use crate::args::selection::Selection;
 use crate::config::Settings;
@@ -59,6 +61,16 @@ struct Live<'a> {
     home: Option<u32>,
     /// The unfinished line of the device, for the user.
     line: Vec<u8>,
+    clock: Clock,
+}
+
+/// The exit code of a trouble.
+fn exit(fault: Fault) -> Exit {
+    match fault {
+        Fault::Timeout => Exit::Timeout,
+        Fault::Peer => Exit::Peer,
+        Fault::Integrity => Exit::Integrity,
+    }
 }
 
 /// Sends one file to a device.
@@ -78,7 +90,7 @@ pub(crate) fn send(
             wanted.settings.set_all(&[(name.clone(), value.clone())], at).map_err(usage)?;
         }
     }
-    wanted.vars.of_file(file).map_err(|say| Ending::early(Exit::Store, say))?;
+    add_file(&mut wanted.vars, file).map_err(|say| Ending::early(Exit::Store, say))?;
     let rate = script::baud(&method, &wanted.vars).map_err(usage)?;
     let script = script::script(&wanted.profile, &method, &wanted.vars).map_err(usage)?;
     let signals = signals()?;
@@ -91,9 +103,17 @@ pub(crate) fn send(
     }
     let pause = Duration::from_millis(wanted.profile.pause_ms);
     let port = tapped::port(port, wanted.pcap.as_deref())?;
-    let mut live = Live { ui, signals: &signals, port, pause, home, line: Vec::new() };
+    let mut live = Live {
+        ui,
+        signals: &signals,
+        port,
+        pause,
+        home,
+        line: Vec::new(),
+        clock: Clock::default(),
+    };
     live.pulse(&wanted.profile.reach.pulse)?;
-    let ended = live.converse(Conversation::new(script, Instant::now()), job);
+    let ended = live.converse(script, job);
     // The device may have more to say than anyone reads.
     let _ = live.port.finish(signals.patience(PATIENCE));
     ended
@@ -133,7 +153,8 @@ fn failed(what: &str, error: &std::io::Error) -> Ending {
 
 impl Live<'_> {
     /// Does what the conversation wants, to its end.
-    fn converse(&mut self, mut talk: Conversation, job: Job<'_>) -> Result<Ending, Ending> {
+    fn converse(&mut self, script: script::Script, job: Job<'_>) -> Result<Ending, Ending> {
+        let mut talk = Conversation::new(script, self.clock.now(), escaped);
         let mut job = Some(job);
         let mut ending: Option<Ending> = None;
         let (mut interrupted, mut first): (Option<Ending>, _) = (None, None);
@@ -144,14 +165,14 @@ impl Live<'_> {
                 if first.is_some_and(|first: Instant| first.elapsed() < TWICE) {
                     continue;
                 }
-                if interrupted.is_some() || !talk.abandon(Instant::now()) {
+                if interrupted.is_some() || !talk.abandon(self.clock.now()) {
                     return Err(end);
                 }
                 interrupted = Some(end);
                 first = Some(Instant::now());
                 self.ui.say(Level::Note, "bringing the device back to its rate");
             }
-            match talk.next(Instant::now()) {
+            match talk.next(self.clock.now()) {
                 None => self.listen(&mut talk)?,
                 Some(Act::Type(bytes)) => self.say(&bytes)?,
                 Some(Act::Break(time)) => self.send_break(time),
@@ -167,7 +188,7 @@ impl Live<'_> {
                     let ok = end.exit == Exit::Done;
                     ending = Some(end);
                     self.show(&leftover);
-                    talk.transferred(ok, &leftover, Instant::now());
+                    talk.transferred(ok, &leftover, self.clock.now());
                 }
                 Some(Act::End(end)) => {
                     if let Some(interrupted) = interrupted {
@@ -181,7 +202,7 @@ impl Live<'_> {
                         // What the transfer failed at comes first.
                         (Err(_), Some(ending)) if ending.exit != Exit::Done => Ok(ending),
                         (Err(trouble), transfer) => {
-                            let mut ending = Ending::early(trouble.exit, trouble.say);
+                            let mut ending = Ending::early(exit(trouble.fault), trouble.say);
                             ending.summary = transfer.and_then(|end| end.summary);
                             Ok(ending)
                         }
@@ -193,8 +214,8 @@ impl Live<'_> {
 
     /// Waits for what the device says, or until something is due.
     fn listen(&mut self, talk: &mut Conversation) -> Result<(), Ending> {
-        let now = Instant::now();
-        let due = talk.deadline().map_or(LOOK, |at| at.saturating_duration_since(now));
+        let now = self.clock.now();
+        let due = talk.deadline().map_or(LOOK, |at| at.since(now));
         let mut buffer = [0; 4096];
         let heard = raw::read(&mut *self.port, self.signals, due, &mut buffer);
         match heard.map_err(|e| raw::failed(self.signals, "read from", &e))? {
@@ -202,7 +223,7 @@ impl Live<'_> {
             Heard::Closed => return Err(Ending::early(Exit::Line, "the connection is closed")),
             Heard::Bytes(len) => {
                 self.show(&buffer[..len]);
-                talk.heard(&buffer[..len], Instant::now());
+                talk.heard(&buffer[..len], self.clock.now());
             }
         }
         Ok(())

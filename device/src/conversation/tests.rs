@@ -1,9 +1,9 @@
 //! Conversations in virtual time.
 
 use super::*;
-use crate::config::device::Device;
-use crate::transfer::device::script::script;
-use crate::transfer::device::vars::Vars;
+use crate::profile::{Device, named};
+use crate::script::script;
+use crate::vars::{Digests, Vars};
 
 const LENGTH: usize = 9;
 
@@ -15,22 +15,23 @@ struct Desk {
 
 impl Desk {
     fn new(name: &str, protocol: &str, sets: &[&str]) -> Self {
-        let device = Device::named(name).unwrap();
+        let device = Device::parse(name, named(name).unwrap()).unwrap();
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let mut vars = Vars::new(&device.vars, &sets).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("k.bin");
-        std::fs::write(&path, &b"123456789"[..LENGTH]).unwrap();
-        vars.of_file(&path).unwrap();
+        let mut digests = Digests::default();
+        digests.update(&b"123456789"[..LENGTH]);
+        vars.of_file("k.bin", digests);
         let (method, _) = device.method_for(Some(protocol)).unwrap();
-        let now = Instant::now();
-        Self { talk: Conversation::new(script(&device, method, &vars).unwrap(), now), now }
+        let now = Instant(1);
+        let script = script(&device, method, &vars).unwrap();
+        let escaped = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { talk: Conversation::new(script, now, escaped), now }
     }
 
     /// The device says this, and is silent then.
     fn says(&mut self, text: &str) -> &mut Self {
         self.talk.heard(text.as_bytes(), self.now);
-        self.now += QUIET;
+        self.now = self.now + QUIET;
         self
     }
 
@@ -55,7 +56,7 @@ impl Desk {
     }
 
     fn after(&mut self, time: Duration) -> &mut Self {
-        self.now += time;
+        self.now = self.now + time;
         self
     }
 }
@@ -90,7 +91,7 @@ fn from_reset_to_an_equal_check_sum() {
 fn another_check_sum_is_told_with_the_right_code() {
     let acts = loaded().says(&format!("{SUM}cbf43927\r\n=> ")).does();
     let [Act::End(Err(trouble))] = &acts[..] else { panic!("{acts:?}") };
-    assert_eq!(trouble.exit, Exit::Integrity);
+    assert_eq!(trouble.fault, Fault::Integrity);
     assert!(trouble.say.contains("==> cbf43927"), "{trouble:?}");
 }
 
@@ -124,7 +125,7 @@ fn a_silent_device_is_asked_again_and_the_user_told() {
     assert!(matches!(&acts[0], Act::Tell(say) if say.contains("reset the board")), "{acts:?}");
     let acts = desk.after(Duration::from_secs(120)).does();
     let Some(Act::End(Err(trouble))) = acts.last() else { panic!("{acts:?}") };
-    assert_eq!(trouble.exit, Exit::Timeout);
+    assert_eq!(trouble.fault, Fault::Timeout);
     assert_eq!(trouble.say, "expected the prompt of U-Boot, got nothing");
 }
 
@@ -148,7 +149,7 @@ fn an_unknown_command_is_told_in_the_words_of_the_device() {
     let say = "loady 0x41000000\r\nUnknown command 'loady' - try 'help'\r\n=> ";
     let acts = desk.says(say).does();
     let [Act::End(Err(trouble))] = &acts[..] else { panic!("{acts:?}") };
-    assert_eq!(trouble.exit, Exit::Peer);
+    assert_eq!(trouble.fault, Fault::Peer);
     assert!(trouble.say.contains("Unknown command 'loady'"), "{trouble:?}");
 }
 

@@ -1,11 +1,11 @@
 //! The conversation with a device, without I/O: its input is received bytes and the time, its output actions.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::script::{Again, Await, Op, Script};
-use crate::ui::exit::Exit;
-use crate::ui::format::escaped;
+use wetstring_proto::Instant;
+
+use crate::script::{Again, Await, Op, Script};
 
 /// Silence after a prompt: what only looks like one is followed by more.
 const QUIET: Duration = Duration::from_millis(100);
@@ -22,7 +22,7 @@ const LAST_LINES: usize = 3;
 
 /// What is to be done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Act {
+pub enum Act {
     /// Type this.
     Type(Vec<u8>),
     /// Send a break of this length.
@@ -37,17 +37,32 @@ pub(super) enum Act {
     End(Result<(), Trouble>),
 }
 
+/// Kinds of [`Trouble`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The device said nothing.
+    Timeout,
+    /// It said something else than expected.
+    Peer,
+    /// What arrived differs from the file.
+    Integrity,
+}
+
 /// Why it did not succeed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Trouble {
-    pub(super) exit: Exit,
-    pub(super) say: String,
+pub struct Trouble {
+    /// Its kind.
+    pub fault: Fault,
+    /// A sentence.
+    pub say: String,
 }
 
 /// A conversation.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub struct Conversation {
     script: Script,
+    /// Makes what a device says safe to show.
+    escaped: fn(&[u8]) -> String,
     /// The operation that is being done.
     index: usize,
     /// Since when.
@@ -71,9 +86,11 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(script: Script, now: Instant) -> Self {
+    /// One that begins now. `escaped` makes what a device says safe to show, in messages.
+    pub fn new(script: Script, now: Instant, escaped: fn(&[u8]) -> String) -> Self {
         Self {
             script,
+            escaped,
             index: 0,
             since: now,
             text: Vec::new(),
@@ -90,7 +107,7 @@ impl Conversation {
     }
 
     /// The device said this.
-    pub(super) fn heard(&mut self, bytes: &[u8], now: Instant) {
+    pub fn heard(&mut self, bytes: &[u8], now: Instant) {
         self.heard = now;
         for all in [&mut self.text, &mut self.all] {
             all.extend_from_slice(bytes);
@@ -100,7 +117,7 @@ impl Conversation {
     }
 
     /// The transfer is over; this was received after it.
-    pub(super) fn transferred(&mut self, done: bool, leftover: &[u8], now: Instant) {
+    pub fn transferred(&mut self, done: bool, leftover: &[u8], now: Instant) {
         self.transferring = false;
         self.failed |= !done;
         self.all.clear();
@@ -110,7 +127,7 @@ impl Conversation {
     }
 
     /// It is to end. Returns whether that takes more than hanging up: the device has another rate, and is brought back.
-    pub(super) fn abandon(&mut self, now: Instant) -> bool {
+    pub fn abandon(&mut self, now: Instant) -> bool {
         self.transferring = false;
         self.due.clear();
         if !self.script.fast.contains(&self.index) {
@@ -123,7 +140,7 @@ impl Conversation {
     }
 
     /// The next action; `None`: none until more is received or at [`Conversation::deadline`].
-    pub(super) fn next(&mut self, now: Instant) -> Option<Act> {
+    pub fn next(&mut self, now: Instant) -> Option<Act> {
         loop {
             if let Some(act) = self.due.pop_front() {
                 return Some(act);
@@ -176,7 +193,7 @@ impl Conversation {
     }
 
     /// When [`Conversation::next`] is due though nothing was heard.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         let (op, _) = self.script.ops.get(self.index)?;
         match op {
             Op::Pause(time) => Some(self.since + *time),
@@ -290,8 +307,8 @@ impl Conversation {
         }
         if now >= self.since + wait.limit {
             let say = format!("expected {}, got {}", wait.what, self.last_words());
-            let exit = if self.all.is_empty() { Exit::Timeout } else { Exit::Peer };
-            return Err(Trouble { exit, say });
+            let fault = if self.all.is_empty() { Fault::Timeout } else { Fault::Peer };
+            return Err(Trouble { fault, say });
         }
         Ok(self.remind(now))
     }
@@ -325,7 +342,7 @@ impl Conversation {
 
     /// The prompt came, and before it something else than expected.
     fn unlike(&self, wait: &Await) -> Trouble {
-        let exit = if wait.verifies { Exit::Integrity } else { Exit::Peer };
+        let fault = if wait.verifies { Fault::Integrity } else { Fault::Peer };
         let say = match (&wait.with, wait.verifies) {
             (Some(with), true) => {
                 format!("what arrived differs: expected {with}, got {}", self.last_words())
@@ -335,17 +352,17 @@ impl Conversation {
             }
             _ => format!("expected {}, got {}", wait.what, self.last_words()),
         };
-        Trouble { exit, say }
+        Trouble { fault, say }
     }
 
     /// The last lines of the device, on one line.
     fn last_words(&self) -> String {
-        let text = escaped_lines(&self.all);
+        let text = escaped_lines(&self.all, self.escaped);
         if text.is_empty() { "nothing".to_owned() } else { text }
     }
 }
 
-fn escaped_lines(bytes: &[u8]) -> String {
+fn escaped_lines(bytes: &[u8], escaped: fn(&[u8]) -> String) -> String {
     let lines = bytes.split(|byte| matches!(byte, b'\r' | b'\n'));
     let lines: Vec<&[u8]> = lines.map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).collect();
     let from = lines.len().saturating_sub(LAST_LINES);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use regex::bytes::Regex;
 
-use super::vars::Vars;
-use crate::config::device::{Answer, Device, Method, Step};
+use crate::profile::{Answer, Device, Method, Step};
+use crate::vars::Vars;
 
 /// The pause before something is typed at a new rate: U-Boot waits 50 ms before and after its change.
 const AFTER_SWITCH: Duration = Duration::from_millis(200);
@@ -17,7 +17,7 @@ const ANSWER: Duration = Duration::from_secs(20);
 
 /// One operation.
 #[derive(Debug)]
-pub(super) enum Op {
+pub(crate) enum Op {
     /// Types a command, or a key.
     Type(Vec<u8>),
     /// Waits for what the device says.
@@ -34,37 +34,37 @@ pub(super) enum Op {
 
 /// What is awaited.
 #[derive(Debug)]
-pub(super) struct Await {
+pub(crate) struct Await {
     /// What it is, in words.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// A pattern; `None` is the prompt.
-    pub(super) until: Option<Regex>,
+    pub(crate) until: Option<Regex>,
     /// What must have been received when the prompt is.
-    pub(super) with: Option<Regex>,
+    pub(crate) with: Option<Regex>,
     /// Message for the user then.
-    pub(super) says: Option<String>,
+    pub(crate) says: Option<String>,
     /// It compares what arrived with the file.
-    pub(super) verifies: bool,
+    pub(crate) verifies: bool,
     /// What to type at what the device says.
-    pub(super) answers: Vec<(Regex, Vec<u8>)>,
+    pub(crate) answers: Vec<(Regex, Vec<u8>)>,
     /// The action to repeat until then.
-    pub(super) again: Option<Again>,
+    pub(crate) again: Option<Again>,
     /// Message for the user if the step is slow.
-    pub(super) hint: String,
+    pub(crate) hint: String,
     /// After a failure it is not waited for long: an engine that ends may have heard it.
-    pub(super) may_be_missed: bool,
+    pub(crate) may_be_missed: bool,
     /// The longest wait.
-    pub(super) limit: Duration,
+    pub(crate) limit: Duration,
 }
 
 /// An action that is repeated.
 #[derive(Clone, Debug)]
-pub(super) struct Again {
-    pub(super) types: Vec<u8>,
-    pub(super) sends_break: Duration,
-    pub(super) every: Duration,
+pub(crate) struct Again {
+    pub(crate) types: Vec<u8>,
+    pub(crate) sends_break: Duration,
+    pub(crate) every: Duration,
     /// Not while the device talks.
-    pub(super) in_silence: bool,
+    pub(crate) in_silence: bool,
 }
 
 impl Await {
@@ -85,22 +85,26 @@ impl Await {
 }
 
 /// An operation, and whether it is also done after a failed transfer.
-pub(super) type Planned = (Op, bool);
+pub(crate) type Planned = (Op, bool);
 
 /// Everything that a conversation needs.
 #[derive(Debug)]
-pub(super) struct Script {
+pub struct Script {
     /// The prompt; `None`: the device has none.
-    pub(super) prompt: Option<Regex>,
+    pub(crate) prompt: Option<Regex>,
     /// Whether it echoes.
-    pub(super) echo: bool,
-    pub(super) ops: Vec<Planned>,
+    pub(crate) echo: bool,
+    pub(crate) ops: Vec<Planned>,
     /// The operations between which the device has another rate, the commands included.
-    pub(super) fast: Range<usize>,
+    pub(crate) fast: Range<usize>,
 }
 
 /// The rate during the transfer, if it is another one.
-pub(super) fn baud(method: &Method, vars: &Vars) -> Result<Option<u32>, String> {
+///
+/// # Errors
+///
+/// A rate that is none, and one for a method that has no other.
+pub fn baud(method: &Method, vars: &Vars) -> Result<Option<u32>, String> {
     let text = vars.get("baud");
     if text.is_empty() {
         return Ok(None);
@@ -113,7 +117,11 @@ pub(super) fn baud(method: &Method, vars: &Vars) -> Result<Option<u32>, String> 
 }
 
 /// The operations.
-pub(super) fn script(device: &Device, method: &Method, vars: &Vars) -> Result<Script, String> {
+///
+/// # Errors
+///
+/// A text of the profile with an unknown variable, or a pattern that is no regular expression.
+pub fn script(device: &Device, method: &Method, vars: &Vars) -> Result<Script, String> {
     let prompt = (!device.prompt.is_empty()).then(|| vars.regex(&device.prompt)).transpose()?;
     let mut ops = Vec::new();
     if prompt.is_some() {
