@@ -9,9 +9,9 @@ const run = (command, args, cwd = here, env = {}) =>
   execFileSync(command, args, { cwd, stdio: "inherit", env: { ...process.env, ...env } });
 
 /** The limits of the modules, in bytes after gzip -9. */
-const MOST_BYTES = { "wetstring.wasm": 150_000, "device.wasm": 265_000, "lab.wasm": 960_000 };
+const MOST_BYTES = { "wetstring.wasm": 150_000, "kermit.wasm": 295_000, "device.wasm": 265_000, "lab.wasm": 960_000 };
 
-/** What compiles C for WebAssembly: zstd of the laboratory. Without any the laboratory does not compress. */
+/** What compiles C for WebAssembly: zstd. Without any Kermit does not compress. */
 function compiler() {
   if (process.env.CC_wasm32_unknown_unknown !== undefined) return {};
   const of = (cc, ar, flags = "") => ({
@@ -40,21 +40,20 @@ function module(crate, file, args = [], env = {}) {
 
 rmSync(`${here}dist`, { recursive: true, force: true });
 mkdirSync(`${here}dist/page`, { recursive: true });
-const engines = module("wasm", "wetstring_web");
-cpSync(engines, `${here}dist/wetstring.wasm`);
-const devices = module("device", "wetstring_web_device");
-cpSync(devices, `${here}dist/device.wasm`);
+const cc = compiler();
+if (cc === undefined) console.log("no zig or clang: Kermit does not compress in kermit.wasm and lab.wasm");
+// The same crate twice; the second takes the place of the first.
+cpSync(module("wasm", "wetstring_web", ["--features", cc === undefined ? "extended" : "compress"], cc), `${here}dist/kermit.wasm`);
+cpSync(module("wasm", "wetstring_web"), `${here}dist/wetstring.wasm`);
+cpSync(module("device", "wetstring_web_device"), `${here}dist/device.wasm`);
 run("node_modules/.bin/tsc", ["-p", "."]);
 run("node_modules/.bin/tsc", ["-p", "page"]);
 run("node_modules/.bin/esbuild", [
   "page/page.ts", "page/lab.ts", "page/lab-worker.ts", "--bundle", "--format=esm", "--target=es2022", "--minify",
   "--log-level=warning", "--outdir=dist/page", "--legal-comments=none", "--external:./lab.js",
 ]);
-cpSync(engines, `${here}dist/page/wetstring.wasm`);
-cpSync(devices, `${here}dist/page/device.wasm`);
+for (const name of ["wetstring", "kermit", "device"]) cpSync(`${here}dist/${name}.wasm`, `${here}dist/page/${name}.wasm`);
 cpSync(`${here}page/index.html`, `${here}dist/page/index.html`);
-const cc = compiler();
-if (cc === undefined) console.log("no zig or clang: the laboratory of the page is built without zstd");
 const lab = module("lab", "wetstring_web_lab", cc === undefined ? [] : ["--features", "compress"], cc);
 cpSync(lab, `${here}dist/page/lab.wasm`);
 

@@ -14,6 +14,7 @@ interface Exports {
   tick(now: number): void;
   request(): number;
   reply(now: number, kind: number, len: number): void;
+  hash(len: number): void;
   event(): number;
   command(now: number, which: number): void;
   status(closed: number): number;
@@ -27,6 +28,7 @@ interface Exports {
 }
 
 let compiled: Promise<WebAssembly.Module> | undefined;
+let extended: Promise<WebAssembly.Module> | undefined;
 
 /**
  * Compiles the module, once. Without a source it is `wetstring.wasm` beside this file. If it is never called,
@@ -37,6 +39,17 @@ export function load(source?: ModuleSource): Promise<WebAssembly.Module> {
     compiled = compile(source ?? new URL("./wetstring.wasm", import.meta.url));
   }
   return compiled;
+}
+
+/**
+ * The same with what two Wetstrings do between them by Kermit. Without a source it is `kermit.wasm` beside this file,
+ * which is loaded when a transfer by Kermit begins.
+ */
+export function loadExtended(source?: ModuleSource): Promise<WebAssembly.Module> {
+  if (source !== undefined || extended === undefined) {
+    extended = compile(source ?? new URL("./kermit.wasm", import.meta.url));
+  }
+  return extended;
 }
 
 const utf8 = new TextEncoder();
@@ -118,6 +131,12 @@ export type Request =
   | { kind: "offer"; info: FileInfo }
   | { kind: "write"; offset: number; bytes: Uint8Array }
   | { kind: "close"; complete: boolean; verified: boolean }
+  /** A digest of the first bytes of the file: they go through `hash`, from the start. */
+  | { kind: "digest"; len: number; hash: (at: number, bytes: Uint8Array) => void }
+  /** Signatures of so many blocks: those blocks, as `signatures`. */
+  | { kind: "signatures"; offset: number; block: number; count: number }
+  /** The next file begins before the peer has stored this one; the oldest such one is stored; a file is not sent. */
+  | { kind: "aside" | "settle" | "pass-over" }
   | { kind: "other" };
 
 /** Why a file is refused. */
@@ -133,6 +152,9 @@ export type Reply =
   | { kind: "no-more-files" }
   | { kind: "file"; info: FileInfo }
   | { kind: "read"; bytes: Uint8Array }
+  /** All of it went through `hash`. */
+  | { kind: "digest" }
+  | { kind: "signatures"; blocks: Uint8Array }
   | { kind: "accept" }
   | { kind: "refuse"; why: Refusal }
   | { kind: "failed"; why: StoreError };
@@ -193,8 +215,11 @@ export class Engine extends Instance {
     sends: boolean;
     settings?: Record<string, string | number | boolean>;
     line?: LineFacts;
+    /** Of the larger module, if that is there. */
+    extended?: boolean;
   }): Promise<Engine> {
-    const engine = new Engine(await WebAssembly.instantiate(await load(), {}));
+    const module = await (options.extended === true ? loadExtended().catch(() => load()) : load());
+    const engine = new Engine(await WebAssembly.instantiate(module, {}));
     const line = Object.entries(options.line ?? {}).map(([name, value]) => `line.${name}=${value}`);
     const settings = Object.entries(options.settings ?? {}).map(([name, value]) => `${name}=${value}`);
     const all = [options.protocol, ...line, ...settings].map((part) => part.replaceAll("\n", " "));
@@ -253,6 +278,19 @@ export class Engine extends Instance {
         return { kind: "offer", info: this.#info() };
       case 4:
         return { kind: "write", offset: numbers[2]!, bytes: this.bytes() };
+      case 6: {
+        // Of one kind only: the other is of ZMODEM, which goes without.
+        if (numbers[2] === 1) return { kind: "other" };
+        return { kind: "digest", len: numbers[3]!, hash: (at, bytes) => this.#hash(at, bytes) };
+      }
+      case 9:
+        return { kind: "signatures", offset: numbers[2]!, block: numbers[3]!, count: numbers[4]! };
+      case 10:
+        return { kind: "aside" };
+      case 11:
+        return { kind: "settle" };
+      case 12:
+        return { kind: "pass-over" };
       case 8:
         return { kind: "close", complete: numbers[2] === 1, verified: numbers[3] === 1 };
       default:
@@ -285,6 +323,10 @@ export class Engine extends Instance {
         room.set(bytes);
         return answer(3, bytes.length);
       }
+      case "digest":
+        return answer(7);
+      case "signatures":
+        return this.exports.reply(now, 8, this.put(reply.blocks));
       case "accept":
         return answer(4);
       case "refuse":
@@ -292,6 +334,12 @@ export class Engine extends Instance {
       case "failed":
         return answer(6, STORE_ERRORS.indexOf(reply.why));
     }
+  }
+
+  #hash(at: number, bytes: Uint8Array): void {
+    const len = this.put(bytes);
+    this.numbers()[0] = at;
+    this.exports.hash(len);
   }
 
   event(): EngineEvent | undefined {

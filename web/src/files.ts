@@ -60,13 +60,44 @@ export class Outbox implements Store {
       case "read":
         return this.#read(request.offset, request.len);
       case "close":
+      case "aside":
+      case "settle":
+      case "pass-over":
         return { kind: "done" };
+      case "digest":
+        return this.#digest(request.len, request.hash);
+      case "signatures":
+        return this.#blocks(request.offset, request.block, request.count);
       default:
         return failed("unsupported");
     }
   }
 
   async end(): Promise<void> {}
+
+  /** The file is read again: parts of it were not sent. */
+  async #digest(len: number, hash: (at: number, bytes: Uint8Array) => void): Promise<Reply> {
+    const file = this.#current;
+    try {
+      for (let at = 0; at < len || at === 0; at += BLOCK) {
+        hash(at, new Uint8Array(await file.slice(at, Math.min(at + BLOCK, len)).arrayBuffer()));
+      }
+      return { kind: "digest" };
+    } catch (error) {
+      return failed(whyOf(error));
+    }
+  }
+
+  /** Whole blocks, as many as there are. */
+  async #blocks(offset: number, block: number, count: number): Promise<Reply> {
+    const whole = Math.max(0, Math.min(count, Math.floor((this.#current.size - offset) / block)));
+    try {
+      const part = this.#current.slice(offset, offset + whole * block);
+      return { kind: "signatures", blocks: new Uint8Array(await part.arrayBuffer()) };
+    } catch (error) {
+      return failed(whyOf(error));
+    }
+  }
 
   #next(): Reply {
     const rest = this.#sources.slice(this.#index);

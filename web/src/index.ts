@@ -1,6 +1,6 @@
 // wetstring: Kermit, XMODEM, YMODEM and ZMODEM over any pair of streams.
 
-export { load, escaped, Engine, Scout, REFUSALS, STORE_ERRORS } from "./engine.js";
+export { load, loadExtended, escaped, Engine, Scout, REFUSALS, STORE_ERRORS } from "./engine.js";
 export type {
   EngineEvent, FileInfo, LineFacts, Refusal, Reply, Request, Start, Stats, Status, StoreError,
 } from "./engine.js";

@@ -39,6 +39,11 @@ export interface TransferOptions {
   /** Settings by their names, such as `kermit.window`; see `wst show`. */
   settings?: Record<string, string | number | boolean>;
   line?: LineFacts;
+  /**
+   * Whether Kermit uses the larger module, `kermit.wasm`, which has what two Wetstrings do between them; unless told
+   * otherwise it does, if that can be loaded.
+   */
+  extended?: boolean;
   /** Received before: the first bytes of a peer. */
   before?: Uint8Array;
   onevent?: (event: TransferEvent) => void;
@@ -64,7 +69,9 @@ const LONG_MS = 60_000;
 /** Runs one transfer on a wire; returns its last event. Bytes that follow it stay in the wire. */
 export async function runOn(wire: Wire, options: TransferOptions): Promise<End> {
   const { protocol, direction, settings, line } = options;
-  const engine = await Engine.create({ protocol, sends: direction === "send", settings, line });
+  // The opening exchange tells the peer what this end can do: the module has to be here before.
+  const extended = protocol === "kermit" && options.extended !== false;
+  const engine = await Engine.create({ protocol, sends: direction === "send", settings, line, extended });
   return new Turning(wire, engine, options).run();
 }
 

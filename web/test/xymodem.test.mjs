@@ -27,10 +27,8 @@ const piped = (command) => `stty raw -echo; sleep 1; cat | ${command} | cat; stt
 
 const TO = [
   ["lrzsz's rx", "xmodem-crc", piped("rx -q -c got.bin"), WHOLE],
-  ["lrzsz's rx", "xmodem-1k", piped("rx -q -c got.bin"), WHOLE],
   ["lrzsz's rb", "ymodem", piped("rb -q"), ODD],
   ["wst", "xmodem-1k", "sleep 1; wst receive -q -P xmodem-1k --as got.bin -", WHOLE],
-  ["wst", "ymodem", "sleep 1; wst receive -q -P ymodem -", ODD],
   ["wst", "ymodem-g", "sleep 1; wst receive -q -P ymodem-g -", ODD],
 ];
 for (const [name, protocol, command, len] of TO) {
@@ -53,7 +51,6 @@ const FROM = [
   ["lrzsz's sx", "xmodem-1k", piped("sx -q -k a.bin"), WHOLE],
   ["lrzsz's sb", "ymodem", "sb -q a.bin", ODD],
   ["wst", "xmodem-1k", "wst send -q -P xmodem-1k a.bin -", WHOLE],
-  ["wst", "ymodem-g", "wst send -q -P ymodem-g a.bin -", ODD],
 ];
 for (const [name, protocol, command, len] of FROM) {
   test(`${name} sends by ${protocol} to the page`, async (t) => {

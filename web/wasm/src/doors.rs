@@ -5,10 +5,14 @@ use wetstring_proto::{
     Status, StoreError,
 };
 
+#[cfg(feature = "extended")]
+use crate::extended;
 use crate::{Session, instant, is_for, milliseconds, protocols};
 
 /// Both ends of a file's name and size in numbers: see [`Session::describe`].
 const NONE: f64 = -1.0;
+/// Bytes of a signature of a block.
+const SIGNATURE: usize = 12;
 
 /// Refusals, by number; `web/src/engine.ts` has the same list.
 const REFUSALS: [Refusal; 5] =
@@ -57,6 +61,7 @@ impl Session {
 
     /// Bytes `from..to` of the input; returns how many were taken.
     pub(crate) fn receive(&mut self, now_ms: f64, from: usize, to: usize) -> usize {
+        self.now = instant(now_ms);
         let Self { engine: Some(engine), input, .. } = self else { return 0 };
         let Some(bytes) = input.get(from..to) else { return 0 };
         engine.receive(&mut Cx { now: instant(now_ms), trace: &mut NoTrace }, bytes)
@@ -85,6 +90,7 @@ impl Session {
 
     /// Runs timers.
     pub(crate) fn tick(&mut self, now_ms: f64) {
+        self.now = instant(now_ms);
         if let Some(engine) = &mut self.engine {
             engine.tick(&mut Cx { now: instant(now_ms), trace: &mut NoTrace });
         }
@@ -92,8 +98,10 @@ impl Session {
 
     /// The engine's request: 0 none, 1 the next file, 2 read (numbers 0, 1: where to put it; 2: the position),
     /// 3 an offer ([`Session::describe`]), 4 write (0, 1: the bytes; 2: the position), 5 what is held, 6 a digest
-    /// (2: CRC-32 or not, 3: the length), 7 of another kind, 8 close (2: complete, 3: compared).
+    /// (2: CRC-32 or not, 3: the length), 7 of another kind, 8 close (2: complete, 3: compared), 9 signatures (2: the
+    /// position, 3: the length of a block, 4: how many), 10 put aside, 11 settled, 12 passed over.
     pub(crate) fn request(&mut self) -> u32 {
+        self.answer();
         let Self { engine: Some(engine), numbers, second, .. } = self else { return 0 };
         let Some(request) = engine.request() else { return 0 };
         match request {
@@ -129,18 +137,52 @@ impl Session {
                 numbers[3] = f64::from(u8::from(verified));
                 8
             }
+            Request::Signatures { from, block, into } => {
+                numbers[2] = from as f64;
+                numbers[3] = f64::from(block);
+                numbers[4] = (into.len() / SIGNATURE) as f64;
+                9
+            }
+            Request::Aside => 10,
+            Request::Settle { .. } => 11,
+            Request::PassOver => 12,
             _ => 7,
+        }
+    }
+
+    /// Answers requests that need no store.
+    fn answer(&mut self) {
+        #[cfg(feature = "extended")]
+        if let Self { engine: Some(engine), extended, now, .. } = self {
+            while let Some(Ok(reply)) = engine.request().map(|request| extended.answer(request)) {
+                engine.reply(&mut Cx { now: *now, trace: &mut NoTrace }, reply);
+            }
         }
     }
 
     /// Answers it: 0 done, 1 no more files, 2 a file (the name is the first `len` bytes of the input, numbers 0
     /// size and 1 modification time, 2 and 3 files and bytes left), 3 that much was read (0), 4 accepted from the
-    /// position (0), 5 refused (0: why), 6 failed (0: why).
+    /// position (0), 5 refused (0: why), 6 failed (0: why), 7 the digest of what was hashed, 8 the first `len` bytes of
+    /// the input are the blocks whose signatures are wanted.
     pub(crate) fn reply(&mut self, now_ms: f64, kind: u32, len: usize) {
+        self.now = instant(now_ms);
         let arguments = [0, 1, 2, 3].map(|at| self.argument(at));
         let Self { engine: Some(engine), input, numbers, .. } = self else { return };
         let number = arguments[0].unwrap_or(0);
+        #[cfg(feature = "extended")]
+        match kind {
+            0 | 3 => self.extended.pass(engine.request().as_ref(), number as usize),
+            2 | 4 => self.extended.begin(),
+            _ => {}
+        }
         let reply = match kind {
+            #[cfg(feature = "extended")]
+            7 => self.extended.digest(),
+            #[cfg(feature = "extended")]
+            8 => {
+                let bytes = input.get(..len).unwrap_or_default();
+                extended::Extended::sign(bytes, engine.request())
+            }
             0 => Reply::Done,
             1 => Reply::NoMoreFiles,
             2 => Reply::File(FileInfo {
@@ -159,6 +201,17 @@ impl Session {
             _ => Reply::Failed(*STORE_ERRORS.get(number as usize).unwrap_or(&StoreError::Io)),
         };
         engine.reply(&mut Cx { now: instant(now_ms), trace: &mut NoTrace }, reply);
+    }
+
+    /// Bytes of a file that is read for its digest: the first `len` of the input, number 0 the position.
+    pub(crate) fn hash(&mut self, len: usize) {
+        #[cfg(feature = "extended")]
+        {
+            let at = self.argument(0).unwrap_or(0);
+            self.extended.hash(at, self.input.get(..len).unwrap_or_default());
+        }
+        #[cfg(not(feature = "extended"))]
+        let _ = len;
     }
 
     /// The next event: 0 none, 1 negotiated (text), 2 a file starts ([`Session::describe`]; 6: the position), 3 a

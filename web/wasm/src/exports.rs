@@ -76,6 +76,10 @@ exports! {
     fn reply(session, now_ms: f64, kind: u32, len: usize) {
         session.reply(now_ms, kind, len);
     }
+    /// Bytes of a file for its digest.
+    fn hash(session, len: usize) {
+        session.hash(len);
+    }
     /// The next event.
     fn event(session) -> u32 {
         session.event()

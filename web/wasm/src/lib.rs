@@ -14,8 +14,14 @@
 //! Times are milliseconds of any monotonic clock; sizes are exact up to 2^53.
 #![forbid(clippy::undocumented_unsafe_blocks)]
 
+// The laboratory's own, which needs traces; the engines here have none.
+#[cfg(feature = "extended")]
+#[path = "../../../lab/src/compressor.rs"]
+mod compressor;
 mod doors;
 mod exports;
+#[cfg(feature = "extended")]
+mod extended;
 mod scouting;
 
 use wetstring_proto::registry::{Entry, Registered};
@@ -28,7 +34,7 @@ type Make = fn(&'static Entry, &[(&str, &str)], LineFacts, bool) -> Result<Box<d
 /// The protocols of this module, in families. The list of the program has more, which no web page needs, and
 /// more of each: tables, states and descriptions would double the module.
 static FAMILIES: &[(&str, &[Entry], Make)] = &[
-    (kermit::Config::FAMILY, kermit::Config::ENTRIES, make::<kermit::Config>),
+    (kermit::Config::FAMILY, kermit::Config::ENTRIES, make_kermit),
     (xymodem::Config::FAMILY, xymodem::Config::ENTRIES, make::<xymodem::Config>),
     (zmodem::Config::FAMILY, zmodem::Config::ENTRIES, make::<zmodem::Config>),
 ];
@@ -49,7 +55,37 @@ where
     C::Sender<Vec<u8>>: 'static,
     C::Receiver<Vec<u8>>: 'static,
 {
-    let mut config = C::default();
+    make_of(C::default(), entry, settings, line, sends)
+}
+
+/// Kermit, with what this module has for it.
+fn make_kermit(
+    entry: &'static Entry,
+    settings: &[(&str, &str)],
+    line: LineFacts,
+    sends: bool,
+) -> Result<Box<dyn Engine>, String> {
+    #[cfg_attr(not(feature = "extended"), expect(unused_mut))]
+    let mut config = kermit::Config::default();
+    #[cfg(feature = "extended")]
+    {
+        config.compressor = compressor::IS_BUILT;
+        config.finds_blocks = true;
+    }
+    make_of(config, entry, settings, line, sends)
+}
+
+fn make_of<C: Registered>(
+    mut config: C,
+    entry: &'static Entry,
+    settings: &[(&str, &str)],
+    line: LineFacts,
+    sends: bool,
+) -> Result<Box<dyn Engine>, String>
+where
+    C::Sender<Vec<u8>>: 'static,
+    C::Receiver<Vec<u8>>: 'static,
+{
     config.on_line(line);
     for (name, value) in entry.preset.iter().chain(settings) {
         config.set(name, value).map_err(|bad| format!("{name}={value}: {bad}"))?;
@@ -76,6 +112,10 @@ struct Session {
     numbers: [f64; NUMBERS],
     /// The engine, once it is created.
     engine: Option<Box<dyn Engine>>,
+    /// The time of the last call that had one.
+    now: Instant,
+    #[cfg(feature = "extended")]
+    extended: extended::Extended,
     /// Looks for starts.
     detector: StartDetector<Instant>,
     /// Text and bytes for JavaScript.

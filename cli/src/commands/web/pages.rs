@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use wetstring_drive::in_words;
 
 /// Paths, files and types. Nothing else is served, whatever is in the directory.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("/", "index.html", "text/html; charset=utf-8"),
     ("/page.js", "page.js", "text/javascript; charset=utf-8"),
     ("/page.css", "page.css", "text/css; charset=utf-8"),
     ("/wetstring.wasm", "wetstring.wasm", "application/wasm"),
+    ("/kermit.wasm", "kermit.wasm", "application/wasm"),
     ("/device.wasm", "device.wasm", "application/wasm"),
     ("/lab.js", "lab.js", "text/javascript; charset=utf-8"),
     ("/lab-worker.js", "lab-worker.js", "text/javascript; charset=utf-8"),
@@ -28,11 +29,12 @@ pub(super) enum Pages {
 
 /// The files, in the order of [`FILES`].
 #[cfg(feature = "web")]
-const EMBEDDED: [&[u8]; 8] = [
+const EMBEDDED: [&[u8]; 9] = [
     include_bytes!("../../../../web/dist/page/index.html"),
     include_bytes!("../../../../web/dist/page/page.js"),
     include_bytes!("../../../../web/dist/page/page.css"),
     include_bytes!("../../../../web/dist/page/wetstring.wasm"),
+    include_bytes!("../../../../web/dist/page/kermit.wasm"),
     include_bytes!("../../../../web/dist/page/device.wasm"),
     include_bytes!("../../../../web/dist/page/lab.js"),
     include_bytes!("../../../../web/dist/page/lab-worker.js"),
