@@ -133,7 +133,7 @@ export type Request =
   | { kind: "close"; complete: boolean; verified: boolean }
   /** A digest of the first bytes of the file: they go through `hash`, from the start. */
   | { kind: "digest"; len: number; hash: (at: number, bytes: Uint8Array) => void }
-  /** Signatures of so many blocks: those blocks, as `signatures`. */
+  /** Signatures of that many blocks: those blocks, as `signatures`. */
   | { kind: "signatures"; offset: number; block: number; count: number }
   /** The next file begins before the peer has stored this one; the oldest such one is stored; a file is not sent. */
   | { kind: "aside" | "settle" | "pass-over" }

@@ -10,8 +10,8 @@ import { chromium } from "playwright-core";
 
 const root = new URL("../..", import.meta.url).pathname;
 export const WST = process.env.WETSTRING_WST ?? `${root}target/debug/wst`;
-const CHROMIUM = process.env.WETSTRING_CHROMIUM ?? "/usr/bin/chromium";
-const FLAGS = [
+export const CHROMIUM = process.env.WETSTRING_CHROMIUM ?? "/usr/bin/chromium";
+export const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
 ];

@@ -1,0 +1,54 @@
+// The page of speed-chromium.mjs: receives a file by either library; the time, and the digest of what came.
+
+import Zmodem from "zmodem.js";
+import * as wetstring from "../dist/index.js";
+
+await wetstring.load(new URL("wetstring.wasm", location.href));
+
+/** What came. */
+let got;
+
+const line = () => new URL("line", location.href.replace("http", "ws"));
+
+async function byUs() {
+  const streams = await wetstring.connectWebSocket(line(), ["wetstring"]);
+  let file;
+  const began = performance.now();
+  await wetstring.receive(streams, wetstring.inMemory((received) => (file = received)), { line: { reliable: true } });
+  return { ms: performance.now() - began, bytes: () => file.arrayBuffer() };
+}
+
+async function byThem() {
+  const socket = new WebSocket(line(), ["wetstring"]);
+  socket.binaryType = "arraybuffer";
+  await new Promise((resolve) => socket.addEventListener("open", resolve));
+  const began = performance.now();
+  const chunks = await new Promise((resolve, reject) => {
+    const sentry = new Zmodem.Sentry({
+      to_terminal() {},
+      on_retract() {},
+      sender: (octets) => socket.send(new Uint8Array(octets)),
+      on_detect(detection) {
+        const session = detection.confirm();
+        let chunks;
+        session.on("offer", (offer) => offer.accept().then((all) => (chunks = all), reject));
+        session.on("session_end", () => resolve(chunks));
+        session.start();
+      },
+    });
+    // Text messages are facts of the line.
+    socket.addEventListener("message", ({ data }) => typeof data !== "string" && sentry.consume(new Uint8Array(data)));
+  });
+  const ms = performance.now() - began;
+  return { ms, bytes: () => new Blob(chunks.map((chunk) => Uint8Array.from(chunk))).arrayBuffer() };
+}
+
+globalThis.receive = async (who) => {
+  const { ms, bytes } = await (who === "wetstring" ? byUs() : byThem());
+  got = bytes;
+  return ms;
+};
+globalThis.digest = async () => {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await got()));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+};
