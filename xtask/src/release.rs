@@ -28,7 +28,8 @@ const HEADINGS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed
 /// Pages with links to files of the release.
 const PAGES: [&str; 2] = ["README.md", "docs/howto/install.md"];
 /// Files that the package for browsers has, among others.
-const NPM: [&str; 4] = ["index.js", "index.d.ts", "xterm.js", "wetstring.wasm"];
+const NPM: [&str; 6] =
+    ["index.js", "index.d.ts", "xterm.js", "wetstring.wasm", "kermit.wasm", "device.wasm"];
 /// What is left to the one who releases.
 const LEFT: &str = "\
 left to do by hand, in this order:

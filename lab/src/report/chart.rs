@@ -182,7 +182,7 @@ impl Frame {
         let [left, right, above, below] = EDGES;
         let (width, height) = (f64::from(WIDTH), f64::from(self.height));
         let (end, bottom) = (width - right, height - below);
-        let middle = |range: Range<f64>| one((range.start + range.end) / 2.0);
+        let middle = |range: Range<f64>| one(f64::midpoint(range.start, range.end));
         let (across, beside) = (middle(left..end), middle(above..bottom));
         html! {
             svg viewBox={ "0 0 " (WIDTH) " " (self.height) } role="img" aria-label=(axes.label)
