@@ -20,6 +20,8 @@ async function desk(t, kind) {
   const loaded = [];
   const page = await Page.open(context, await web(t, `exec-pty:python3 ${CONSOLE} ${kind}`, { cwd: far }), { prompt: false });
   page.page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+  // Until then its terminal would take a Ctrl-C for its own.
+  await page.until("the console", (lines) => lines.some((line) => /autoboot|MAC Address/.test(line)));
   return { far, page, loaded };
 }
 

@@ -116,6 +116,22 @@ const BANS: &[Ban] = &[
         why: "a script runs in the laboratory as on a machine; ask the World",
     },
     Ban {
+        rule: "device-asks-no-machine",
+        under: &["device/src/"],
+        ends: SOURCE,
+        not_tests: true,
+        except: &[],
+        words: &[
+            "std::fs",
+            "std::io",
+            "std::thread",
+            "std::env",
+            "std::time::Instant",
+            "SystemTime",
+        ],
+        why: "a conversation has no I/O and no clock; the program and the page run it",
+    },
+    Ban {
         rule: "drive-knows-no-program",
         under: &["drive/src/"],
         ends: SOURCE,
