@@ -48,7 +48,6 @@ for (const [name, protocol, command, len] of TO) {
 }
 
 const FROM = [
-  ["lrzsz's sx", "xmodem-1k", piped("sx -q -k a.bin"), WHOLE],
   ["lrzsz's sb", "ymodem", "sb -q a.bin", ODD],
   ["wst", "xmodem-1k", "wst send -q -P xmodem-1k a.bin -", WHOLE],
 ];
