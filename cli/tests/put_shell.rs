@@ -37,15 +37,14 @@ fn what_is_no_shell_is_told() {
     std::fs::write(&file, &desk.bytes).expect("a file");
     let none = run(wst(["put", "--shell", &file, "exec-pty:echo login:; exit 0"]));
     none.expect(3);
-    assert!(none.stderr.contains("the line closed after 'login:'"), "{}", none.stderr);
+    assert!(none.stderr.contains("the line closed, after it wrote \"login:\""), "{}", none.stderr);
     let ended = run(wst(["send", &file, "exec-pty:echo no such container; exit 4"]));
     ended.expect(3);
     let said = "its command ended with status 4, after it wrote \"no such container\"";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
     let ended = run(wst(["send", &file, "exec:echo no such container >&2; exit 4"]));
     ended.expect(3);
-    let said =
-        "wst: line: the line closed; its command ended with status 4; its messages are above";
+    let said = "wst: line: the line closed; its command ended with status 4; not sent";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
     run(wst(["put", "--as", "x", &file, "exec:cat"])).expect(2);
     run(wst(["put", "--shell", "--resume", &file, "exec:cat"])).expect(2);

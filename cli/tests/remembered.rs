@@ -184,3 +184,37 @@ fn a_line_and_names_of_settings_are_not_shown_together() {
     let ran = run(wst(["show", "--line", "tcp://localhost:1", "window"]));
     ran.expect(2);
 }
+
+/// A long block that hardly ever comes through ends a transfer by YMODEM, which is remembered: the next one begins with
+/// short blocks. ZMODEM begins with shorter subpackets.
+#[test]
+fn what_failed_by_ymodem_passes_the_next_time() {
+    let bench = Bench::new("115200,ber=5e-4,seed=3");
+    let (data, at_a) = (bench.desk.path("data.bin"), bench.at_a());
+    let at_b = format!("serial:{}", bench.desk.path("b"));
+    let (trace, into) = (bench.desk.path("trace"), bench.desk.path("in"));
+    let sent = |protocol: &str| {
+        let receives = ["receive", "-P", protocol, &at_b, "-o", &into];
+        let replace = ["--set", "store.collision=replace"];
+        let receiver = Running::start(wst([&receives[..], &replace].concat()));
+        let sent = run(bench.wst(&["send", "-P", protocol, "-v", "--trace", &trace, &data, &at_a]));
+        receiver.signal(Signal::INT);
+        receiver.end();
+        sent
+    };
+    let first = sent("ymodem");
+    assert_ne!(first.code(), 0, "{}", first.stderr);
+    assert!(bench.remembered().contains("error-spacing"), "{}", bench.remembered());
+    let mut done = false;
+    for _ in 0..3 {
+        let again = sent("ymodem");
+        assert!(again.stderr.contains("remembered of this line"), "{}", again.stderr);
+        let traced = fs::read_to_string(&trace).expect("a trace");
+        assert!(traced.contains("xymodem.known-spacing"), "{traced}");
+        done |= again.code() == 0;
+    }
+    assert!(done, "not one of three came through");
+    sent("zmodem");
+    let traced = fs::read_to_string(&trace).expect("a trace");
+    assert!(traced.contains("zmodem.known-spacing"), "{traced}");
+}

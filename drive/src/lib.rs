@@ -38,6 +38,7 @@ pub mod disk;
 pub mod event;
 mod hex;
 pub mod imp;
+mod last_line;
 pub mod line;
 pub mod live;
 pub mod lookout;
@@ -58,6 +59,7 @@ pub mod zone;
 
 pub use disk::DiskStore;
 pub use hex::hex;
+pub use last_line::last_line;
 pub use line::LineSpec;
 pub use lookout::{Expected, Finding, Lookout, Probes};
 pub use os::terminal;

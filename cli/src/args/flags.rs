@@ -150,16 +150,25 @@ fn chosen_by(family: &'static Family) -> String {
 /// What to say about a flag that only other protocols have.
 pub(super) fn of_another(chosen: Protocol, flag: &str) -> Option<String> {
     let name = flag.strip_prefix("--")?;
+    let owner = |family: &'static Family| {
+        let named = family.protocols().next()?;
+        Some(match named.carrier {
+            Carrier::Datagrams => "a udp: or ip: line".to_owned(),
+            _ => format!("-P {}", named.name),
+        })
+    };
     let has = |family: &&'static Family| {
         family.table().iter().any(|row| flag_of(row) == Some(name))
             || SHORT.iter().any(|(short, rows, _)| {
                 *short == name && family.table().iter().any(|row| rows.first() == Some(&row.name))
             })
     };
-    let owners: Vec<_> = others(chosen).filter(has).map(chosen_by).collect();
-    let owners = Some(owners.join(", ")).filter(|owners| !owners.is_empty())?;
-    let family = chosen.family();
-    Some(format!("{} has no {flag}: it is a flag with {owners}", family.title()))
+    if has(&chosen.family()) {
+        return None;
+    }
+    let owners: Vec<_> = others(chosen).filter(has).filter_map(owner).collect();
+    let owners = Some(owners.join(" and ")).filter(|owners| !owners.is_empty())?;
+    Some(format!("{} has no {flag}: it is a flag with {owners}", chosen.title))
 }
 
 /// The flags of the other protocols, for the long help.

@@ -272,13 +272,16 @@ fn of_the_protocol(error: clap::Error, protocol: Protocol, args: &[OsString]) ->
         .then(|| error.get(ContextKind::InvalidArg))
         .flatten();
     let Some(ContextValue::String(flag)) = unknown else { return error };
+    // Only these have the protocols' flags.
+    let words = || args.iter().skip(1).filter_map(|word| word.to_str());
+    let Some(verb) = words().find(|word| !word.starts_with('-')) else { return error };
+    if !matches!(verb, "send" | "receive") {
+        return error;
+    }
     // Clap names the flag with its value.
     let flag = flag.split(['=', ' ']).next().unwrap_or_default();
     match of_another(protocol, flag) {
-        Some(say) => {
-            let verb = args.get(1).and_then(|verb| verb.to_str());
-            error_of(protocol, verb, ErrorKind::UnknownArgument, &say)
-        }
+        Some(say) => error_of(protocol, Some(verb), ErrorKind::UnknownArgument, &say),
         None => error,
     }
 }
@@ -370,6 +373,12 @@ mod tests {
         assert!(window.contains("has no --window: it is a flag with -P kermit"), "{window}");
         let length = say("wst receive -P zmodem --length 90 -");
         assert!(length.contains("ZMODEM has no --length: it is"), "{length}");
+        let check = say("wst --quiet send -P xmodem --check 3 f -");
+        assert!(check.starts_with("error: XMODEM has no --check: it is a flag with -P kermit"));
+        assert!(check.contains("Usage: wst send"), "{check}");
+        for line in ["wst connect --window 4 x", "wst put --window 4 a x", "wst put --pad 3 a x"] {
+            assert!(say(line).contains("unexpected argument"), "{line}");
+        }
         assert!(say("wst send --wdow 4 f -").contains("unexpected argument"));
     }
 

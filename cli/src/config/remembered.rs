@@ -14,6 +14,7 @@ use wetstring_drive::os::files;
 use wetstring_drive::port::is_symbolic;
 use wetstring_proto::Learned;
 
+use super::protocol::Protocol;
 use super::settings::Settings;
 use super::state_directory;
 
@@ -45,7 +46,8 @@ pub(crate) struct Known {
 impl Known {
     /// What a transfer has found out, unless it was too short for that.
     pub(crate) fn of(learned: &Learned, at: u64) -> Option<Self> {
-        if learned.carried < LEAST_BYTES && learned.hits < LEAST_HITS {
+        let is_little = learned.carried < LEAST_BYTES && learned.hits < LEAST_HITS;
+        if learned.carried == 0 || is_little {
             return None;
         }
         Some(Self {
@@ -251,6 +253,12 @@ fn write(path: &std::path::Path, text: &str) -> std::io::Result<()> {
         let _ = std::fs::remove_file(&temporary);
     }
     written
+}
+
+/// Whether a sender of this protocol makes use of it.
+pub(crate) fn is_for(protocol: Protocol) -> bool {
+    let known = format!("{}.known-spacing", protocol.family().prefix());
+    protocol.family().table().iter().any(|row| row.name == known)
 }
 
 /// Sets what is known of the line, unless the user has set it; returns the words for that.

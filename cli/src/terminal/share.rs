@@ -99,7 +99,8 @@ impl Share {
     /// Listens at a path, or at `HOST:PORT`. A socket that no program listens at any more is replaced.
     pub(crate) fn listen(at: &str, writers: Writers) -> io::Result<Self> {
         if at.bytes().all(|byte| byte.is_ascii_digit()) {
-            let say = format!("expected a path or HOST:PORT, such as 127.0.0.1:{at}");
+            let port = at.parse::<u16>().unwrap_or(7001);
+            let say = format!("expected a path or HOST:PORT, such as 127.0.0.1:{port}, got {at:?}");
             return Err(io::Error::new(ErrorKind::InvalidInput, say));
         }
         let listener = if at.contains('/') || !at.contains(':') {
@@ -255,6 +256,11 @@ mod tests {
     fn one_client_writes_at_a_time_and_all_hear() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("share").to_str().expect("a path").to_owned();
+        // What is no socket is not replaced.
+        std::fs::write(&path, "mine").expect("a file");
+        assert!(Share::listen(&path, Writers::One).is_err());
+        assert_eq!(std::fs::read_to_string(&path).expect("the file"), "mine");
+        std::fs::remove_file(&path).expect("it is there");
         let mut share = Share::listen(&path, Writers::One).expect("a socket");
         let mode = std::fs::metadata(&path).expect("it").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

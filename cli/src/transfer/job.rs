@@ -134,9 +134,9 @@ impl<'a> Job<'a> {
             ui.say(Level::Note, &note);
         }
         port_facts::apply(port.facts(), &mut self.all);
-        let sends_kermit = self.direction == Direction::Send
-            && matches!(self.speaks, Speaks::One(one) if one.is::<kermit::Config>());
-        if sends_kermit && let Some(words) = remembered::apply(&mut self.all, &self.spec) {
+        let remembers = self.direction == Direction::Send
+            && matches!(self.speaks, Speaks::One(one) if remembered::is_for(one));
+        if remembers && let Some(words) = remembered::apply(&mut self.all, &self.spec) {
             ui.say(Level::Detail, &words);
         }
         self.all.kermit_mut().batch = self.file_store.batch();

@@ -1,5 +1,7 @@
 //! The report of a transfer at its end, and its exit code.
 
+use std::collections::HashSet;
+
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
 use wetstring_events::{FileResult, Summary, Transfer};
@@ -95,14 +97,18 @@ impl Verdict<'_> {
     /// Directories and links that were not made, but for directories that their files make.
     fn passed_over(&self) -> u64 {
         let files = self.file_store.files();
-        let is_below = |name: &[u8], directory: &[u8]| {
-            name.strip_prefix(directory).is_some_and(|below| below.starts_with(b"/"))
-        };
-        let lost = |record: &&FileRecord| {
-            record.outcome == FileOutcome::PassedOver
-                && (self.direction == Direction::Receive
-                    || !files.iter().any(|other| is_below(&other.wire_name, &record.wire_name)))
-        };
+        let passed = |record: &&FileRecord| record.outcome == FileOutcome::PassedOver;
+        if !files.iter().any(|record| passed(&record)) {
+            return 0;
+        }
+        let mut made = HashSet::new();
+        let sent = files.iter().filter(|record| record.outcome == FileOutcome::Sent);
+        for record in sent {
+            let name = &record.wire_name;
+            let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+            made.extend(slashes.map(|(at, _)| &name[..at]));
+        }
+        let lost = |record: &&FileRecord| passed(record) && !made.contains(&record.wire_name[..]);
         files.iter().filter(lost).count() as u64
     }
 
@@ -177,7 +183,7 @@ impl Verdict<'_> {
         if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.peer_said) {
             // C-Kermit's server says so too.
             let login = said.eq_ignore_ascii_case("login required");
-            let advice = if login { "; --user NAME logs in" } else { "" };
+            let advice = if login { "; wst get or put with --user NAME logs in" } else { "" };
             return (exit, format!("the peer says: {said}{advice}{}", self.not_sent()));
         }
         let said_why = failure.kind == FailureKind::Closed && observer.peer_said.is_some();
@@ -186,6 +192,8 @@ impl Verdict<'_> {
             Exit::Peer => observer.peer_said.clone(),
             // A reason sent before the hang-up is shown.
             Exit::Line if said_why => observer.peer_said.clone(),
+            // How its command ended says more than a broken pipe.
+            Exit::Line if beginning.is_some_and(Waiting::command_has_ended) => None,
             _ => ended.error.as_ref().map(in_words),
         };
         let told = said_why || failure.kind == FailureKind::PeerError && detail.is_some();
@@ -248,6 +256,13 @@ impl Verdict<'_> {
             if changed > 0 {
                 let changed = format::count(changed, "file");
                 return (Exit::Skipped, format!("{changed} changed while being sent"));
+            }
+            let is_over = |r: &FileRecord| r.outcome == FileOutcome::PassedOver;
+            if self.direction == Direction::Send
+                && !records.is_empty()
+                && records.iter().all(is_over)
+            {
+                return (Exit::Skipped, "nothing was sent".to_owned());
             }
             let none = good == 0 && self.direction == Direction::Receive;
             return (Exit::Done, if none { "no files received".to_owned() } else { String::new() });

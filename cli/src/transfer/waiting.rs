@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use wetstring_drive::{Expected, Finding, LineSpec, PortFacts, Probes};
+use wetstring_drive::{Expected, Finding, LineSpec, PortFacts, Probes, last_line};
 use wetstring_events::Event;
 use wetstring_proto::peer::{Part, PeerProtocol};
 use wetstring_proto::{Blame, Failure, FailureKind, Stats};
@@ -193,12 +193,12 @@ impl Waiting {
     /// The likely cause of an early failure, if the peer was not identified, and of one at the end of a file, all of
     /// which was acknowledged.
     pub(crate) fn guess(&self, failure: Failure, stats: &Stats, all: bool) -> Option<String> {
-        if self.instead.is_some() {
-            return self.instead.clone();
-        }
-        if let (FailureKind::Closed, Some(why)) = (failure.kind, self.why_closed()) {
-            return Some(why);
-        }
+        let closed = || self.why_closed(stats).filter(|_| failure.kind == FailureKind::Closed);
+        self.instead.clone().or_else(|| self.by_protocol(failure, stats, all)).or_else(closed)
+    }
+
+    /// What the protocol's behaviour tells.
+    fn by_protocol(&self, failure: Failure, stats: &Stats, all: bool) -> Option<String> {
         let silent = matches!(failure.kind, FailureKind::Silence | FailureKind::TooManyRetries);
         if silent && all && self.acknowledges_each() {
             return Some(END_UNANSWERED.to_owned());
@@ -229,28 +229,28 @@ impl Waiting {
             }
             _ => return None,
         };
-        Some(match self.wrote() {
-            Some(text) => format!("it wrote \"{text}\"; if {flag}"),
-            None => format!("if {flag}"),
-        })
+        let text = self.finding.text();
+        let text = text.trim_ascii();
+        let wrote =
+            if is_text(text) { format!("it wrote \"{}\"; ", escaped(text)) } else { String::new() };
+        Some(format!("{wrote}if {flag}"))
     }
 
-    /// The readable text that the peer wrote last, if any.
-    fn wrote(&self) -> Option<String> {
-        let text = self.finding.text();
-        is_text(&text).then(|| escaped(text.trim_ascii()))
+    /// Whether the line was a command, which has ended.
+    pub(crate) fn command_has_ended(&self) -> bool {
+        self.ended.is_some()
     }
 
     /// Why the line closed where it is a command.
-    fn why_closed(&self) -> Option<String> {
+    fn why_closed(&self, stats: &Stats) -> Option<String> {
         let how = match self.ended?.code() {
             Some(code) => format!("ended with status {code}"),
             None => "was ended by a signal".to_owned(),
         };
-        Some(match self.wrote() {
-            Some(text) => format!("its command {how}, after it wrote \"{text}\""),
-            None => format!("its command {how}; its messages are above"),
-        })
+        // Behind the first packet it is the protocol's.
+        let text = last_line(&self.finding.text()).filter(|_| stats.packets_in == 0);
+        let text = text.map_or(String::new(), |text| format!(", after it wrote \"{text}\""));
+        Some(format!("its command {how}{text}"))
     }
 
     /// Whether the sender sends a block only once the one before is acknowledged.
@@ -355,16 +355,27 @@ pub(crate) fn likely_refusal(direction: Direction, speaks: Speaks) -> Option<&'s
     }
 }
 
+/// The words of a command of ssh up to the name of the host; `None` if some are in quotation marks.
+fn up_to_the_host(command: &str) -> Option<String> {
+    const WITH_A_VALUE: &str = "BbcDEeFIiJLlmOopPQRSWw";
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let mut at = 1;
+    while let Some(options) = words.get(at)?.strip_prefix('-') {
+        // The value may follow without a blank.
+        let has_value = options.len() == 1 && WITH_A_VALUE.contains(options);
+        at += if has_value { 2 } else { 1 };
+    }
+    let ssh = words.get(..=at)?.join(" ");
+    (!ssh.contains(['\'', '"', '\\'])).then_some(ssh)
+}
+
 /// What helps where a command was not found, here or at the host that `ssh` reached.
 fn instead(direction: Direction, command: &str) -> String {
     let missing = "a command was not found: its shell says which";
     if !command.starts_with("ssh ") {
         return missing.to_owned();
     }
-    // Our program, or one in quotation marks, is what the host runs.
-    let runs = |word: &&str| *word == "wst" || word.ends_with("/wst") || word.starts_with('\'');
-    let words: Vec<_> = command.split_whitespace().take_while(|word| !runs(word)).collect();
-    let ssh = &*words.join(" ");
+    let Some(ssh) = up_to_the_host(command) else { return missing.to_owned() };
     // C-Kermit wants a terminal.
     let with_terminal = ssh.replacen("ssh ", "ssh -t ", 1);
     match direction {

@@ -47,7 +47,7 @@ pub(crate) mod io {
 pub mod stream {
     use std::fs::Permissions;
     use std::io;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 
     /// What waits at a path.
     pub use std::os::unix::net::UnixListener as Listener;
@@ -56,7 +56,11 @@ pub mod stream {
 
     /// Waits at a path, for programs of this user. A socket that no program waits at any more is replaced.
     pub fn listen(at: &str) -> io::Result<Listener> {
-        if Stream::connect(at).is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
+        // A file refuses connections as well.
+        let is_socket =
+            std::fs::symlink_metadata(at).is_ok_and(|found| found.file_type().is_socket());
+        let refuses = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;
+        if is_socket && Stream::connect(at).is_err_and(refuses) {
             std::fs::remove_file(at)?;
         }
         let listener = Listener::bind(at)?;

@@ -2,6 +2,7 @@
 
 use crate::event::{self, Interest};
 use crate::in_words;
+use crate::last_line::last_line;
 use crate::os::process::INT;
 use crate::port::Port;
 use crate::run::{Ended, RunOptions, Watch, run};
@@ -174,11 +175,9 @@ impl<'a> PortWire<'a> {
 
     /// The peer closed the line; its last words often say why.
     fn hung_up(&self) -> Broken {
-        let mut lines = self.tail.split(|byte| matches!(byte, b'\r' | b'\n'));
-        let last = lines.rfind(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
-        Broken::Line(match last.trim_ascii() {
-            b"" => "the line closed".to_owned(),
-            last => format!("the line closed after '{}'", last.escape_ascii()),
+        Broken::Line(match last_line(&self.tail) {
+            None => "the line closed".to_owned(),
+            Some(last) => format!("the line closed, after it wrote \"{last}\""),
         })
     }
 

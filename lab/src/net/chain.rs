@@ -18,8 +18,16 @@ pub struct NetChain {
     /// By joint, then by the end from which the datagrams come.
     joints: Vec<[VecDeque<u8>; 2]>,
     buffer: Vec<u8>,
-    /// The next internal event, if nothing has changed since it was found.
-    inside: Cell<Option<Option<Instant>>>,
+    inside: Cell<NextInside>,
+}
+
+/// The next internal event of a chain.
+#[derive(Clone, Copy)]
+enum NextInside {
+    /// Something has changed since it was found.
+    Unknown,
+    /// `None`: there is none.
+    Known(Option<Instant>),
 }
 
 impl std::fmt::Debug for NetChain {
@@ -39,7 +47,12 @@ impl NetChain {
         let datagrams = elements.iter().all(|element| element.unit() == Unit::Datagrams);
         assert!(datagrams, "expected a chain of elements that carry datagrams");
         let joints = (1..elements.len()).map(|_| [VecDeque::new(), VecDeque::new()]).collect();
-        Self { elements, joints, buffer: vec![0; DATAGRAM_MAX], inside: Cell::new(None) }
+        Self {
+            elements,
+            joints,
+            buffer: vec![0; DATAGRAM_MAX],
+            inside: Cell::new(NextInside::Unknown),
+        }
     }
 
     /// The element that has this end of the row.
@@ -87,7 +100,7 @@ impl NetChain {
 
 impl Inside for NetChain {
     fn next_inside(&self) -> Option<Instant> {
-        if let Some(known) = self.inside.get() {
+        if let NextInside::Known(known) = self.inside.get() {
             return known;
         }
         let mut soonest: Option<Instant> = None;
@@ -104,12 +117,12 @@ impl Inside for NetChain {
                 }
             }
         }
-        self.inside.set(Some(soonest));
+        self.inside.set(NextInside::Known(soonest));
         soonest
     }
 
     fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
-        self.inside.set(None);
+        self.inside.set(NextInside::Unknown);
         let mut moved = false;
         loop {
             let mut again = false;
@@ -146,7 +159,7 @@ impl Element for NetChain {
         if self.elements[at].next(end).is_none_or(|next| next > cx.now) {
             return 0;
         }
-        self.inside.set(None);
+        self.inside.set(NextInside::Unknown);
         self.elements[at].emit(cx, end, into)
     }
 
@@ -170,7 +183,7 @@ impl Element for NetChain {
     }
 
     fn calm(&mut self) {
-        self.inside.set(None);
+        self.inside.set(NextInside::Unknown);
         for element in &mut self.elements {
             element.calm();
         }

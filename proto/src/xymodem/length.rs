@@ -12,6 +12,8 @@ use core::num::NonZeroU64;
 const TRIAL: u8 = (LONG / SHORT) as u8;
 /// Short blocks after which a long one is tried again.
 const AGAIN: u8 = 40;
+/// Bytes without an error after which a line on which long blocks were hopeless has them again.
+const REFUTING: u16 = 12_000;
 /// A long block that needed more copies than this is not tried again: the next may never get
 /// through, and it must not be split (\[XY88\]: a retransmitted block keeps its size).
 const MOST_COPIES: u8 = 4;
@@ -29,8 +31,8 @@ pub(crate) struct BlockLengths {
     shorts: u8,
     /// Long blocks are no longer used.
     hopeless: bool,
-    /// Bytes that may come through without an error before the line is not taken for the one that was known; 0: it is,
-    /// or none was.
+    /// Bytes that may come through without an error before the line is not taken for the one that was known; 0: none
+    /// was, or it is refuted.
     believed: u16,
     /// Blocks that were lost or damaged.
     hits: u16,
@@ -67,9 +69,10 @@ impl BlockLengths {
         !dear
     }
 
-    /// A block got a NAK, or no answer.
-    pub(crate) fn damaged(&mut self, long: bool) {
-        self.hits = self.hits.saturating_add(1);
+    /// A block got a NAK (`answered`), or no answer.
+    pub(crate) fn damaged(&mut self, long: bool, answered: bool) {
+        // Silence may be that of a peer that has ended.
+        self.hits = self.hits.saturating_add(u16::from(answered));
         if long && self.adapt && self.short.is_none() {
             self.trial = TRIAL;
         }
@@ -88,9 +91,10 @@ impl BlockLengths {
     /// A block was acknowledged: the time since it was first sent, and the copies sent.
     pub(crate) fn taken(&mut self, long: bool, copies: u8, cost: Duration) {
         if self.believed > 0 {
-            let left = self.believed.saturating_sub(SHORT as u16);
-            self.hopeless = copies > 1 || left > 0;
-            self.believed = if copies > 1 { 0 } else { left };
+            // An error confirms what was known; far more bytes without one refute it.
+            let left = if copies > 1 { REFUTING } else { self.believed };
+            self.believed = left.saturating_sub(SHORT as u16);
+            self.hopeless = self.believed > 0;
         }
         self.hopeless |= self.adapt && long && copies > MOST_COPIES && self.short.is_some();
         let smoothed = if long { &mut self.long } else { &mut self.short };

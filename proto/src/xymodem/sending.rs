@@ -419,7 +419,7 @@ impl Core {
         self.unsure |= self.state == Sending::Data;
         self.repeated |= self.state == Sending::Data;
         if self.state == Sending::Data {
-            self.lengths.damaged(flight.long);
+            self.lengths.damaged(flight.long, why == Again::Nak);
         }
         self.queue.rewind();
         let pause = self.link.pace.block();
