@@ -56,7 +56,8 @@ pub(crate) fn run(
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
     let nameless = is_ncp || stream && !protocol.tells_names;
-    let tree = (nameless, may_have_entries(verb, stream && has_entries(protocol, &all))?);
+    let tree = (nameless, stream && has_entries(protocol, &all));
+    links_can_be_sent(verb, tree.1)?;
     let sources = sources(ui, verb, (&files, line), &spec, tree)?;
     if verb.resume && stream {
         may_resume(protocol)?;
@@ -118,13 +119,13 @@ fn there<'a>(verb: &'a Send, line: &OsStr) -> Result<There<'a>, Ending> {
 }
 
 /// Refuses links that are asked for where the protocol has none.
-fn may_have_entries(verb: &Send, has_entries: bool) -> Result<bool, Ending> {
+fn links_can_be_sent(verb: &Send, has_entries: bool) -> Result<(), Ending> {
     if verb.selection.links && !has_entries {
         let say =
-            "expected no --links: only Kermit sends links as such, and --names converted has none";
+            "expected no --links: only Kermit sends links as such, unless its names are converted";
         return Err(usage(say.to_owned()));
     }
-    Ok(has_entries)
+    Ok(())
 }
 
 /// Refuses to resume by the FTP of the ARPANET.

@@ -16,8 +16,8 @@ use crate::ui::format::shown;
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) files: Vec<PathBuf>,
-    /// Directories that are sent as such: those without a file in them, and those with permissions that the receiver
-    /// would not give them.
+    /// Directories that are sent as such: those without a file in them, and those that the receiver would open to more
+    /// users than they are here.
     pub(crate) directories: Vec<PathBuf>,
     /// Symbolic links that are sent as such.
     pub(crate) links_sent: Vec<PathBuf>,
@@ -174,7 +174,7 @@ pub(crate) fn readable(path: &Path) -> Result<(), String> {
         .map_err(|e| format!("could not read {name}: {}", in_words(&e)))
 }
 
-/// Whether a directory is closed to others.
+/// Whether the permissions of a directory let others do less than usual.
 fn is_private(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| files::is_private(&found))
 }
