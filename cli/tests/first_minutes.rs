@@ -172,7 +172,7 @@ fn unsupported_requests_are_refused_before_the_line_is_opened() {
             &["send", "--resume", "-P", "uucp-g", "notes.txt", "/dev/ttyUSB97"],
             &["receive", "--resume", "-P", "ymodem", "/dev/ttyUSB97"],
             &["send", "-P", "xmodem", "photos", "/dev/ttyUSB97"],
-            &["send", "photos", "/dev/ttyUSB97"],
+            &["send", "-P", "zmodem", "photos", "/dev/ttyUSB97"],
             &["send", "notes.txt"],
         ],
     );

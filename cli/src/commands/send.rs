@@ -248,7 +248,7 @@ fn sources(
     }
     if all.is_empty() {
         let what = if verb.selection.exclude.is_empty() {
-            "expected a file, got only what cannot be sent"
+            "expected a file, got directories without files, which only Kermit sends"
         } else {
             "expected a file, all are excluded"
         };
