@@ -435,7 +435,7 @@ fn a_directory_that_is_moved_in_between_is_made_again() {
         fs::rename(path(&directory, level), &moved).unwrap();
         std::os::unix::fs::symlink(&moved, path(&directory, level)).unwrap();
         let refused = store.answer(Request::Offer { info: named("a/b/5") });
-        assert_eq!(refused, Reply::Refuse(wetstring_proto::file::Refusal::Exists), "{level}");
+        assert_eq!(refused, Reply::Refuse(wetstring_proto::file::Refusal::Name), "{level}");
         fs::remove_file(path(&directory, level)).unwrap();
         fs::rename(moved, path(&directory, level)).unwrap();
     }

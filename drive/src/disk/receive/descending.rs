@@ -68,7 +68,7 @@ impl Receiving {
             handle = match place::directory_in(&*handle, name) {
                 Ok(next) => Arc::new(next),
                 Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
-                    return Err(No::Refused(Refusal::Exists, Some(NameRule::NotADirectory)));
+                    return Err(No::Refused(Refusal::Name, Some(NameRule::NotADirectory)));
                 }
                 Err(error) => return Err(failed(error)),
             };
