@@ -197,6 +197,12 @@ fn ckermit_gets_the_files() {
     assert!(came.len() == 6, "{came:?}");
     let said = "directories and links were left out (1): the receiver takes none";
     assert!(output.stderr.contains(said), "{}", output.stderr);
+
+    // A directory alone is nothing that it takes.
+    fs::write(&script, format!("cd {into}\nreceive\nexit 0\n")).unwrap();
+    let output = here(&desk, &["send", "t/empty", &line]);
+    assert_eq!(output.code(), 1, "{}", output.stderr);
+    assert!(output.stderr.contains("wst: nothing was sent"), "{}", output.stderr);
 }
 
 #[test]

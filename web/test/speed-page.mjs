@@ -1,7 +1,7 @@
 // The page of speed-chromium.mjs: receives a file by either library; the time, and the digest of what came.
 
-import Zmodem from "zmodem.js";
 import * as wetstring from "../dist/index.js";
+import { received } from "./zmodem-js.mjs";
 
 await wetstring.load(new URL("wetstring.wasm", location.href));
 
@@ -23,22 +23,11 @@ async function byThem() {
   socket.binaryType = "arraybuffer";
   await new Promise((resolve) => socket.addEventListener("open", resolve));
   const began = performance.now();
-  const chunks = await new Promise((resolve, reject) => {
-    const sentry = new Zmodem.Sentry({
-      to_terminal() {},
-      on_retract() {},
-      sender: (octets) => socket.send(new Uint8Array(octets)),
-      on_detect(detection) {
-        const session = detection.confirm();
-        let chunks;
-        session.on("offer", (offer) => offer.accept().then((all) => (chunks = all), reject));
-        session.on("session_end", () => resolve(chunks));
-        session.start();
-      },
-    });
-    // Text messages are facts of the line.
-    socket.addEventListener("message", ({ data }) => typeof data !== "string" && sentry.consume(new Uint8Array(data)));
-  });
+  // Text messages are facts of the line.
+  const chunks = await received(
+    (bytes) => socket.send(bytes),
+    (take) => socket.addEventListener("message", ({ data }) => typeof data !== "string" && take(new Uint8Array(data))),
+  );
   const ms = performance.now() - began;
   return { ms, bytes: () => new Blob(chunks.map((chunk) => Uint8Array.from(chunk))).arrayBuffer() };
 }

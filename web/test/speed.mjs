@@ -6,8 +6,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Zmodem from "zmodem.js";
 import * as wetstring from "../dist/index.js";
+import { received } from "./zmodem-js.mjs";
 
 const MB = Number(process.argv[2] ?? 20);
 const ROUNDS = 3;
@@ -39,21 +39,8 @@ async function byUs({ stdin, stdout }) {
 }
 
 function byThem({ stdin, stdout }) {
-  return new Promise((resolve, reject) => {
-    const sentry = new Zmodem.Sentry({
-      to_terminal() {},
-      on_retract() {},
-      sender: (octets) => stdin.write(Buffer.from(octets)),
-      on_detect(detection) {
-        const session = detection.confirm();
-        let chunks;
-        session.on("offer", (offer) => offer.accept().then((all) => (chunks = all), reject));
-        session.on("session_end", () => resolve(chunks));
-        session.start();
-      },
-    });
-    stdout.on("data", (data) => sentry.consume(new Uint8Array(data)));
-  });
+  const listen = (take) => stdout.on("data", (data) => take(new Uint8Array(data)));
+  return received((bytes) => stdin.write(bytes), listen);
 }
 
 for (let round = 0; round < ROUNDS; round += 1) {

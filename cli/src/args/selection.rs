@@ -39,13 +39,12 @@ mod tests {
     use super::pattern;
 
     #[test]
-    fn open_brackets_are_refused() {
+    fn invalid_patterns_are_refused() {
         for good in ["*.o", "[a-z]?", "[]x]", "[!]]", "{a,b}.txt", r"\[x", "a]", "x}", ""] {
             assert_eq!(pattern(good).as_deref(), Ok(good), "{good}");
         }
         for bad in ["[a", "[!]", "{a,b", "a\\", "a\\/", &"{a}{,}".repeat(11)] {
-            let say = pattern(bad).unwrap_err();
-            println!("{bad}: {say}");
+            assert!(pattern(bad).is_err(), "{bad}");
         }
     }
 }

@@ -256,6 +256,7 @@ mod tests {
     fn one_client_writes_at_a_time_and_all_hear() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("share").to_str().expect("a path").to_owned();
+        assert!(Share::listen("7001", Writers::One).is_err(), "a port without a host");
         // What is no socket is not replaced.
         std::fs::write(&path, "mine").expect("a file");
         assert!(Share::listen(&path, Writers::One).is_err());

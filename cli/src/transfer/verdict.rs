@@ -97,8 +97,7 @@ impl Verdict<'_> {
     /// Directories and links that were not made, but for directories that their files make.
     fn passed_over(&self) -> u64 {
         let files = self.file_store.files();
-        let passed = |record: &&FileRecord| record.outcome == FileOutcome::PassedOver;
-        if !files.iter().any(|record| passed(&record)) {
+        if !files.iter().any(is_passed_over) {
             return 0;
         }
         let mut made = HashSet::new();
@@ -108,7 +107,8 @@ impl Verdict<'_> {
             let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
             made.extend(slashes.map(|(at, _)| &name[..at]));
         }
-        let lost = |record: &&FileRecord| passed(record) && !made.contains(&record.wire_name[..]);
+        let lost =
+            |record: &&FileRecord| is_passed_over(record) && !made.contains(&record.wire_name[..]);
         files.iter().filter(lost).count() as u64
     }
 
@@ -245,7 +245,7 @@ impl Verdict<'_> {
         let records = self.file_store.files();
         let whole = |r: &&FileRecord| {
             // A link was asked for; an empty directory has nothing to lose.
-            let passed = r.outcome == FileOutcome::PassedOver && r.entry != Entry::Link;
+            let passed = is_passed_over(r) && r.entry != Entry::Link;
             passed || matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent)
         };
         let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
@@ -257,11 +257,8 @@ impl Verdict<'_> {
                 let changed = format::count(changed, "file");
                 return (Exit::Skipped, format!("{changed} changed while being sent"));
             }
-            let is_over = |r: &FileRecord| r.outcome == FileOutcome::PassedOver;
-            if self.direction == Direction::Send
-                && !records.is_empty()
-                && records.iter().all(is_over)
-            {
+            let nothing = !records.is_empty() && records.iter().all(is_passed_over);
+            if nothing && self.direction == Direction::Send {
                 return (Exit::Skipped, "nothing was sent".to_owned());
             }
             let none = good == 0 && self.direction == Direction::Receive;
@@ -278,6 +275,10 @@ impl Verdict<'_> {
         let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));
         (if only_unread { Exit::Store } else { Exit::Skipped }, message)
     }
+}
+
+fn is_passed_over(record: &FileRecord) -> bool {
+    record.outcome == FileOutcome::PassedOver
 }
 
 fn file_result(record: &FileRecord) -> FileResult {

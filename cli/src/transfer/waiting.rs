@@ -462,6 +462,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn another_command_is_advised_for_the_same_host() {
+        for (command, ssh) in [
+            ("ssh box 'wst receive -'", Some("ssh box")),
+            ("ssh box wst receive -", Some("ssh box")),
+            ("ssh -p 2222 -v anna@wst rz", Some("ssh -p 2222 -v anna@wst")),
+            ("ssh -o ProxyCommand='nc x 1' box rz", None),
+            ("ssh -p", None),
+        ] {
+            assert_eq!(up_to_the_host(command).as_deref(), ssh, "{command}");
+        }
+    }
+
+    #[test]
     fn wrong_peers_are_identified_with_the_right_command() {
         let say = |direction, protocol, part| wrong_peer(direction, (protocol, part));
         assert_eq!(

@@ -1,10 +1,10 @@
 //! One transfer as a page: what it did over time, and where the time went.
 
-use super::STYLE;
 use super::budget::{TimeBudget, bars, numbers};
 use super::chart::{self, Axes, Mark, Sequence, Series};
+use super::document;
 use crate::explain::{Account, Advice, NoAdvice, Part};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 const OWN_STYLE: &str = include_str!("account.css");
 
@@ -26,25 +26,14 @@ pub fn account_page(
     command: &str,
 ) -> String {
     let title = title(account);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(OWN_STYLE)) }
-            }
-            body {
-                header { h1 { (title) } (words(account, advice)) }
-                main { (pictures(account)) (budget(account, command)) }
-                footer {
-                    p { "Made by the laboratory of Wetstring " (env!("CARGO_PKG_VERSION")) "." }
-                }
-            }
+    let body = html! {
+        header { h1 { (title) } (words(account, advice)) }
+        main { (pictures(account)) (budget(account, command)) }
+        footer {
+            p { "Made by the laboratory of Wetstring " (env!("CARGO_PKG_VERSION")) "." }
         }
     };
-    page.into_string()
+    document(&title, OWN_STYLE, &body)
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -1,6 +1,7 @@
 //! Where the time of some transfers goes, on the page.
 
 use super::budget::{TimeBudget, bars, numbers};
+use super::run_command;
 use crate::explain::{Account, Part};
 use crate::scenario::{Scenario, named, no_files};
 use crate::trace::Recorder;
@@ -80,16 +81,7 @@ impl BudgetJob {
             let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
             let scenario = Scenario::parse_with(file, text, &sets, &no_files)
                 .unwrap_or_else(|bad| panic!("{bad}"));
-            let mut command = format!("wst lab run {file}");
-            for set in &sets {
-                let quote = if set.contains(' ') { "'" } else { "" };
-                command.push_str(" --set ");
-                command.push_str(quote);
-                command.push_str(set);
-                command.push_str(quote);
-            }
-            command.push_str(" --explain");
-            Self { group, name, command, scenario }
+            Self { group, name, command: run_command(file, &sets), scenario }
         };
         TRANSFERS.iter().map(job).collect()
     }

@@ -31,11 +31,59 @@ pub use tables::figure_file;
 #[cfg(feature = "report")]
 pub use whole::Report;
 
-use maud::{Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
+
+/// A page with this title, the styles of one kind of page, and this body.
+fn document(title: &str, own_style: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(own_style)) }
+            }
+            body { (body) }
+        }
+    };
+    page.into_string()
+}
+
+/// The command that runs a built-in scenario with these settings, as a shell takes it.
+pub fn run_command(scenario: &str, sets: &[String]) -> String {
+    let mut command = format!("wst lab run {scenario}");
+    for set in sets {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:@%/-_".contains(c);
+        command.push_str(" --set ");
+        command.push_str(&if set.chars().all(is_plain) { set.clone() } else { quoted(set) });
+    }
+    command + " --explain"
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
 
 /// The command that reproduces something.
 fn command(text: &str) -> Markup {
     html! { pre.command { code { "$ " (text) } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_command;
+
+    #[test]
+    fn a_command_is_quoted_where_a_shell_would_change_it() {
+        let sets =
+            ["line=9600,delay=1s", "line=udp over path:10M", "title=it's"].map(str::to_owned);
+        assert_eq!(
+            run_command("clean", &sets),
+            r"wst lab run clean --set line=9600,delay=1s --set 'line=udp over path:10M' --set 'title=it'\''s' --explain"
+        );
+    }
 }

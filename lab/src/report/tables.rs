@@ -1,6 +1,6 @@
 //! A published table on the page.
 
-use super::{command, plot, trials};
+use super::{command, plot, quoted, trials};
 use crate::table::{Cell, Report, Scoreboard, Table, Verdict};
 use maud::{Markup, html};
 
@@ -90,11 +90,6 @@ pub(super) fn section(report: &Report) -> Markup {
 fn again(report: &Report) -> String {
     let known = Table::names().any(|name| name == report.table);
     format!("wst lab table {}{}", report.table, if known { "" } else { ".toml" })
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The reasons, each once, in the order in which they come.

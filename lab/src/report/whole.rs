@@ -1,9 +1,9 @@
 //! The whole report as one page.
 
-use super::{STYLE, TimeBudget, budgets, command, overview, sweeps, tables};
+use super::{TimeBudget, budgets, command, document, overview, sweeps, tables};
 use crate::sweep::{Row, Sweep};
 use crate::table;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 /// Contents of a report.
 #[derive(Clone, Copy, Debug)]
@@ -19,28 +19,17 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// The page.
     pub fn page(&self) -> String {
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { "Wetstring: the laboratory's report" }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    (self.head())
-                    main {
-                        @if !self.tables.is_empty() { (overview::section(self.tables)) }
-                        @for report in self.tables { (tables::section(report)) }
-                        @for (sweep, rows) in self.sweeps { (sweeps::section(sweep, rows)) }
-                        @if !self.budgets.is_empty() { (budgets::section(self.budgets)) }
-                    }
-                    footer { (about()) }
-                }
+        let body = html! {
+            (self.head())
+            main {
+                @if !self.tables.is_empty() { (overview::section(self.tables)) }
+                @for report in self.tables { (tables::section(report)) }
+                @for (sweep, rows) in self.sweeps { (sweeps::section(sweep, rows)) }
+                @if !self.budgets.is_empty() { (budgets::section(self.budgets)) }
             }
+            footer { (about()) }
         };
-        page.into_string()
+        document("Wetstring: the laboratory's report", "", &body)
     }
 
     fn head(&self) -> Markup {

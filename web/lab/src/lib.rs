@@ -10,7 +10,7 @@ mod exports;
 use serde_json::json;
 use wetstring_lab::corpus::Corpus;
 use wetstring_lab::explain::{Account, Advice, NoAdvice, header};
-use wetstring_lab::report::account_page;
+use wetstring_lab::report::{account_page, run_command};
 use wetstring_lab::scenario::{Scenario, named, names, no_files};
 use wetstring_lab::{Recorder, compressor};
 
@@ -64,7 +64,7 @@ impl Run {
         };
         let words = |bad: wetstring_lab::scenario::BadScenario| bad.to_string();
         let scenario = Scenario::parse_with(name, text, &sets, &no_files).map_err(words)?;
-        self.command = command(name, &sets);
+        self.command = run_command(name, &sets);
         self.trace = header(name, text, &sets, &scenario).map_err(words)?;
         let mut recorder = Recorder::keep();
         let outcome = scenario.run(&mut recorder);
@@ -106,36 +106,5 @@ impl Run {
             Some(Err(none)) => text.push_str(&none.page()),
         }
         json!({ "text": text, "page": account_page(account, advice, &self.command) }).to_string()
-    }
-}
-
-/// What does the same in a terminal.
-fn command(name: &str, sets: &[String]) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:@%/-_".contains(c);
-    let mut command = format!("wst lab run {name} --explain");
-    for set in sets {
-        command.push_str(" --set ");
-        if set.chars().all(is_plain) {
-            command.push_str(set);
-        } else {
-            command.push('\'');
-            command.push_str(&set.replace('\'', "'\\''"));
-            command.push('\'');
-        }
-    }
-    command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_quoted_where_a_shell_would_change_it() {
-        let sets = ["line=9600,delay=1s".to_owned(), "line=udp over path:10M".to_owned()];
-        assert_eq!(
-            command("clean", &sets),
-            "wst lab run clean --explain --set line=9600,delay=1s --set 'line=udp over path:10M'"
-        );
     }
 }
