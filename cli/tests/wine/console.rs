@@ -21,9 +21,10 @@ use crate::peers::{LIMIT, Scene, same, wst};
 use crate::session::{Wine, wine};
 use wetstring_testkit::{Within, noise, terminal, within};
 
-/// How soon a program ends after Ctrl-C: it gives itself one second, and two processes of Wine end after it, on a machine that
-/// may be busy.
-const AT_ONCE: Duration = Duration::from_secs(3);
+/// How soon a program ends after Ctrl-C, with the two processes of Wine that end after it.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// How often that is tried: a machine that is busy with other tests is late at times.
+const TRIES: usize = 3;
 /// How soon something is seen.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -148,6 +149,15 @@ impl Console {
         assert_eq!(modes("(before "), modes("(after "), "{:?}", self.all());
         code.unwrap().code().unwrap()
     }
+
+    /// Its exit code after a key that ends it, and how long that took.
+    #[track_caller]
+    fn end_by(&mut self, key: &[u8]) -> (i32, Duration) {
+        let began = Instant::now();
+        self.press(key);
+        let code = self.end(SOON);
+        (code, began.elapsed())
+    }
 }
 
 impl Drop for Console {
@@ -155,6 +165,18 @@ impl Drop for Console {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A program ends by a key with 130, at once.
+#[track_caller]
+fn at_once(mut try_it: impl FnMut() -> (i32, Duration)) {
+    let mut took = Vec::new();
+    while took.len() < TRIES && took.last().is_none_or(|last| *last > AT_ONCE) {
+        let (code, time) = try_it();
+        assert_eq!(code, 130);
+        took.push(time);
+    }
+    assert!(took.last().is_some_and(|last| *last <= AT_ONCE), "expected {AT_ONCE:?}, got {took:?}");
 }
 
 /// A peer that the test itself is, and its address.
@@ -268,16 +290,16 @@ fn keys_reach_the_peer_one_by_one() {
 #[test]
 fn ctrl_c_ends_a_session_at_once() {
     let Some(wine) = wine() else { return };
-    let scene = Scene::new();
-    let (listener, at) = listener();
-    let mut user = Console::start(wine, &scene, &["connect", &at]);
-    let mut peer = accept(&listener);
-    user.see("Ctrl-T ? lists the keys");
-    user.press(b"a");
-    gets(&mut peer, b"a");
-    user.press(b"\x03");
-    assert_eq!(user.end(AT_ONCE), 130);
-    drop(peer);
+    at_once(|| {
+        let scene = Scene::new();
+        let (listener, at) = listener();
+        let mut user = Console::start(wine, &scene, &["connect", &at]);
+        let mut peer = accept(&listener);
+        user.see("Ctrl-T ? lists the keys");
+        user.press(b"a");
+        gets(&mut peer, b"a");
+        user.end_by(b"\x03")
+    });
 }
 
 #[test]
@@ -400,25 +422,26 @@ fn a_transfer_shows_how_far_it_is_and_ends_at_once() {
     let Some(wine) = wine() else { return };
     // Ctrl-C, and the key for it.
     for key in [b"\x03", b"e"] {
-        let scene = Scene::new();
-        let into = scene.folder("in");
-        let huge = scene.file("huge.bin", &noise(22, 60_000_000));
-        let args = ["receive", "-P", "kermit", "-o", into.to_str().unwrap()];
-        let mut receive = wst(args);
-        let mut peer = scene.start("receive", receive.arg("tcp-listen://127.0.0.1:0")).unwrap();
-        let at = slowly(peer.line_after("listening on ").unwrap());
-        let send = ["send", "-P", "kermit", huge.to_str().unwrap(), &at];
-        let mut user = Console::start(wine, &scene, &send);
-        user.see("huge.bin   ");
-        // Each time on the same line.
-        user.seen = user.drawn.lock().unwrap().len();
-        let draws = || user.fresh().matches("huge.bin").count() >= 3;
-        assert_eq!(within(SOON, draws), Within::Done, "{:?}", user.all());
-        assert!(!user.fresh().contains('\n'), "{:?}", user.fresh());
-        let began = Instant::now();
-        user.press(key);
-        assert_eq!(user.end(AT_ONCE), 130, "after {:?}: {:?}", began.elapsed(), user.all());
-        assert_ne!(peer.wait(LIMIT).unwrap().code, 0);
+        at_once(|| {
+            let scene = Scene::new();
+            let into = scene.folder("in");
+            let huge = scene.file("huge.bin", &noise(22, 60_000_000));
+            let args = ["receive", "-P", "kermit", "-o", into.to_str().unwrap()];
+            let mut receive = wst(args);
+            let mut peer = scene.start("receive", receive.arg("tcp-listen://127.0.0.1:0")).unwrap();
+            let at = slowly(peer.line_after("listening on ").unwrap());
+            let send = ["send", "-P", "kermit", huge.to_str().unwrap(), &at];
+            let mut user = Console::start(wine, &scene, &send);
+            user.see("huge.bin   ");
+            // Each time on the same line.
+            user.seen = user.drawn.lock().unwrap().len();
+            let draws = || user.fresh().matches("huge.bin").count() >= 3;
+            assert_eq!(within(SOON, draws), Within::Done, "{:?}", user.all());
+            assert!(!user.fresh().contains('\n'), "{:?}", user.fresh());
+            let ended = user.end_by(key);
+            assert_ne!(peer.wait(LIMIT).unwrap().code, 0);
+            ended
+        });
     }
 }
 
@@ -438,8 +461,7 @@ fn passwords_are_not_shown() {
     assert!(!user.all().contains("hid"), "{:?}", user.all());
     let mut user = Console::start(wine, &scene, &args);
     user.see("password for ann: ");
-    user.press(b"\x03");
-    assert_eq!(user.end(AT_ONCE), 130);
+    assert_eq!(user.end_by(b"\x03").0, 130);
 }
 
 /// Commands come by a pipe, and one of them waits: the next ones are still there.
