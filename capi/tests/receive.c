@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 {
     uint32_t protocol = argc > 2 ? (uint32_t)atoi(argv[2]) : WST_ZMODEM;
     FILE *file = argc > 1 ? fopen(argv[1], "wb") : NULL;
-    wst_port port = {NULL, get, put, now_ms};
+    wst_port port = {NULL, get, put, now_ms, NULL};
     wst_files files = {file, begin, data, end};
     size_t len = wst_receive_memory(protocol, NULL);
     uint8_t *memory = malloc(len ? len : 1);

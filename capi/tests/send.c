@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 {
     uint32_t protocol = argc > 2 ? (uint32_t)atoi(argv[2]) : WST_ZMODEM;
     FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
-    wst_port port = {NULL, get, put, now_ms}, none = {NULL, NULL, NULL, NULL};
+    wst_port port = {NULL, get, put, now_ms, NULL}, none = {NULL, NULL, NULL, NULL, NULL};
     wst_options options = {.buffer = 2048, .packet = 500, .reliable = true};
     size_t len = wst_send_memory(protocol, &options);
     uint8_t *memory = malloc(len);

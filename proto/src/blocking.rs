@@ -31,6 +31,11 @@ pub trait Wire {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error>;
     /// The time since some moment. It never goes back.
     fn now(&mut self) -> Instant;
+    /// Lets this time pass, or less of it: the engine has paused and reads nothing. By default no time passes here, and the loop
+    /// asks for the time until it has come.
+    fn rest(&mut self, time: Duration) {
+        let _ = time;
+    }
     /// Takes what the engine did not: bytes after its end, such as those of a prompt.
     fn unread(&mut self, bytes: &[u8]) {
         let _ = bytes;
@@ -70,7 +75,8 @@ pub fn run_watched<W: Wire>(
     loop {
         let now = wire.now();
         match turn.next(engine, store, trace, watch, now) {
-            Step::Again | Step::Rest(_) => {}
+            Step::Again => {}
+            Step::Rest(time) => wire.rest(time),
             Step::Write => match wire.write(engine.transmit(&mut Cx { now, trace: &mut *trace })) {
                 Ok(len) => engine.transmitted(&mut Cx { now, trace: &mut *trace }, len),
                 Err(error) => return engine.if_closed().ok_or(error),

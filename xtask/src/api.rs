@@ -15,12 +15,7 @@ const LISTING: &str = "proto/api.txt";
 const TARGET: &str = "target/api";
 
 /// Compares the listing with the interface as it is, or writes it.
-pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
-    let write = match args {
-        [] => false,
-        [word] if word == "--write" => true,
-        other => return Err(format!("expected --write or nothing, got {}", other.join(" "))),
-    };
+pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     let (path, now) = (root.join(LISTING), listed(root)?);
     if write {
         return std::fs::write(&path, now).map_err(|e| format!("{LISTING}: {e}"));

@@ -3,6 +3,7 @@
 //! `target/capi/usr` is what a package has: the header, both libraries, the file of pkg-config. The two programs of
 //! `capi/tests` are built from an empty directory with what pkg-config says, under the sanitizers of gcc for addresses
 //! and undefined behaviour, and again with the shared library. Each moves a file to and from lrzsz, C-Kermit and `wst`.
+//! A third, `fuzz.c`, plays damaged transfers to both ends of every protocol under the sanitizers.
 
 use std::fs;
 use std::net::TcpListener;
@@ -30,6 +31,8 @@ const RECEIVERS: [(u32, &str); 5] = [
     (5, "WST receive -q -P zmodem -"),
 ];
 const KERMIT: u32 = 6;
+/// Damaged transfers of each protocol that are played to the library.
+const FUZZED: u32 = 5000;
 const LEN: usize = 200_003;
 
 /// Where things are.
@@ -76,7 +79,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         }
     }
     println!("capi: {} transfers of {LEN} bytes, each the same at both ends", count + 2);
-    Ok(())
+    let fuzz = place.compile("fuzz", "sanitized", SANITIZERS, false)?;
+    ended(Command::new(fuzz).arg(FUZZED.to_string()))
 }
 
 impl Place {

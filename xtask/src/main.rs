@@ -14,7 +14,7 @@
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
-//! | `api [--write]` | compares the public interface of `wetstring-proto` with its listing (`xtask/src/api.rs`) |
+//! | `api [--write]` | compares the public interface of `wetstring-proto` with its listing (`xtask/src/api.rs`), and C's header with the library (`xtask/src/header.rs`) |
 //! | `boot` | runs the boot loader in QEMU, and prints what it takes ([`boot`]) |
 //! | `capi` | builds the library for C, and tests it with programs in C ([`capi`]) |
 //! | `python [--release] [--ray]` | builds the package for Python, and tests it ([`python`]) |
@@ -38,6 +38,8 @@ mod dist;
 mod docs;
 mod explain;
 mod fuzz;
+#[cfg(feature = "api")]
+mod header;
 mod kill;
 mod mini;
 mod peers;
@@ -87,10 +89,16 @@ fn dist(args: &[String]) -> Result<(), String> {
     with_feature("packages", "dist", args)
 }
 
-/// Compares the public interface with its listing.
+/// Compares the public interface with its listing, and the header of C with the library.
 #[cfg(feature = "api")]
 fn api(args: &[String]) -> Result<(), String> {
-    api::run(&root(), args)
+    let write = match args {
+        [] => false,
+        [word] if word == "--write" => true,
+        other => return Err(format!("expected --write or nothing, got {}", other.join(" "))),
+    };
+    header::run(&root(), write)?;
+    api::run(&root(), write)
 }
 
 #[cfg(not(feature = "api"))]

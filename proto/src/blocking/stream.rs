@@ -71,6 +71,10 @@ impl<S: Read + Write> Wire for Stream<S> {
         Instant(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
+    fn rest(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
     fn unread(&mut self, bytes: &[u8]) {
         self.left.extend_from_slice(bytes);
     }

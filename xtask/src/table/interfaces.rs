@@ -79,37 +79,4 @@ mod tests {
         ];
         assert_eq!(declarations(header), wanted);
     }
-
-    fn last_word(text: &str) -> &str {
-        text.rsplit([' ', '*']).next().unwrap_or_default()
-    }
-
-    /// The functions of the library are those of the header, with parameters of the same names.
-    #[test]
-    fn the_library_has_the_functions_of_the_header() {
-        let root = crate::root();
-        let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-        let named = |parameters: &str, name: fn(&str) -> &str| -> Vec<String> {
-            let all = parameters.split(',').map(str::trim).filter(|text| !text.is_empty());
-            all.map(|parameter| name(parameter).to_owned()).collect()
-        };
-        let mut in_header: Vec<(String, Vec<String>)> = Vec::new();
-        for line in declarations(&read(HEADER)).iter().filter(|line| !line.contains(": ")) {
-            let (head, parameters) = line.trim_end_matches(')').split_once('(').unwrap();
-            let name = last_word(head).to_owned();
-            in_header.push((name, named(parameters, last_word)));
-        }
-        let source = read("capi/src/lib.rs");
-        let exported = source.split("#[unsafe(no_mangle)]").skip(1);
-        let in_library: Vec<(String, Vec<String>)> = exported
-            .map(|text| {
-                let (_, text) = text.split_once("extern \"C\" fn ").unwrap();
-                let (name, rest) = text.split_once('(').unwrap();
-                let (parameters, _) = rest.split_once(')').unwrap();
-                (name.to_owned(), named(parameters, |text| text.split(':').next().unwrap()))
-            })
-            .collect();
-        assert_eq!(in_header.len(), 4);
-        assert_eq!(in_header, in_library);
-    }
 }
