@@ -29,10 +29,14 @@ pub(crate) struct Target {
 pub(crate) struct Linux {
     pub(crate) deb: &'static str,
     pub(crate) rpm: &'static str,
+    /// The directory of its libraries on Debian.
+    pub(crate) multiarch: &'static str,
 }
 
-const AMD64: Option<Linux> = Some(Linux { deb: "amd64", rpm: "x86_64" });
-const ARM64: Option<Linux> = Some(Linux { deb: "arm64", rpm: "aarch64" });
+const AMD64: Option<Linux> =
+    Some(Linux { deb: "amd64", rpm: "x86_64", multiarch: "x86_64-linux-gnu" });
+const ARM64: Option<Linux> =
+    Some(Linux { deb: "arm64", rpm: "aarch64", multiarch: "aarch64-linux-gnu" });
 
 /// What the whole-program LTO may inline: a tenth of LLVM's limit makes a program smaller by 6 %. Loops that move bytes are inlined when
 /// their own crate is compiled, and are as fast (docs/decisions/110).
@@ -110,9 +114,10 @@ impl Target {
     pub(crate) fn files(&self, version: &str) -> Vec<String> {
         let name = format!("wetstring-{version}-{}", self.triple);
         let mut names = vec![format!("{name}.tar.xz"), format!("{name}.spdx.json")];
-        if let Some(Linux { deb, rpm }) = self.linux {
+        if let Some(Linux { deb, rpm, .. }) = self.linux {
             names.push(format!("wetstring_{version}-1_{deb}.deb"));
             names.push(format!("wetstring-lrzsz_{version}-1_all.deb"));
+            names.push(format!("libwetstring-dev_{version}-1_{deb}.deb"));
             names.push(format!("wetstring-{version}-1.{rpm}.rpm"));
             names.push(format!("wetstring-lrzsz-{version}-1.noarch.rpm"));
         }

@@ -26,6 +26,22 @@ pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, Str
             Path::new(&tools).with_file_name("bin/gcc-ld").display()
         ));
     }
+    as_anywhere(&mut cargo, release)?;
+    println!("== {}: cargo {verb}, profile {}", target.triple, release.profile);
+    let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
+    if !status.success() {
+        let triple = target.triple;
+        return Err(format!(
+            "{triple} is not built; it needs rustup target add {triple}, and {hint}"
+        ));
+    }
+    // The profile of development has a folder of another name.
+    let folder = if release.profile == "dev" { "debug" } else { &release.profile };
+    Ok(release.build.join(target.triple).join(folder).join(target.program()))
+}
+
+/// What is built then has nothing in it of this machine, its settings and the time.
+pub(super) fn as_anywhere(cargo: &mut Command, release: &Release) -> Result<(), String> {
     // Settings of profiles change what comes out.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -47,17 +63,7 @@ pub(super) fn program(release: &Release, target: &Target) -> Result<PathBuf, Str
     let unused = ["GREEDY", "LAZY", "LAZY2", "BTLAZY2"]
         .map(|name| format!(" -DZSTD_EXCLUDE_{name}_BLOCK_COMPRESSOR"));
     cargo.env("CFLAGS", flags("-ffile-prefix-map", " ") + &unused.concat());
-    println!("== {}: cargo {verb}, profile {}", target.triple, release.profile);
-    let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
-    if !status.success() {
-        let triple = target.triple;
-        return Err(format!(
-            "{triple} is not built; it needs rustup target add {triple}, and {hint}"
-        ));
-    }
-    // The profile of development has a folder of another name.
-    let folder = if release.profile == "dev" { "debug" } else { &release.profile };
-    Ok(release.build.join(target.triple).join(folder).join(target.program()))
+    Ok(())
 }
 
 /// What the compiler says of itself.

@@ -15,6 +15,7 @@ mod bare;
 mod compile;
 mod deb;
 mod graph;
+mod library;
 mod notices;
 mod recipes;
 mod rpm;
@@ -116,6 +117,11 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
         let file = |name: &str| release.out.join(format!("{name}_{version}_{}.deb", here()));
         let links = release.out.join(format!("wetstring-lrzsz_{version}_all.deb"));
         bare::run(&bare, &file("wetstring"), &links)?;
+        if let Some(linux) =
+            TARGETS.iter().find(|target| target.runs_here()).and_then(|of| of.linux)
+        {
+            library::attempt(&release, &file(library::NAME), linux)?;
+        }
     }
     Ok(())
 }
@@ -368,6 +374,13 @@ impl Release {
                 "all",
                 &control("wetstring-lrzsz.control")?,
                 &links,
+            )?,
+            deb::package(
+                self,
+                library::NAME,
+                linux.deb,
+                &control("libwetstring-dev.control")?,
+                &library::tree(self, target, linux)?,
             )?,
             rpm::package(self, &about, &parts.installed("site-functions", archive::gz))?,
             rpm::package(self, &about_links, &links_of_rpm)?,
