@@ -122,51 +122,80 @@ fn a_killed_receiver_resumes_beside_a_users_part() {
         if user {
             std::fs::write(desk.path("in/data.bin.part"), "precious").expect("the file");
         }
-        let (into, data) = (desk.path("in"), desk.path("data.bin"));
-        let resume: &[&str] = if protocol == "ymodem" { &[] } else { &["--resume"] };
-        let receive = ["receive", "tcp-listen://127.0.0.1:0", "-P", protocol, "-o", &into];
-        let receiver = Running::start(wst(receive));
-        let mut line = format!("tcp://{}", receiver.says("listening on "));
-        let words = |line: &str| {
-            let mut words = vec!["send", &data, "-P", protocol];
-            words.extend(resume);
-            let mut command = wst(words);
-            command.arg(line);
-            command
-        };
-        // Half of it, slowly: through a process that is stopped in the middle.
-        let stopper = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let near = format!("tcp://{}", stopper.local_addr().expect("its address"));
-        let far =
-            std::net::TcpStream::connect(line.trim_start_matches("tcp://")).expect("it listens");
-        let sender = Running::start(words(&near));
-        let near = common::accept(&stopper);
-        let copies = (far.try_clone().expect("a copy"), near.try_clone().expect("a copy"));
-        let back = std::thread::spawn(move || carry(copies.0, copies.1, u64::MAX));
-        carry(near, far, 1_500_000);
-        let begun = std::time::Instant::now();
-        while std::fs::metadata(&ours).map_or(0, |found| found.len()) < 300_000 {
-            assert!(begun.elapsed().as_secs() < 20, "{protocol}: nothing was written");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        receiver.signal(rustix::process::Signal::KILL);
-        sender.signal(rustix::process::Signal::KILL);
-        receiver.end();
-        sender.end();
-        back.join().expect("the line ends");
-        let there = std::fs::metadata(&ours).expect("the part").len();
-
-        let receiver = Running::start(wst(receive));
-        line = format!("tcp://{}", receiver.says("listening on "));
-        run(words(&line)).expect(0);
-        let ended = receiver.end();
-        ended.expect(0);
+        let there = killed_in_the_middle(&desk, protocol, &ours);
+        let ended = sent_again(&desk, protocol);
         desk.arrived();
         let gone_on = ended.stderr.contains("resuming at");
         assert_eq!(gone_on, protocol != "ymodem", "{protocol} from {there}: {}", ended.stderr);
         let left: &[&str] = if user { &["data.bin", "data.bin.part"] } else { &["data.bin"] };
         assert_eq!(desk.names(), left, "{protocol}");
         assert!(!user || read(&desk, "in/data.bin.part") == "precious", "{protocol}");
+    }
+}
+
+/// Sends the desk's file slowly until some of it is in `part`, and kills both ends. Returns how much is there.
+fn killed_in_the_middle(desk: &Desk, protocol: &str, part: &str) -> u64 {
+    let receiver = Running::start(receives(desk, protocol));
+    let at = receiver.says("listening on ");
+    // Half of it, slowly: through a process that is stopped in the middle.
+    let stopper = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let near = format!("tcp://{}", stopper.local_addr().expect("its address"));
+    let far = std::net::TcpStream::connect(at).expect("it listens");
+    let sender = Running::start(sends(desk, protocol, &near));
+    let near = common::accept(&stopper);
+    let copies = (far.try_clone().expect("a copy"), near.try_clone().expect("a copy"));
+    let back = std::thread::spawn(move || carry(copies.0, copies.1, u64::MAX));
+    carry(near, far, 1_500_000);
+    let begun = std::time::Instant::now();
+    while std::fs::metadata(part).map_or(0, |found| found.len()) < 300_000 {
+        assert!(begun.elapsed().as_secs() < 20, "{protocol}: nothing was written");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    receiver.signal(rustix::process::Signal::KILL);
+    sender.signal(rustix::process::Signal::KILL);
+    receiver.end();
+    sender.end();
+    back.join().expect("the line ends");
+    std::fs::metadata(part).expect("the part").len()
+}
+
+/// Sends it again, to its end, and returns what the receiver said.
+fn sent_again(desk: &Desk, protocol: &str) -> Ran {
+    let receiver = Running::start(receives(desk, protocol));
+    let line = format!("tcp://{}", receiver.says("listening on "));
+    run(sends(desk, protocol, &line)).expect(0);
+    let ended = receiver.end();
+    ended.expect(0);
+    ended
+}
+
+fn receives(desk: &Desk, protocol: &str) -> Command {
+    wst(["receive", "tcp-listen://127.0.0.1:0", "-P", protocol, "-o", &desk.path("in")])
+}
+
+fn sends(desk: &Desk, protocol: &str, line: &str) -> Command {
+    let mut command = wst(["send", &desk.path("data.bin"), "-P", protocol, line]);
+    if protocol != "ymodem" {
+        command.arg("--resume");
+    }
+    command
+}
+
+/// What is there is of the file as it was: the digest at the end would show that only when all of the rest had come.
+#[test]
+fn a_file_that_has_changed_since_is_sent_as_a_whole() {
+    for protocol in ["kermit", "zmodem"] {
+        let desk = Desk::new(3_000_000);
+        killed_in_the_middle(&desk, protocol, &desk.path("in/data.bin.part"));
+        let mut now = std::fs::read(desk.path("data.bin")).expect("the file");
+        now[1000] ^= 1;
+        std::fs::write(desk.path("data.bin"), &now).expect("the file");
+        let file = std::fs::File::options().write(true).open(desk.path("data.bin")).expect("it");
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+        file.set_modified(later).expect("another date");
+        let ended = sent_again(&desk, protocol);
+        assert!(!ended.stderr.contains("resuming at"), "{protocol}: {}", ended.stderr);
+        assert!(std::fs::read(desk.path("in/data.bin")).expect("the file") == now, "{protocol}");
     }
 }
 

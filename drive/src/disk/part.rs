@@ -174,6 +174,11 @@ pub(super) fn is_of(file: &OwnedFd, sender: Option<Sender>) -> bool {
     sender.is_some_and(|sender| mark::sender(file).is_some_and(|text| text == sender.text()))
 }
 
+/// Whether it was begun by a sender that stated something else: the file has changed since.
+pub(super) fn is_of_another(file: &OwnedFd, sender: Option<Sender>) -> bool {
+    sender.is_some_and(|sender| mark::sender(file).is_some_and(|text| text != sender.text()))
+}
+
 /// The block map of a part received in any order; `None` if in order.
 pub(super) fn pieces(file: &OwnedFd) -> Option<Pieces> {
     let len = fstat(file).ok()?.st_size as u64;

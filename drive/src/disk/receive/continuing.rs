@@ -62,7 +62,7 @@ impl Receiving {
         if !info.resume || info.kind == FileKind::Text || resume == Resume::Never {
             return Ok(None);
         }
-        let checked = info.compared || info.proved;
+        let (checked, sender) = (info.compared || info.proved, Sender::of(info));
         let anything = match resume {
             Resume::Existing => true,
             Resume::Compared => checked,
@@ -70,8 +70,10 @@ impl Receiving {
         };
         let usable = |part: &OwnedFd, ours: bool| {
             if ours {
-                // Without comparison, a part of another file would produce a mixture.
-                checked || anything || part::is_of(part, Sender::of(info))
+                // Without comparison, a part of another file would produce a mixture. A digest of the whole file would
+                // show that, but only once all of the rest has been sent for nothing.
+                let proved = info.proved && !part::is_of_another(part, sender);
+                info.compared || proved || anything || part::is_of(part, sender)
             } else {
                 // A file that is not ours may be anything, unless it is compared.
                 info.compared || anything
