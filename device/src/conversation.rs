@@ -290,6 +290,11 @@ impl Conversation {
                     return Err(self.unlike(wait));
                 }
             }
+            None if prompts && wait.shows.is_some() => {
+                let command = wait.shows.clone().unwrap_or_default();
+                self.show(&command, now);
+                return Ok(true);
+            }
             None if prompts => {
                 if wait.with.as_ref().is_some_and(|with| !self.failed && !with.is_match(&self.all))
                 {
@@ -305,12 +310,28 @@ impl Conversation {
             self.step(now);
             return Ok(true);
         }
+        if let Some(command) = &wait.shows
+            && now >= self.since + wait.limit
+        {
+            let command = command.clone();
+            self.show(&command, now);
+            return Ok(true);
+        }
         if now >= self.since + wait.limit {
             let say = format!("expected {}, got {}", wait.what, self.last_words());
             let fault = if self.all.is_empty() { Fault::Timeout } else { Fault::Peer };
             return Err(Trouble { fault, say });
         }
         Ok(self.remind(now))
+    }
+
+    /// Shows what was answered to the last command.
+    fn show(&mut self, command: &str, now: Instant) {
+        let prompt = self.script.prompt.as_ref().and_then(|prompt| prompt.find(&self.all));
+        self.all.truncate(prompt.map_or(self.all.len(), |prompt| prompt.start()));
+        let said = self.last_words();
+        self.due.push_back(Act::Tell(format!("{command}: the device answers {said}")));
+        self.step(now);
     }
 
     /// When something is done again.

@@ -32,6 +32,9 @@ pub(crate) enum Op {
     Abort(Vec<u8>),
 }
 
+/// How long the answer to the last command is listened to.
+const SHOWN: Duration = Duration::from_secs(2);
+
 /// What is awaited.
 #[derive(Debug)]
 pub(crate) struct Await {
@@ -45,6 +48,8 @@ pub(crate) struct Await {
     pub(crate) says: Option<String>,
     /// It compares what arrived with the file.
     pub(crate) verifies: bool,
+    /// The last command, which may start what never returns: what it answers is shown, whatever it is.
+    pub(crate) shows: Option<String>,
     /// What to type at what the device says.
     pub(crate) answers: Vec<(Regex, Vec<u8>)>,
     /// The action to repeat until then.
@@ -75,6 +80,7 @@ impl Await {
             with: None,
             says: None,
             verifies: false,
+            shows: None,
             answers: Vec::new(),
             again: None,
             hint: String::new(),
@@ -172,15 +178,15 @@ fn steps(all: &[Step], vars: &Vars, part: Part, ops: &mut Vec<Planned>) -> Resul
         }
         let types = vars.fill(&step.types)?;
         let what = format!("an answer to {}", types.trim_end());
+        let is_last = step.sees.is_none() && part == Part::Leave;
+        let limit = if is_last { SHOWN } else { Duration::from_secs(step.limit_s) };
+        let mut wait = Await::new(what, None, limit);
+        wait.shows = is_last.then(|| types.trim_end().to_owned());
         ops.push((Op::Type(types.into_bytes()), false));
-        let mut wait = Await::new(what, None, Duration::from_secs(step.limit_s));
         wait.with = step.sees.as_ref().map(|sees| vars.regex(sees)).transpose()?;
         wait.says = step.says.as_ref().map(|says| vars.fill(says)).transpose()?;
         wait.verifies = part == Part::Verify;
-        // The last command may start what never returns.
-        if step.sees.is_some() || part != Part::Leave {
-            ops.push((Op::Await(wait), false));
-        }
+        ops.push((Op::Await(wait), false));
     }
     Ok(())
 }

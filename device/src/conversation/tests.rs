@@ -61,6 +61,8 @@ impl Desk {
     }
 }
 
+/// As long as the answer to the last command is listened to.
+const SECONDS: Duration = Duration::from_secs(2);
 const READY: &str = "## Ready for binary (ymodem) download to 0x40200000 at 115200 bps...\r\n";
 const LOADED: &str =
     "## Total Size      = 0x00000009 = 9 Bytes\r\n## Start Addr      = 0x40200000\r\n";
@@ -272,5 +274,24 @@ fn what_follows_the_last_command_may_never_return() {
     desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
     let acts = desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
     let boot = Act::Type(b"bootm ${loadaddr}\r".to_vec());
-    assert_eq!(acts[1..], [boot, Act::End(Ok(()))]);
+    assert_eq!(acts[1..], [boot]);
+    desk.says("bootm ${loadaddr}\r\n## Booting kernel\r\nStarting kernel ...\r\n");
+    assert_eq!(desk.does(), []);
+    let acts = desk.after(SECONDS).does();
+    let told = "bootm ${loadaddr}: the device answers ## Booting kernel / Starting kernel ...";
+    assert_eq!(acts, [Act::Tell(told.to_owned()), Act::End(Ok(()))]);
+}
+
+#[test]
+fn what_fails_behind_the_last_command_is_shown() {
+    let mut desk = Desk::new("uboot", "ymodem", &["then=bootm ${loadaddr}"]);
+    desk.does();
+    desk.says("\r\n=> ").does();
+    desk.says(&format!("loady ${{loadaddr}}\r\n{READY}")).does();
+    desk.talk.transferred(true, LOADED.as_bytes(), desk.now);
+    desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
+    desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
+    let acts = desk.says("bootm ${loadaddr}\r\nWrong Image Format\r\n=> ").does();
+    let told = "bootm ${loadaddr}: the device answers Wrong Image Format";
+    assert_eq!(acts, [Act::Tell(told.to_owned()), Act::End(Ok(()))]);
 }
