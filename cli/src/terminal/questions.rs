@@ -133,6 +133,16 @@ impl Session<'_> {
 
     fn answered(&mut self, question: Question, line: &str) -> Result<(), Ending> {
         let mut files = names(line);
+        // A blank that is typed as it is belongs to the name, if only one is asked for, or if there is such a file.
+        let whole = PathBuf::from(line);
+        let asks_for_one =
+            matches!(question, Question::Log | Question::Script | Question::ReceiveAs(_));
+        if files.len() > 1
+            && !line.contains(['\'', '"', '\\'])
+            && (asks_for_one || (whole.exists() && !files.iter().all(|file| file.exists())))
+        {
+            files = vec![whole];
+        }
         match question {
             Question::SendBy(sources) => match self.protocol_of(line) {
                 Some(by) => return self.send_files(Begun::Held, &sources, by).map(drop),

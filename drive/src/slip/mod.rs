@@ -89,6 +89,8 @@ pub enum News<'a> {
     Compressing,
     /// A ping was answered.
     Pong(Answer),
+    /// A connection could not be established: which, and why.
+    Refused(&'a str),
     /// Statistics are due.
     Statistics(&'a Link<Vec<u8>>),
 }
@@ -426,6 +428,9 @@ impl Run<'_> {
             while let Some(answer) = stack.answer(elapsed) {
                 self.pings[1] += 1;
                 news(News::Pong(answer));
+            }
+            while let Some(why) = stack.refusal() {
+                news(News::Refused(&why));
             }
         }
         if elapsed >= self.next_statistics {

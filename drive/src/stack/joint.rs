@@ -2,12 +2,13 @@
 
 use super::socks::{self, Step, Target};
 use crate::event::{Interest, Source};
+use crate::os_error::in_words;
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 use smoltcp::socket::{dns, tcp};
 use smoltcp::wire::{DnsQueryType, IpAddress};
 use socket2::SockRef;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// How long a finished connection answers a retransmitting peer: two of the stack's first timers. TCP's full
@@ -38,7 +39,7 @@ enum Phase {
 }
 
 /// Result of one turn.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct StepOutcome {
     /// Something may proceed because of it.
     pub(super) moved: bool,
@@ -46,8 +47,8 @@ pub(super) struct StepOutcome {
     pub(super) took_port: bool,
     /// Both halves are established now.
     pub(super) joined: bool,
-    /// One half could not be established.
-    pub(super) refused: bool,
+    /// One half could not be established: which, and why.
+    pub(super) refused: Option<String>,
     /// Finished.
     pub(super) over: bool,
 }
@@ -57,6 +58,8 @@ pub(super) struct Joint {
     handle: SocketHandle,
     local: Option<TcpStream>,
     phase: Phase,
+    /// What it is to reach, as far as it is known.
+    to: String,
     /// The SOCKS client has no answer yet.
     socks: bool,
     /// Unprocessed bytes of the client.
@@ -78,21 +81,28 @@ impl Joint {
             Some((address, port)) => Phase::Call(address, port),
             None => Phase::Greeting,
         };
-        Self::new(handle, Some(local), phase, to.is_none())
+        let name = to.map_or(String::new(), |(address, port)| format!("{address}:{port}"));
+        Self::new(handle, Some(local), phase, name, to.is_none())
     }
 
     /// A host on the line has connected; `local` is connecting.
-    pub(super) fn from_line(handle: SocketHandle, local: TcpStream) -> Self {
-        Self::new(handle, Some(local), Phase::Reaching, false)
+    pub(super) fn from_line(handle: SocketHandle, local: TcpStream, to: SocketAddr) -> Self {
+        Self::new(handle, Some(local), Phase::Reaching, to.to_string(), false)
     }
 
     /// A refused connection, until its last packet is sent.
     pub(super) fn over(handle: SocketHandle) -> Self {
-        Self::new(handle, None, Phase::Ending, false)
+        Self::new(handle, None, Phase::Ending, String::new(), false)
     }
 
-    fn new(handle: SocketHandle, local: Option<TcpStream>, phase: Phase, socks: bool) -> Self {
-        Self { handle, local, phase, socks, said: Vec::new(), local_ended: false, told: false }
+    fn new(
+        handle: SocketHandle,
+        local: Option<TcpStream>,
+        phase: Phase,
+        to: String,
+        socks: bool,
+    ) -> Self {
+        Self { handle, local, phase, to, socks, said: Vec::new(), local_ended: false, told: false }
     }
 
     /// The half over the line.
@@ -164,10 +174,10 @@ impl Joint {
         let mut room = [0; socks::MOST];
         let free = socks::MOST - self.said.len().min(socks::MOST);
         match self.read(&mut room[..free]) {
-            Ok(Some(0)) if free > 0 => return self.end(sockets, false),
+            Ok(Some(0)) if free > 0 => return self.end(sockets, None),
             Ok(Some(len)) => self.said.extend_from_slice(&room[..len]),
             Ok(None) => {}
-            Err(_) => return self.end(sockets, false),
+            Err(_) => return self.end(sockets, None),
         }
         let step = match self.phase {
             Phase::Greeting => socks::greeting(&self.said),
@@ -182,13 +192,14 @@ impl Joint {
             }
             Step::Refuse(words) => {
                 self.say(words);
-                return self.end(sockets, true);
+                return self.end(sockets, Some("SOCKS: a request that is not understood"));
             }
             Step::Connect(used, target) => {
                 self.said.drain(..used);
+                self.to = target.to_string();
                 let Some(phase) = aim(sockets, interface, names, target) else {
                     self.say(&socks::UNREACHABLE);
-                    return self.end(sockets, true);
+                    return self.end(sockets, Some("a name, and --dns names no server for names"));
                 };
                 self.phase = phase;
             }
@@ -217,7 +228,7 @@ impl Joint {
             _ => {}
         }
         self.say(&socks::UNREACHABLE);
-        self.end(sockets, true)
+        self.end(sockets, Some("the server for names has no address for it, or no answer"))
     }
 
     fn call(
@@ -232,7 +243,7 @@ impl Joint {
             if self.socks {
                 self.say(&socks::UNREACHABLE);
             }
-            return self.end(sockets, true);
+            return self.end(sockets, Some("no address on the line"));
         }
         self.phase = Phase::Calling;
         StepOutcome { moved: true, took_port: true, ..StepOutcome::default() }
@@ -245,7 +256,7 @@ impl Joint {
                 if self.socks {
                     self.say(&socks::REFUSED);
                 }
-                self.end(sockets, true)
+                self.end(sockets, Some("refused there, or no answer"))
             }
             _ => {
                 if std::mem::take(&mut self.socks) {
@@ -258,22 +269,26 @@ impl Joint {
     }
 
     fn wait_for_local(&mut self, sockets: &mut SocketSet<'_>) -> StepOutcome {
-        let Some(local) = &self.local else { return self.end(sockets, true) };
-        if matches!(SockRef::from(local).take_error(), Ok(None)) {
+        let Some(local) = &self.local else { return self.end(sockets, None) };
+        let error = match SockRef::from(local).take_error() {
+            Ok(error) => error,
+            Err(error) => Some(error),
+        };
+        let Some(error) = error else {
             if local.peer_addr().is_err() {
                 // Still connecting; a failure shows as an error above.
                 return StepOutcome::default();
             }
             self.phase = Phase::Joined;
             return StepOutcome { moved: true, joined: true, ..StepOutcome::default() };
-        }
-        self.end(sockets, true)
+        };
+        self.end(sockets, Some(&in_words(&error)))
     }
 
     fn pump(&mut self, now: Duration, sockets: &mut SocketSet<'_>) -> StepOutcome {
         let socket = sockets.get_mut::<tcp::Socket<'_>>(self.handle);
         let (Ok(out), Ok(back)) = (self.send(socket), self.take(socket)) else {
-            return self.end(sockets, false);
+            return self.end(sockets, None);
         };
         // smoltcp counts from the peer's last packet, whether or not it owes us one.
         let owed = socket.send_queue() > 0;
@@ -361,7 +376,9 @@ impl Joint {
     }
 
     /// Aborts both halves.
-    fn end(&mut self, sockets: &mut SocketSet<'_>, refused: bool) -> StepOutcome {
+    /// Ends both halves; `why` one of them could not be established.
+    fn end(&mut self, sockets: &mut SocketSet<'_>, why: Option<&str>) -> StepOutcome {
+        let refused = why.map(|why| format!("{}: {why}", self.to));
         sockets.get_mut::<tcp::Socket<'_>>(self.handle).abort();
         self.local = None;
         self.phase = Phase::Ending;

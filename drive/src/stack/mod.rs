@@ -21,6 +21,7 @@ mod ping;
 mod socks;
 
 use crate::event::{Interest, Source};
+use crate::os_error::in_words;
 use crate::port::OpenError;
 use device::Queues;
 pub use forward::{BadForward, Forward};
@@ -33,12 +34,15 @@ use smoltcp::socket::{dns, tcp};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::Duration;
 
 /// Sockets that listen on the line for one forward: the maximum of connections that begin at once.
 const BACKLOG: usize = 4;
+/// Reports of refused connections that wait to be told.
+const REFUSALS: usize = 16;
 /// A peer that has acknowledged nothing for this long, while data was outstanding, is gone.
 const TIMEOUT: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(300);
 /// Idle time before a keepalive (RFC 1122 4.2.3.6, which has two hours as the minimum default; here an idle
@@ -117,6 +121,8 @@ pub struct Stack {
     connections: usize,
     next_port: u16,
     counts: StackCounts,
+    /// Connections that could not be established, and why.
+    refusals: VecDeque<String>,
 }
 
 impl std::fmt::Debug for Stack {
@@ -168,6 +174,7 @@ impl Stack {
             connections: config.connections,
             next_port: PRIVATE + (seed % 16_000) as u16,
             counts: StackCounts::default(),
+            refusals: VecDeque::new(),
         };
         for forward in &config.to_line {
             let to = (behind(forward)?, forward.to);
@@ -213,6 +220,11 @@ impl Stack {
     /// The next answer to a ping.
     pub fn answer(&mut self, now: Duration) -> Option<Answer> {
         self.pings.as_mut()?.answer(&mut self.sockets, now)
+    }
+
+    /// A connection that could not be established: which, and why.
+    pub fn refusal(&mut self) -> Option<String> {
+        self.refusals.pop_front()
     }
 
     /// The statistics.
@@ -302,10 +314,12 @@ impl Stack {
 
     fn take_one(&mut self, handle: SocketHandle, to: SocketAddr) {
         let full = self.joints.len() >= self.connections;
-        match connect(to).map(|local| Joint::from_line(handle, local)) {
+        match connect(to).map(|local| Joint::from_line(handle, local, to)) {
             Ok(joint) if !full => self.joints.push(joint),
-            _ => {
-                self.counts.refused += 1;
+            refused => {
+                let full = refused.as_ref().map(|_| "as many connections as --connections allows");
+                let why = full.map_or_else(|error| in_words(error), str::to_owned);
+                self.refused(format!("{to}: {why}"));
                 self.sockets.get_mut::<tcp::Socket<'_>>(handle).abort();
                 // Its RST is sent by the next poll; the finished joint is removed after that.
                 self.joints.push(Joint::over(handle));
@@ -326,7 +340,9 @@ impl Stack {
                 self.next_port = port.checked_add(1).unwrap_or(PRIVATE);
             }
             self.counts.joined += u64::from(turned.joined);
-            self.counts.refused += u64::from(turned.refused);
+            if let Some(why) = turned.refused {
+                self.refused(why);
+            }
             if turned.over {
                 let joint = self.joints.swap_remove(index);
                 self.sockets.remove(joint.handle());
@@ -335,6 +351,14 @@ impl Stack {
             }
         }
         moved
+    }
+
+    /// Counts a connection that could not be established. Only some are kept until they are told.
+    fn refused(&mut self, why: String) {
+        self.counts.refused += 1;
+        if self.refusals.len() < REFUSALS {
+            self.refusals.push_back(why);
+        }
     }
 
     fn refill(&mut self, hatch: &mut Hatch) {

@@ -1,6 +1,7 @@
 //! The SOCKS 5 handshake (RFC 1928) of a TCP proxy: no authentication, CONNECT. A state machine over received
 //! bytes, without I/O.
 
+use std::fmt;
 use std::net::Ipv4Addr;
 
 /// Longest request: version, command, reserved, type, length, name of 255, port.
@@ -13,6 +14,15 @@ const VERSION: u8 = 5;
 pub(super) enum Target {
     Address(Ipv4Addr, u16),
     Name(String, u16),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address, port) => write!(f, "{address}:{port}"),
+            Self::Name(name, port) => write!(f, "{name}:{port}"),
+        }
+    }
 }
 
 /// The next step.

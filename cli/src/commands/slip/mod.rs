@@ -141,6 +141,10 @@ fn milliseconds(time: Duration) -> String {
 
 fn inside(ui: &Output, verb: &Slip, rate: Option<Rate>, link: &Config) -> Result<Inside, Ending> {
     let (local, remote) = (verb.local.unwrap_or(LOCAL), verb.remote.unwrap_or(REMOTE));
+    if local == remote {
+        let say = format!("expected another address for --remote than {local}, which is ours");
+        return Err(usage(say));
+    }
     if let Some(name) = &verb.tun {
         let mtu = link.mtu;
         let (name, routes) = (Some(name.clone()), verb.routes.clone());
@@ -211,6 +215,10 @@ fn tell(ui: &Output, news: &News<'_>) {
             } else {
                 ui.print(&text);
             }
+        }
+        News::Refused(why) => {
+            ui.say(Level::Note, why);
+            ui.event(Event::Stack { text: why.to_owned() });
         }
         News::Statistics(link) => count::say(ui, Event::Statistics, link),
     }

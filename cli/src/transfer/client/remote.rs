@@ -31,12 +31,17 @@ pub(crate) fn command<'a>(words: &[&'a [u8]]) -> Result<C<'a>, String> {
     let word = |index: usize| rest.get(index).copied().unwrap_or_default();
     let (least, most) = match verb.as_str() {
         "pwd" | "cdup" | "status" | "logout" | "finish" | "bye" | "exit" => (0, 0),
-        "cd" | "directory" | "dir" | "ls" | "who" | "help" | "space" => (0, 1),
+        "cd" | "directory" | "dir" | "ls" | "list" | "who" | "help" | "space" => (0, 1),
         "type" | "delete" | "mkdir" | "rmdir" | "message" | "host" | "kermit" => (1, 1),
         "rename" | "copy" | "set" | "assign" => (2, 2),
         "query" => (1, 2),
         "login" => (1, 3),
-        _ => return Err(format!("expected a command of a server (see --help), got {verb}")),
+        _ => {
+            let got = escaped(words[0]);
+            let line = got.contains([':', '/']);
+            let hint = if line { "; the line stands before the command" } else { "" };
+            return Err(format!("expected a command of a server (see --help), got {got}{hint}"));
+        }
     };
     want(least, most)?;
     Ok(match verb.as_str() {
@@ -45,7 +50,7 @@ pub(crate) fn command<'a>(words: &[&'a [u8]]) -> Result<C<'a>, String> {
         "login" => C::Login([word(0), word(1), word(2)]),
         "logout" => C::Logout,
         "pwd" => C::WorkingDirectory,
-        "directory" | "dir" | "ls" => C::Directory(word(0)),
+        "directory" | "dir" | "ls" | "list" => C::Directory(word(0)),
         "type" => C::Type(word(0)),
         "delete" => C::Delete(word(0)),
         "rename" => C::Rename([word(0), word(1)]),
