@@ -130,7 +130,8 @@ pub fn now_ms() -> u32 {
     let now = read(TIMER + 0x540);
     // SAFETY: nothing interrupts.
     unsafe {
-        while now.wrapping_sub(AT) >= 1000 {
+        // A compiler that sees through it would make a division of this, which takes more code than all else here.
+        while now.wrapping_sub((&raw const AT).read_volatile()) >= 1000 {
             AT = AT.wrapping_add(1000);
             MS = MS.wrapping_add(1);
         }

@@ -341,7 +341,9 @@ impl<'a> Kermit<'a> {
                 break;
             };
             rest = more;
-            if *tag == b'1' && let Some(size) = decimal(value) {
+            if *tag == b'1'
+                && let Some(size) = decimal(value)
+            {
                 self.size = size;
                 return State::Size;
             }
@@ -362,9 +364,12 @@ impl<'a> Kermit<'a> {
         // Attributes and long packets, or attributes.
         let capabilities = if room < LONG { b' ' + 8 } else { b' ' + 10 };
         let (mut hi, mut lo) = (b' ', room.saturating_sub(SPARE).min(9024));
-        while lo >= 95 {
-            lo -= 95;
-            hi += 1;
+        // A division by subtraction: small processors have none.
+        for bit in [64, 32, 16, 8, 4, 2, 1] {
+            if lo >= 95 * bit {
+                lo -= 95 * bit;
+                hi += bit as u8;
+            }
         }
         let ours = [
             b' ' + room.saturating_sub(2).min(94) as u8,

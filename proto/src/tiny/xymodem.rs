@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A damaged block is asked for again once the line is quiet, so that its rest is not taken for the next one. An EOT counts if nothing
-//! follows it, and if it comes twice or the announced length has come: one made by noise ends no file. A second copy of a block is
-//! acknowledged and not stored. Two CANs between blocks cancel, and five at the end of what was damaged.
+//! follows it, and if it comes twice or the announced length has come: one made by noise ends no file. It does not
+//! while a damaged block has not come again, either. A second copy of a block is acknowledged and not stored. Two CANs between blocks cancel, and five at the end of what was damaged.
 //!
 //! Not implemented: checksums, YMODEM-G, names longer than the block buffer.
 
@@ -32,6 +32,8 @@ const BROKEN: u32 = 1000;
 const QUIET: u32 = 250;
 /// Silence after which an EOT is alone.
 const ALONE: u32 = 100;
+/// Damaged bytes above these, half of the shortest block, are a block that must come again; fewer are noise on an idle line.
+const NOISE: usize = 64;
 /// A second copy of the first block that begins this soon after the answer was sent before its sender has seen that.
 const CROSSED: u32 = 300;
 
@@ -91,6 +93,10 @@ pub struct XyReceiver<'a, const BATCH: bool> {
     ended: bool,
     /// Everything has come; only the last acknowledgement may be sent again.
     over: bool,
+    /// A block was damaged, and has not come again: an EOT is noise.
+    owed: bool,
+    /// Bytes that were damaged.
+    noise: usize,
     /// The block began soon after the last answer.
     crossed: bool,
     /// CANs in a row, and EOTs.
@@ -126,6 +132,8 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
             first: true,
             ended: false,
             over: false,
+            owed: false,
+            noise: 0,
             crossed: false,
             cans: 0,
             eots: 0,
@@ -215,6 +223,7 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
             State::Block if self.at > 0 => self.in_block(byte),
             State::Block => self.between(byte),
             State::Eot if byte != EOT => self.damaged(),
+            State::Drain => self.noise += 1,
             _ => {}
         }
     }
@@ -223,7 +232,8 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
     fn between(&mut self, byte: u8) {
         if self.over {
             // The acknowledgement was lost; anything else is no longer ours.
-            self.state = if byte == if BATCH { SOH } else { EOT } { State::Drain } else { State::Over };
+            self.state =
+                if byte == if BATCH { SOH } else { EOT } { State::Drain } else { State::Over };
             return;
         }
         self.len = match byte {
@@ -275,7 +285,7 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
 
     /// An undamaged block.
     fn whole(&mut self) {
-        (self.at, self.eots) = (0, 0);
+        (self.at, self.eots, self.owed) = (0, 0, false);
         let again = self.number == self.expected.wrapping_sub(1);
         if BATCH && self.header {
             return match self.number {
@@ -338,6 +348,9 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
 
     /// What came is damaged: the answer is for when the line is quiet.
     fn damaged(&mut self) {
+        // Behind a header that was right there was a block, however little of it came.
+        self.owed |= self.at > 3;
+        self.noise = self.at;
         (self.at, self.eots, self.state) = (0, 0, State::Drain);
         self.answer = [self.request(), 0];
     }
@@ -370,6 +383,7 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
     /// The line is quiet after damage.
     fn quiet(&mut self) {
         self.state = State::Answer;
+        self.owed |= self.noise > NOISE;
         if self.cans >= 5 {
             self.fail(Failure::Cancelled, State::Over);
         }
@@ -384,10 +398,10 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         self.eots += 1;
         let whole = match self.left {
             Some(left) if BATCH => left == 0,
-            _ => self.eots > 1,
+            _ => self.eots > 1 && !self.owed,
         };
         if !whole {
-            if BATCH && self.eots > 3 {
+            if self.eots > 3 {
                 return self.fail(Failure::Length, State::Cancel);
             }
             let request = if BATCH { NAK } else { self.request() };
