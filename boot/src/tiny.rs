@@ -48,7 +48,8 @@ fn main(memory: &mut [u8; chosen::MEMORY]) -> ! {
 
 /// Writes what comes into the flash; whether all of it has come.
 fn receive(image: &mut Image, memory: &mut [u8]) -> bool {
-    let mut receiver = chosen::Receiver::new(memory, Limits::default());
+    let limits = Limits { linger_ms: 300, ..Limits::default() };
+    let mut receiver = chosen::Receiver::new(memory, limits);
     let mut complete = false;
     loop {
         match receiver.step(machine::now_ms(), machine::get) {

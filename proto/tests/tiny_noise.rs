@@ -18,7 +18,7 @@ struct Wire {
     dice: Dice,
     /// One byte of this many meets noise; 0 is none.
     one_in: usize,
-    /// Bytes that come through before there is noise.
+    /// Bytes that come through before there is noise: the first packet of Kermit has a check of six bits.
     clean: usize,
     bytes: VecDeque<u8>,
 }
@@ -199,33 +199,32 @@ fn with_kermit(body: &mut dyn FnMut(&mut dyn Tiny)) {
     body(&mut Kermit::new(&mut [0; 1040], Limits::default()));
 }
 
-/// Shares in hundredths of both, over lines with a byte in so many damaged.
-fn assert_shares(rows: &[(usize, usize)], run: impl Fn(std::ops::Range<u64>, usize) -> Tally) {
-    for (index, (one_in, least)) in rows.iter().enumerate() {
+/// Of how many bytes noise meets one, and how many transfers in a hundred have to succeed.
+fn assert_shares(least: [usize; 4], run: impl Fn(std::ops::Range<u64>, usize) -> Tally) {
+    for (index, (one_in, least)) in [0, 3000, 1000, 300].iter().zip(least).enumerate() {
         let from = 10_000 * index as u64;
-        let tally = run(from..from + 500, *one_in);
-        println!("one in {one_in}: {tally:?}");
+        let tally = run(from..from + 1000, *one_in);
         assert!(tally.both * 100 >= tally.runs * least, "one in {one_in}: {tally:?}");
     }
 }
 
-const ROWS: [(usize, usize); 4] = [(0, 100), (3000, 90), (1000, 50), (300, 0)];
-
 #[test]
 fn xmodem_over_noise() {
-    assert_shares(&ROWS, |seeds, one_in| {
+    assert_shares([100, 100, 98, 60], |seeds, one_in| {
         tally(seeds, one_in, xy_sender(&["xmodem-crc", "xmodem-1k"]), with_xmodem, padded)
     });
 }
 
 #[test]
 fn ymodem_over_noise() {
-    assert_shares(&ROWS, |seeds, one_in| {
+    assert_shares([100, 100, 98, 25], |seeds, one_in| {
         tally(seeds, one_in, xy_sender(&["ymodem"]), with_ymodem, exact)
     });
 }
 
 #[test]
 fn kermit_over_noise() {
-    assert_shares(&ROWS, |seeds, one_in| tally(seeds, one_in, kermit_sender, with_kermit, exact));
+    assert_shares([100; 4], |seeds, one_in| {
+        tally(seeds, one_in, kermit_sender, with_kermit, exact)
+    });
 }

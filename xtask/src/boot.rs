@@ -85,7 +85,7 @@ const ENGINES: &str = "wst-boot";
 
 /// The page with the table, and what stands around it there.
 const PAGE: &str = "docs/reference/bare-metal-sizes.md";
-const MARKS: [&str; 2] = ["<!-- cargo xtask boot --write -->\n\n", "\n<!-- end -->"];
+const MARKS: [&str; 2] = ["<!-- cargo xtask boot --write -->\n\n", "<!-- end -->"];
 const HEADINGS: &str = "\
 | target | made of | protocol | .text | .rodata | drivers | block or packet, engine's memory | other static RAM | stack |
 |---|---|---|---|---|---|---|---|---|
@@ -140,7 +140,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
     let [begin, end] = MARKS;
     let (before, rest) = page.split_once(begin).ok_or("expected the mark of the table")?;
     let (_, after) = rest.split_once(end).ok_or("expected the mark of the table's end")?;
-    said(fs::write(path, [before, begin, &table, end, after].concat()))
+    said(fs::write(path, [before, begin, &table, "\n", end, after].concat()))
 }
 
 /// Builds the loaders for a processor, sends to each, and returns their rows.
@@ -164,11 +164,19 @@ fn rows(root: &Path, target: &str, machine: &str) -> Result<String, String> {
         within(loader, &elf, &takes).map_err(|bad| format!("{target}, {}: {bad}", loader.name))?;
         let Takes { code, constants, drivers, ram, memory, stack } = takes;
         let made_of = if loader.program == TINY { "`tiny`" } else { "engine" };
-        let row = [code, constants, drivers, memory, ram, stack].map(|len| len.to_string());
+        let row = [code, constants, drivers, memory, ram, stack].map(with_commas);
         let target = target.split_once('-').map_or(target, |(processor, _)| processor);
         table += &format!("| {target} | {made_of} | {} | {} |\n", loader.name, row.join(" | "));
     }
     Ok(table)
+}
+
+/// A number as pages have it.
+fn with_commas(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1000, number % 1000),
+    }
 }
 
 /// Whether it takes no more than it may.

@@ -324,7 +324,9 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         self.first = false;
         self.good = self.now;
         self.say(ACK, 0);
-        self.state = State::Data;
+        if give > 0 {
+            self.state = State::Data;
+        }
     }
 
     /// Block 0.

@@ -75,13 +75,14 @@ impl<'a> Loader<'a> {
                 Step::Begin(name) => {
                     self.files.push(Got { name: name.to_vec(), ..Got::default() });
                 }
-                Step::Size(size) => self.file().size = Some(size),
+                Step::Size(size) => last(&mut self.files).size = Some(size),
                 Step::Data(bytes) => {
-                    assert!(!bytes.is_empty() || self.file().size.is_some());
-                    self.file().bytes.extend_from_slice(bytes);
-                    full = self.file().bytes.len() > self.room;
+                    assert!(!bytes.is_empty());
+                    let file = last(&mut self.files);
+                    file.bytes.extend_from_slice(bytes);
+                    full = file.bytes.len() > self.room;
                 }
-                Step::End { complete } => self.file().complete = Some(complete),
+                Step::End { complete } => last(&mut self.files).complete = Some(complete),
                 Step::Done => self.end = Some(Ok(())),
                 Step::Failed(failure) => self.end = Some(Err(failure)),
             }
@@ -104,6 +105,10 @@ impl<'a> Loader<'a> {
 
     /// The file that has begun last.
     pub fn file(&mut self) -> &mut Got {
-        self.files.last_mut().expect("a file has begun")
+        last(&mut self.files)
     }
+}
+
+fn last(files: &mut [Got]) -> &mut Got {
+    files.last_mut().expect("a file has begun")
 }
