@@ -106,9 +106,9 @@ fn numbers_turn_over() {
             let seq = number & 63;
             let data = [b'a' + number % 26];
             assert_eq!(loader.give(&packet(seq, b'D', &data, 3)), ack(seq, 3));
-            let before = (number - 1) & 63;
-            assert_eq!(loader.give(&packet(before, b'D', b"old", 3)), ack(before, 3));
+            assert_eq!(loader.give(&packet(seq, b'D', b"old", 3)), ack(seq, 3));
             // Neither the next nor the last.
+            assert_eq!(loader.give(&packet((number - 1) & 63, b'D', b"older", 3)), b"");
             assert_eq!(loader.give(&packet((number + 5) & 63, b'D', b"new", 3)), b"");
         }
         let bytes: Vec<u8> = (2..200).map(|number| b'a' + number % 26).collect();
@@ -210,6 +210,16 @@ fn runs_are_longer_than_the_memory_and_names_have_them_too() {
         assert_eq!(loader.give(&packet(3, b'D', b"ab~", 3)), ack(3, 3));
         assert_eq!(loader.give(&packet(4, b'D', b"&", 3)), ack(4, 3));
         assert_eq!(loader.file().bytes[94 * 40..], *b"ab");
+    });
+}
+
+#[test]
+fn a_name_that_fills_the_memory_stays_whole() {
+    kermit(110, |loader| {
+        loader.give(&params(b'#', b'Y', 3, b'~'));
+        let name = [b'n'; 110 - 6 - 3];
+        assert_eq!(loader.give(&packet(1, b'F', &name, 3)), ack(1, 3));
+        assert_eq!(loader.file().name, name);
     });
 }
 

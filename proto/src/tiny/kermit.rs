@@ -126,7 +126,9 @@ impl<'a> Kermit<'a> {
         self.now = now_ms;
         match self.state {
             State::Start => {
-                (self.good, self.last, self.state) = (now_ms, now_ms, State::Packet);
+                self.good = now_ms;
+                self.last = now_ms;
+                self.state = State::Packet;
                 Step::Wait
             }
             State::Begin => {
@@ -198,7 +200,8 @@ impl<'a> Kermit<'a> {
 
     fn byte(&mut self, byte: u8) {
         if byte == MARK {
-            (self.at, self.need) = (0, 1);
+            self.at = 0;
+            self.need = 1;
             return;
         }
         if self.need == 0 {
@@ -250,7 +253,9 @@ impl<'a> Kermit<'a> {
         }
         match end {
             Some(end) if end >= start && seq < 64 => {
-                (self.from, self.end, self.run) = (start, end, 0);
+                self.from = start;
+                self.end = end;
+                self.run = 0;
                 self.on_packet(kind, seq);
             }
             _ => self.damaged(),
@@ -269,7 +274,8 @@ impl<'a> Kermit<'a> {
         let before = self.expected.wrapping_sub(1) & 63;
         match kind {
             b'E' if self.phase != Phase::Over => {
-                (self.failure, self.state) = (Some(Failure::Cancelled), State::Over);
+                self.failure = Some(Failure::Cancelled);
+                self.state = State::Over;
             }
             // An echo.
             b'E' | b'Y' | b'N' => {}
@@ -291,13 +297,14 @@ impl<'a> Kermit<'a> {
                 self.agree(seq);
                 // Behind I, packets begin at 0 again.
                 if kind == b'S' {
-                    (self.phase, self.expected) = (Phase::File, 1);
+                    self.phase = Phase::File;
+                    self.expected = 1;
                 }
                 return;
             }
             (Phase::File, b'F' | b'X') => {
                 self.phase = Phase::Data;
-                self.to_the_end();
+                self.move_to_end();
                 State::Begin
             }
             (Phase::File, b'B') => {
@@ -319,17 +326,18 @@ impl<'a> Kermit<'a> {
     }
 
     /// Moves the data to the end of the memory, so that as much as possible of it is decoded at once.
-    fn to_the_end(&mut self) {
-        let mut to = self.packet.len();
-        while self.end > self.from && to > self.end {
-            self.end -= 1;
-            to -= 1;
-            let byte = self.packet.get(self.end).copied().unwrap_or(0);
-            if let Some(room) = self.packet.get_mut(to) {
+    fn move_to_end(&mut self) {
+        let gap = self.packet.len().saturating_sub(self.end);
+        let mut at = self.end;
+        while at > self.from {
+            at -= 1;
+            let byte = self.packet.get(at).copied().unwrap_or(0);
+            if let Some(room) = self.packet.get_mut(at + gap) {
                 *room = byte;
             }
         }
-        (self.from, self.end) = (to, self.packet.len());
+        self.from += gap;
+        self.end += gap;
     }
 
     /// The length in a packet of attributes.
@@ -463,7 +471,8 @@ impl<'a> Kermit<'a> {
                 byte ^= 0x40;
             }
         }
-        (self.value, self.run) = (byte | high, run);
+        self.value = byte | high;
+        self.run = run;
         Some(())
     }
 

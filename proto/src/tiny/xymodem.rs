@@ -151,7 +151,8 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         self.now = now_ms;
         match self.state {
             State::Start => {
-                (self.good, self.state) = (now_ms, State::Answer);
+                self.good = now_ms;
+                self.state = State::Answer;
                 if BATCH { Step::Wait } else { Step::Begin(&[]) }
             }
             State::Begin => {
@@ -171,7 +172,9 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
                 Step::End { complete: true }
             }
             State::Answer => {
-                (self.last, self.answered, self.state) = (now_ms, now_ms, State::Block);
+                self.last = now_ms;
+                self.answered = now_ms;
+                self.state = State::Block;
                 let len = if self.answer[1] == 0 { 1 } else { 2 };
                 Step::Write(self.answer.get(..len).unwrap_or_default())
             }
@@ -198,7 +201,8 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
 
     fn fail(&mut self, failure: Failure, state: State) {
         if self.state != State::Over && self.failure.is_none() {
-            (self.failure, self.state) = (Some(failure), state);
+            self.failure = Some(failure);
+            self.state = state;
         }
     }
 
@@ -254,7 +258,8 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         if self.len > self.block.len() {
             return self.damaged();
         }
-        (self.at, self.crc) = (1, 0);
+        self.at = 1;
+        self.crc = 0;
         self.crossed = since(self.now, self.answered) < CROSSED;
     }
 
@@ -285,7 +290,9 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
 
     /// An undamaged block.
     fn whole(&mut self) {
-        (self.at, self.eots, self.owed) = (0, 0, false);
+        self.at = 0;
+        self.eots = 0;
+        self.owed = false;
         let again = self.number == self.expected.wrapping_sub(1);
         if BATCH && self.header {
             return match self.number {
@@ -343,7 +350,9 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         if self.over {
             return self.say(ACK, 0);
         }
-        (self.expected, self.first, self.head) = (1, true, self.own);
+        self.expected = 1;
+        self.first = true;
+        self.head = self.own;
         self.say(ACK, WANT_CRC);
         self.state = State::Begin;
     }
@@ -353,7 +362,9 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         // Behind a header that was right there was a block, however little of it came.
         self.owed |= self.at > 3;
         self.noise = self.at;
-        (self.at, self.eots, self.state) = (0, 0, State::Drain);
+        self.at = 0;
+        self.eots = 0;
+        self.state = State::Drain;
         self.answer = [self.request(), 0];
     }
 
@@ -409,8 +420,11 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
             let request = if BATCH { NAK } else { self.request() };
             return self.say(request, 0);
         }
-        (self.eots, self.ended, self.good) = (0, true, self.now);
-        (self.header, self.over) = (BATCH, !BATCH);
+        self.eots = 0;
+        self.ended = true;
+        self.good = self.now;
+        self.header = BATCH;
+        self.over = !BATCH;
         self.say(ACK, if BATCH { WANT_CRC } else { 0 });
         self.state = State::End;
     }
