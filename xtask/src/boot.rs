@@ -166,7 +166,8 @@ fn rows(root: &Path, target: &str, machine: &str) -> Result<String, String> {
         let made_of = if loader.program == TINY { "`tiny`" } else { "engine" };
         let row = [code, constants, drivers, memory, ram, stack].map(with_commas);
         let target = target.split_once('-').map_or(target, |(processor, _)| processor);
-        table += &format!("| {target} | {made_of} | {} | {} |\n", loader.name, row.join(" | "));
+        let cells = [target, made_of, loader.name, &row.join(" | ")].join(" | ");
+        table.push_str(&["| ", &cells, " |\n"].concat());
     }
     Ok(table)
 }
@@ -305,21 +306,16 @@ fn client(sender: &str, wst: &Path, image: &Path) -> std::io::Result<(Running, T
         let child = kermit.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
         return Ok((Running(child), listener.accept()?.0));
     }
-    let mut command = match sender.strip_prefix("WST ") {
-        Some(more) => {
-            let mut command = Command::new(wst);
-            command.args(["send", "-q"]).args(more.split(' ')).arg(image).arg("-");
-            command
-        }
-        None => {
-            let words = sender.split(' ');
-            let mut words =
-                words.map(|word| if word == "IMAGE" { image.as_os_str() } else { word.as_ref() });
-            let mut command = Command::new(words.next().unwrap_or_default());
-            command.args(words);
-            command
-        }
-    };
+    let words = sender.split(' ');
+    let mut words =
+        words.map(|word| if word == "IMAGE" { image.as_os_str() } else { word.as_ref() });
+    let program = words.next().unwrap_or_default();
+    let mut command = Command::new(if program == "WST" { wst.as_os_str() } else { program });
+    if program == "WST" {
+        command.args(["send", "-q"]).args(words).arg(image).arg("-");
+    } else {
+        command.args(words);
+    }
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let its = OwnedFd::from(TcpStream::connect(listener.local_addr()?)?);
     let (ours, _) = listener.accept()?;
@@ -399,4 +395,31 @@ fn takes(elf: &[u8], told: &str) -> Result<Takes, String> {
 
 fn said<T>(result: std::io::Result<T>) -> Result<T, String> {
     result.map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loader_that_takes_more_than_it_may_is_refused() {
+        let takes =
+            |code, stack| Takes { code, constants: 100, drivers: 900, ram: 8, memory: 1024, stack };
+        let refused = |takes: &Takes| within(&LOADERS[0], &[], takes).unwrap_err();
+        assert_eq!(
+            refused(&takes(2901, 100)),
+            "expected at most 3000 bytes of code and constants, got 3001"
+        );
+        assert_eq!(
+            refused(&takes(2900, 505)),
+            "expected at most 512 bytes of other RAM and stack, got 513"
+        );
+        // Both are within, and what this is has no symbols.
+        assert_eq!(refused(&takes(2900, 504)), "expected an ELF file");
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!([0, 999, 1000, 20_446].map(with_commas), ["0", "999", "1,000", "20,446"]);
+    }
 }
