@@ -5,7 +5,7 @@ fn main() {
     let processor = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     // Without a segment for the headers of the file.
     println!("cargo::rustc-link-arg=-n");
-    for (program, script) in [("wst-boot", "boot"), ("app", "app")] {
+    for (program, script) in [("wst-boot", "boot"), ("wst-boot-tiny", "boot"), ("app", "app")] {
         println!("cargo::rustc-link-arg-bin={program}=-T{here}/{script}-{processor}.ld");
         println!("cargo::rerun-if-changed={script}-{processor}.ld");
     }

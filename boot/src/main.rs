@@ -1,4 +1,5 @@
-//! A boot loader that receives a program over the UART by XMODEM-CRC, YMODEM or Kermit, checks it, and starts it.
+//! A boot loader that receives a program over the UART by XMODEM-CRC, YMODEM or Kermit, checks it, and starts it: with the engines,
+//! which have every setting. `tiny.rs` is the same with the small receivers.
 //!
 //! ```text
 //! UART -> engine -> flash: "WSTB", length, CRC-32, 0, the program -> check -> start
@@ -9,16 +10,15 @@
 #![no_std]
 #![no_main]
 
+mod image;
 #[cfg_attr(target_arch = "arm", path = "microbit.rs")]
 #[cfg_attr(target_arch = "riscv32", path = "virt.rs")]
 mod machine;
 mod report;
 
+use image::{HEADER, Image};
 use wetstring_proto::blocking::{Incoming, Piece, Wire, run};
 use wetstring_proto::{Duration, Instant, NoTrace, Outcome, StoreError};
-
-/// Bytes before the program.
-const HEADER: usize = 16;
 
 #[cfg(feature = "kermit")]
 mod chosen {
@@ -106,73 +106,25 @@ impl Wire for Line {
     }
 }
 
-/// The image in the flash, as it arrives.
-struct Image {
-    at: usize,
-    word: [u8; 4],
-}
-
-impl Image {
-    fn take(&mut self, piece: Piece<'_>) -> Result<(), StoreError> {
-        match piece {
-            Piece::Begin(_) => {
-                *self = Self { at: 0, word: [0; 4] };
-                machine::erase();
-            }
-            Piece::Data(bytes) => {
-                for byte in bytes {
-                    self.put(*byte)?;
-                }
-            }
-            Piece::End { .. } => {
-                while !self.at.is_multiple_of(4) {
-                    self.put(0xFF)?;
-                }
-            }
+/// What arrives goes into the flash.
+fn take(image: &mut Image, piece: Piece<'_>) -> Result<(), StoreError> {
+    let fits = match piece {
+        Piece::Begin(_) => {
+            image.erase();
+            true
         }
-        Ok(())
-    }
-
-    /// A byte; the flash takes words.
-    fn put(&mut self, byte: u8) -> Result<(), StoreError> {
-        if let Some(room) = self.word.get_mut(self.at % 4) {
-            *room = byte;
-        }
-        self.at += 1;
-        if !self.at.is_multiple_of(4) {
-            return Ok(());
-        }
-        match machine::program(self.at - 4, u32::from_le_bytes(self.word)) {
-            true => Ok(()),
-            false => Err(StoreError::NoSpace),
-        }
-    }
-
-    /// The length of the program, if it is what its sender had.
-    fn check(&self) -> Option<usize> {
-        let word = |at: usize| machine::word(at).unwrap_or(0);
-        let len = word(4) as usize;
-        if word(0) != u32::from_le_bytes(*b"WSTB") || len > self.at.saturating_sub(HEADER) {
-            return None;
-        }
-        let mut crc = u32::MAX;
-        for at in 0..len {
-            let place = HEADER + at;
-            crc ^= word(place & !3) >> (place % 4 * 8) & 0xFF;
-            for _ in 0..8 {
-                crc = if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
-            }
-        }
-        (!crc == word(8)).then_some(len)
-    }
+        Piece::Data(bytes) => image.write(bytes),
+        Piece::End { .. } => image.end(),
+    };
+    if fits { Ok(()) } else { Err(StoreError::NoSpace) }
 }
 
 /// What the machine does after its start.
 fn main(memory: &mut [u8; chosen::MEMORY]) -> ! {
     report::paint();
     loop {
-        let mut image = Image { at: 0, word: [0; 4] };
-        let mut store = Incoming::new(|piece: Piece<'_>| image.take(piece));
+        let mut image = Image::default();
+        let mut store = Incoming::new(|piece: Piece<'_>| take(&mut image, piece));
         let config = chosen::config();
         let needed = config.receiver_memory();
         let Ok(mut engine) = chosen::Receiver::new(config, &mut memory[..]) else {
@@ -187,7 +139,7 @@ fn main(memory: &mut [u8; chosen::MEMORY]) -> ! {
                 report::say("boot: stack ", report::used());
                 machine::start(HEADER);
             }
-            _ => report::say("\r\nboot: no program, of ", image.at),
+            _ => report::say("\r\nboot: no program, of ", image.len()),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The micro:bit: a Cortex-M0 (nRF51822) with its UART, timer and flash controller. nRF51 Series Reference Manual 3.0.
+//! What drives these is in a section of its own, so that it can be told from the rest of the loader.
 
 use crate::chosen::MEMORY;
 use core::arch::global_asm;
@@ -45,6 +46,18 @@ extern "C" fn reset() -> ! {
         let engine = &raw mut ENGINE;
         &mut *engine
     };
+    init();
+    crate::main(memory)
+}
+
+extern "C" fn stop() -> ! {
+    halt()
+}
+
+/// Starts the UART and the timer.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
+fn init() {
     write(UART + 0x524, 0x01D7_E000); // 115200 bit/s
     write(UART + 0x500, 4);
     write(UART, 1);
@@ -53,24 +66,23 @@ extern "C" fn reset() -> ! {
     write(TIMER + 0x508, 3); // 32 bits
     write(TIMER + 0x510, 4); // 1 MHz
     write(TIMER, 1);
-    crate::main(memory)
 }
 
-extern "C" fn stop() -> ! {
-    halt()
-}
-
+#[inline(always)]
 fn write(at: usize, value: u32) {
     // SAFETY: the addresses above are registers, or the flash while it is programmed.
     unsafe { (at as *mut u32).write_volatile(value) }
 }
 
+#[inline(always)]
 fn read(at: usize) -> u32 {
     // SAFETY: the addresses above are registers or flash.
     unsafe { (at as *const u32).read_volatile() }
 }
 
 /// The next byte of the UART, if there is one.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn get() -> Option<u8> {
     if read(UART + 0x108) == 0 {
         return None;
@@ -80,6 +92,8 @@ pub fn get() -> Option<u8> {
 }
 
 /// Sends a byte.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn put(byte: u8) {
     write(UART + 0x11C, 0);
     write(UART + 0x51C, u32::from(byte));
@@ -87,6 +101,9 @@ pub fn put(byte: u8) {
 }
 
 /// Microseconds since the start. Called at least once in 71 minutes.
+#[allow(dead_code, reason = "the small loader counts milliseconds")]
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn now_us() -> u64 {
     static mut LAST: u32 = 0;
     static mut TURNS: u32 = 0;
@@ -102,7 +119,29 @@ pub fn now_us() -> u64 {
     }
 }
 
+/// Milliseconds since the start. Called at least once in 71 minutes.
+#[allow(dead_code, reason = "the loader of the engines counts microseconds")]
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
+pub fn now_ms() -> u32 {
+    static mut MS: u32 = 0;
+    static mut AT: u32 = 0;
+    write(TIMER + 0x040, 1);
+    let now = read(TIMER + 0x540);
+    // SAFETY: nothing interrupts.
+    unsafe {
+        // A compiler that sees through it would make a division of this, which takes more code than all else here.
+        while now.wrapping_sub((&raw const AT).read_volatile()) >= 1000 {
+            AT = AT.wrapping_add(1000);
+            MS = MS.wrapping_add(1);
+        }
+        MS
+    }
+}
+
 /// Erases what an image may take.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn erase() {
     write(NVMC + 0x504, 2);
     let mut page = FLASH;
@@ -115,6 +154,8 @@ pub fn erase() {
 }
 
 /// Programs a word of the image; whether there is room.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn program(at: usize, value: u32) -> bool {
     if at >= FLASH_LEN {
         return false;
@@ -127,6 +168,8 @@ pub fn program(at: usize, value: u32) -> bool {
 }
 
 /// A word of the image.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn word(at: usize) -> Option<u32> {
     (at < FLASH_LEN).then(|| read(FLASH + at))
 }

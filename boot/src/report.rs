@@ -4,22 +4,26 @@ use crate::machine;
 
 /// What the unused stack is painted with.
 const PAINT: u32 = 0xA5A5_5A5A;
+
+/// What the digits of a number count. A Cortex-M0 cannot divide; a function for it takes 400 bytes.
+static POWERS: [usize; 10] =
+    [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
+
 /// Says a name and a number.
 pub fn say(name: &str, number: usize) {
     name.bytes().for_each(machine::put);
-    let (mut rest, mut power) = (number, 1_000_000_000);
+    let mut rest = number;
     let mut begun = false;
-    while power > 0 {
+    for power in &POWERS {
         let mut digit = b'0';
-        while rest >= power {
-            rest -= power;
+        while rest >= *power {
+            rest -= *power;
             digit += 1;
         }
-        begun |= digit != b'0' || power == 1;
+        begun |= digit != b'0' || *power == 1;
         if begun {
             machine::put(digit);
         }
-        power /= 10;
     }
     b"\r\n".iter().copied().for_each(machine::put);
 }

@@ -1,4 +1,5 @@
-//! QEMU's `virt` for RISC-V: a 16550, the clock of the CLINT, and RAM that stands for flash.
+//! QEMU's `virt` for RISC-V: a 16550, the clock of the CLINT, and RAM that stands for flash. What drives these
+//! is in a section of its own, so that it can be told from the rest of the loader.
 
 use crate::chosen::MEMORY;
 use core::arch::global_asm;
@@ -42,6 +43,8 @@ extern "C" fn reset() -> ! {
 }
 
 /// The next byte of the UART, if there is one.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn get() -> Option<u8> {
     // SAFETY: registers of the 16550.
     unsafe {
@@ -51,6 +54,8 @@ pub fn get() -> Option<u8> {
 }
 
 /// Sends a byte.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn put(byte: u8) {
     // SAFETY: registers of the 16550.
     unsafe {
@@ -60,6 +65,9 @@ pub fn put(byte: u8) {
 }
 
 /// Microseconds since the start: the clock has 10 MHz.
+#[allow(dead_code, reason = "the small loader counts milliseconds")]
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn now_us() -> u64 {
     // SAFETY: the two halves of mtime.
     let half = |at: usize| unsafe { ((CLOCK + at) as *const u32).read_volatile() };
@@ -71,12 +79,35 @@ pub fn now_us() -> u64 {
     }
 }
 
+/// Milliseconds since the start. Called at least once in 7 minutes.
+#[allow(dead_code, reason = "the loader of the engines counts microseconds")]
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
+pub fn now_ms() -> u32 {
+    static mut MS: u32 = 0;
+    static mut AT: u32 = 0;
+    // SAFETY: the lower half of mtime; nothing interrupts.
+    unsafe {
+        let now = (CLOCK as *const u32).read_volatile();
+        // A compiler that sees through it would make a division of this, which takes more code than all else here.
+        while now.wrapping_sub((&raw const AT).read_volatile()) >= 10_000 {
+            AT = AT.wrapping_add(10_000);
+            MS = MS.wrapping_add(1);
+        }
+        MS
+    }
+}
+
 /// Erases what an image may take: the header is enough here.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn erase() {
     program(0, u32::MAX);
 }
 
 /// Programs a word of the image; whether there is room.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn program(at: usize, value: u32) -> bool {
     if at >= FLASH_LEN {
         return false;
@@ -87,6 +118,8 @@ pub fn program(at: usize, value: u32) -> bool {
 }
 
 /// A word of the image.
+#[inline(never)]
+#[unsafe(link_section = ".driver")]
 pub fn word(at: usize) -> Option<u32> {
     // SAFETY: RAM that nothing else uses.
     (at < FLASH_LEN).then(|| unsafe { ((FLASH + at) as *const u32).read_volatile() })

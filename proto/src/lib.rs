@@ -42,7 +42,8 @@
 //! ```
 //!
 //! Other protocols have the same two engines: [`kermit`], [`zmodem`], and each is a feature. With
-//! `default-features = false` XMODEM and YMODEM remain.
+//! `default-features = false` XMODEM and YMODEM remain. The feature `tiny` is for boot loaders: the receivers of [`tiny`] take 1 to
+//! 3 kB of code, where the engines take 20 to 50.
 //!
 //! # How it works
 //!
@@ -71,6 +72,7 @@
         feature = "netblt",
         feature = "slip",
         feature = "telnet",
+        feature = "tiny",
         feature = "uucp",
         feature = "zmodem"
     )),
@@ -112,6 +114,8 @@ pub mod stats;
 #[cfg(feature = "telnet")]
 pub mod telnet;
 pub mod time;
+#[cfg(feature = "tiny")]
+pub mod tiny;
 pub mod trace;
 mod turn;
 #[cfg(feature = "uucp")]

@@ -10,6 +10,7 @@ mod kermit_exchange;
 mod netblt_exchange;
 mod no_allocation;
 mod slip_packets;
+mod tiny_exchange;
 mod zmodem_exchange;
 
 mod arpanet_control;
@@ -54,6 +55,9 @@ mod slip_lines;
 mod slip_link;
 mod slip_queue;
 mod telnet;
+mod tiny_kermit;
+mod tiny_noise;
+mod tiny_xymodem;
 mod transcripts;
 mod uucp_codec;
 mod uucp_hostile;

@@ -1,11 +1,12 @@
-//! `cargo xtask boot`: the boot loader of `boot/` in QEMU, for each processor and protocol, and what it takes.
+//! `cargo xtask boot [--write]`: the boot loaders of `boot/` in QEMU, for each processor and protocol, and what they take.
 //!
-//! A program is sent to it over QEMU's serial socket by `wst`, lrzsz and C-Kermit; the loader checks its digest and
-//! starts it, and it says so. `wst` sends once more over a line with noise. The table is of flash and RAM.
+//! A program is sent to each over QEMU's serial socket by `wst`, lrzsz and C-Kermit, and over a line with noise; the loader checks its
+//! digest and starts it, and it says so. The table is of flash and RAM; `--write` puts it into its page. A loader of the small receivers
+//! that takes more than it may, or that has a function for panics in it, is an error.
 
 use std::fs;
-use std::io::Read;
-use std::net::TcpListener;
+use std::io::{Read, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,20 +17,88 @@ const MACHINES: [(&str, &str); 2] = [
     ("thumbv6m-none-eabi", "qemu-system-arm -M microbit"),
     ("riscv32imc-unknown-none-elf", "qemu-system-riscv32 -M virt -bios none"),
 ];
-/// Features of the loader, a name, and who sends to it on the socket.
-const LOADERS: [(&str, &str, &[&str]); 3] = [
-    ("", "xmodem-crc", &["sx -q IMAGE", "WST send -q -P xmodem-crc IMAGE -"]),
-    ("ymodem", "ymodem", &["sb -q IMAGE", "WST send -q -P ymodem IMAGE -"]),
-    ("kermit", "kermit", &["WST send -q -P kermit IMAGE -", "C-KERMIT"]),
+
+/// A loader.
+struct Loader {
+    program: &'static str,
+    features: &'static str,
+    /// As the table says it.
+    name: &'static str,
+    /// Who sends to it; with `NOISE` before it over a line with noise.
+    senders: &'static [&'static str],
+    /// Most bytes of code and constants, and of RAM beside the memory for blocks or packets.
+    most: Option<(usize, usize)>,
+}
+
+/// Those of the small receivers, and those of the engines.
+const LOADERS: [Loader; 6] = [
+    Loader {
+        program: TINY,
+        features: "",
+        name: "XMODEM-CRC",
+        senders: &[
+            "sx -q IMAGE",
+            "WST -P xmodem-1k",
+            "NOISE WST -P xmodem-crc",
+            "NOISE sx -q IMAGE",
+        ],
+        most: Some((3000, 512)),
+    },
+    Loader {
+        program: TINY,
+        features: "ymodem",
+        name: "YMODEM",
+        senders: &["sb -q IMAGE", "WST -P ymodem", "NOISE WST -P ymodem", "NOISE sb -q IMAGE"],
+        most: Some((5000, 512)),
+    },
+    Loader {
+        program: TINY,
+        features: "kermit",
+        name: "Kermit, packets of 1024 bytes",
+        senders: &["C-KERMIT", "WST -P kermit", "NOISE WST -P kermit", "NOISE C-KERMIT"],
+        most: Some((10_000, 512)),
+    },
+    Loader {
+        program: ENGINES,
+        features: "",
+        name: "XMODEM-CRC",
+        senders: &["sx -q IMAGE", "WST -P xmodem-crc", "NOISE WST -P xmodem-crc"],
+        most: None,
+    },
+    Loader {
+        program: ENGINES,
+        features: "ymodem",
+        name: "YMODEM",
+        senders: &["sb -q IMAGE", "WST -P ymodem", "NOISE WST -P ymodem"],
+        most: None,
+    },
+    Loader {
+        program: ENGINES,
+        features: "kermit",
+        name: "Kermit, packets of 500 bytes",
+        senders: &["WST -P kermit", "C-KERMIT", "NOISE WST -P kermit"],
+        most: None,
+    },
 ];
+const TINY: &str = "wst-boot-tiny";
+const ENGINES: &str = "wst-boot";
+
+/// The page with the table, and what stands around it there.
+const PAGE: &str = "docs/reference/bare-metal-sizes.md";
+const MARKS: [&str; 2] = ["<!-- cargo xtask boot --write -->\n\n", "<!-- end -->"];
+const HEADINGS: &str = "\
+| target | made of | protocol | .text | .rodata | drivers | block or packet, engine's memory | other static RAM | stack |
+|---|---|---|---|---|---|---|---|---|
+";
+
 /// Noise that every transfer meets a few times.
 const NOISE: &str = "115200,ber=2e-5,seed=3";
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Ended when it is dropped.
-struct Emulator(Child);
+struct Running(Child);
 
-impl Drop for Emulator {
+impl Drop for Running {
     fn drop(&mut self) {
         // It may have ended.
         let _ = self.0.kill();
@@ -41,48 +110,104 @@ impl Drop for Emulator {
 struct Takes {
     code: usize,
     constants: usize,
+    drivers: usize,
     ram: usize,
     memory: usize,
     stack: usize,
 }
 
-pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let home = root.join("target/boot");
-    let mut table = String::new();
-    for (target, machine) in MACHINES {
-        for (features, protocol, senders) in LOADERS {
-            let loader = build(root, &home, target, features)?;
-            let elf = said(fs::read(&loader))?;
-            let program = said(fs::read(loader.with_file_name("app")))?;
-            let image = home.join("image.bin");
-            said(fs::write(&image, image_of(&program)?))?;
-            let noisy = format!("WST send -q -P {protocol} IMAGE NOISE");
-            let mut told = String::new();
-            for sender in senders.iter().copied().chain([&*noisy]) {
-                told = loads(root, machine, &loader, &image, sender)
-                    .map_err(|bad| format!("{target}, {protocol}, {sender}: {bad}"))?;
-            }
-            let Takes { code, constants, ram, memory, stack } = takes(&elf, &told)?;
-            let row = [code, constants, memory, ram, stack].map(|len| len.to_string()).join(" | ");
-            table.push_str(&["| ", target, " | ", protocol, " | ", &row, " |\n"].concat());
-        }
+pub(crate) fn run(root: &Path, args: &[String]) -> Result<(), String> {
+    let write = match args {
+        [] => false,
+        [word] if word == "--write" => true,
+        other => return Err(format!("expected --write or nothing, got {}", other.join(" "))),
+    };
+    let mut table = HEADINGS.to_owned();
+    // The processors side by side: a transfer mostly waits.
+    let rows = std::thread::scope(|scope| {
+        let of = MACHINES.map(|(target, machine)| scope.spawn(|| rows(root, target, machine)));
+        of.map(|thread| thread.join().unwrap_or_else(|_| Err("a thread failed".to_owned())))
+    });
+    for rows in rows {
+        table.push_str(&rows?);
     }
-    println!(
-        "| target | protocol | .text | .rodata | engine's memory | other static RAM | stack |"
-    );
-    println!("|---|---|---|---|---|---|---|\n{table}");
-    Ok(())
+    println!("{table}");
+    if !write {
+        return Ok(());
+    }
+    let path = root.join(PAGE);
+    let page = said(fs::read_to_string(&path))?;
+    let [begin, end] = MARKS;
+    let (before, rest) = page.split_once(begin).ok_or("expected the mark of the table")?;
+    let (_, after) = rest.split_once(end).ok_or("expected the mark of the table's end")?;
+    said(fs::write(path, [before, begin, &table, "\n", end, after].concat()))
 }
 
-fn build(root: &Path, home: &Path, target: &str, features: &str) -> Result<PathBuf, String> {
+/// Builds the loaders for a processor, sends to each, and returns their rows.
+fn rows(root: &Path, target: &str, machine: &str) -> Result<String, String> {
+    let home = root.join("target/boot");
+    let mut table = String::new();
+    for loader in &LOADERS {
+        let program = build(root, &home, target, loader)?;
+        let elf = said(fs::read(&program))?;
+        let image = home.join(target).join("image.bin");
+        said(fs::write(&image, image_of(&said(fs::read(program.with_file_name("app")))?)?))?;
+        let mut told = String::new();
+        for sender in loader.senders {
+            let began = Instant::now();
+            told = loads(root, machine, &program, &image, sender).map_err(|bad| {
+                format!("{target}, {}, {}, {sender}: {bad}", loader.program, loader.name)
+            })?;
+            eprintln!("{target}, {}, {sender}: {:.1?}", loader.program, began.elapsed());
+        }
+        let takes = takes(&elf, &told)?;
+        within(loader, &elf, &takes).map_err(|bad| format!("{target}, {}: {bad}", loader.name))?;
+        let Takes { code, constants, drivers, ram, memory, stack } = takes;
+        let made_of = if loader.program == TINY { "`tiny`" } else { "engine" };
+        let row = [code, constants, drivers, memory, ram, stack].map(with_commas);
+        let target = target.split_once('-').map_or(target, |(processor, _)| processor);
+        let cells = [target, made_of, loader.name, &row.join(" | ")].join(" | ");
+        table.push_str(&["| ", &cells, " |\n"].concat());
+    }
+    Ok(table)
+}
+
+/// A number as pages have it.
+fn with_commas(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1000, number % 1000),
+    }
+}
+
+/// Whether it takes no more than it may.
+fn within(loader: &Loader, elf: &[u8], takes: &Takes) -> Result<(), String> {
+    let Some((most_code, most_ram)) = loader.most else { return Ok(()) };
+    let (code, ram) = (takes.code + takes.constants, takes.ram + takes.stack);
+    if code > most_code {
+        return Err(format!(
+            "expected at most {most_code} bytes of code and constants, got {code}"
+        ));
+    }
+    if ram > most_ram {
+        return Err(format!("expected at most {most_ram} bytes of other RAM and stack, got {ram}"));
+    }
+    match symbols(elf)?.into_iter().find(|name| name.contains("panic") || name.contains("unwind")) {
+        Some(name) => Err(format!("expected no function for panics, got {name}")),
+        None => Ok(()),
+    }
+}
+
+fn build(root: &Path, home: &Path, target: &str, loader: &Loader) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(root.join("boot")).env("CARGO_TARGET_DIR", home);
-    cargo.args(["build", "--quiet", "--release", "--locked", "--target", target]);
-    let status = said(cargo.args(["--features", features]).status())?;
+    cargo.args(["build", "--quiet", "--release", "--locked", "--target", target, "--bin", "app"]);
+    cargo.args(["--bin", loader.program, "--features", loader.features]);
+    let status = said(cargo.status())?;
     if !status.success() {
         return Err(format!("{cargo:?}: {status}"));
     }
-    Ok(home.join(target).join("release/wst-boot"))
+    Ok(home.join(target).join("release").join(loader.program))
 }
 
 /// A little-endian number of an ELF file.
@@ -139,73 +264,75 @@ fn loads(
     let mut qemu = Command::new(words.next().unwrap_or_default());
     qemu.args(words).arg("-kernel").arg(loader).args(["-display", "none", "-monitor", "none"]);
     qemu.arg("-serial").arg(format!("tcp:{at}")).stdin(Stdio::null()).stderr(Stdio::null());
-    let _emulator = Emulator(said(qemu.spawn())?);
+    let _emulator = Running(said(qemu.spawn())?);
     let (mut line, _) = said(listener.accept())?;
-    let wst = root.join("target/debug/wst").display().to_string();
-    let image = image.display().to_string();
-    if sender == "C-KERMIT" || sender.ends_with(" NOISE") {
-        let second = said(TcpListener::bind("127.0.0.1:0"))?;
-        let port = said(second.local_addr())?.port();
-        let to = format!("exec:{wst} line {NOISE} -a - -b tcp://127.0.0.1:{port}");
-        let mut client = if sender == "C-KERMIT" {
-            let binary = "set file type binary";
-            let script = format!("set host 127.0.0.1 {port} /raw, {binary}, send {image}, exit");
-            let mut kermit = Command::new("kermit");
-            kermit.args(["-H", "-Y", "-Q", "-C"]).arg(script);
-            kermit
-        } else {
-            words_of(sender, &wst, &image, &to)
-        };
-        client.stdin(Stdio::null()).stdout(Stdio::null());
-        let mut child = said(client.spawn())?;
-        let (stream, _) = said(second.accept())?;
-        let (mut from, mut board) = (said(stream.try_clone())?, said(line.try_clone())?);
-        // Ends with the client.
-        let pump = std::thread::spawn(move || std::io::copy(&mut from, &mut board));
-        let heard = listen(&mut line, Some(&stream))?;
-        let status = said(child.wait())?;
-        let _ = stream.shutdown(std::net::Shutdown::Both);
-        let _ = pump.join();
-        return if status.success() { Ok(heard) } else { Err(status.to_string()) };
-    }
-    let socket = OwnedFd::from(said(line.try_clone())?);
-    let other = said(socket.try_clone())?;
-    let mut command = words_of(sender, &wst, &image, "");
-    let status = said(command.stdin(socket).stdout(other).status())?;
-    if !status.success() {
-        return Err(status.to_string());
-    }
-    listen(&mut line, None)
+    let wst = root.join("target/debug/wst");
+    let (noise, sender) = match sender.strip_prefix("NOISE ") {
+        Some(sender) => (true, sender),
+        None => (false, sender),
+    };
+    let (mut client, mut far) = said(client(sender, &wst, image))?;
+    let _noise = if noise {
+        let listener = said(TcpListener::bind("127.0.0.1:0"))?;
+        let to = format!("tcp://{}", said(listener.local_addr())?);
+        let mut line = Command::new(wst);
+        line.args(["line", NOISE, "-a", "-", "-b", &to]).stderr(Stdio::null());
+        let stdin = OwnedFd::from(said(far.try_clone())?);
+        let running = Running(said(line.stdin(stdin).stdout(OwnedFd::from(far)).spawn())?);
+        (far, _) = said(listener.accept())?;
+        Some(running)
+    } else {
+        None
+    };
+    let (mut from, mut board) = (said(far.try_clone())?, said(line.try_clone())?);
+    // Ends with the client.
+    let pump = std::thread::spawn(move || std::io::copy(&mut from, &mut board));
+    let heard = listen(&mut line, &far)?;
+    let status = said(client.0.wait())?;
+    let _ = far.shutdown(Shutdown::Both);
+    let _ = pump.join();
+    if status.success() { Ok(heard) } else { Err(status.to_string()) }
 }
 
-/// The command of these words.
-fn words_of(sender: &str, wst: &str, image: &str, noise: &str) -> Command {
-    let mut words = sender.split(' ').map(|word| match word {
-        "WST" => wst,
-        "IMAGE" => image,
-        "NOISE" => noise,
-        word => word,
-    });
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words).stderr(Stdio::null());
-    command
+/// Starts the program that sends, and returns our end of its line.
+fn client(sender: &str, wst: &Path, image: &Path) -> std::io::Result<(Running, TcpStream)> {
+    if sender == "C-KERMIT" {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let (port, image) = (listener.local_addr()?.port(), image.display());
+        let binary = "set file type binary";
+        let script = format!("set host 127.0.0.1 {port} /raw, {binary}, send {image}, exit");
+        let mut kermit = Command::new("kermit");
+        kermit.args(["-H", "-Y", "-Q", "-C"]).arg(script);
+        let child = kermit.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        return Ok((Running(child), listener.accept()?.0));
+    }
+    let words = sender.split(' ');
+    let mut words =
+        words.map(|word| if word == "IMAGE" { image.as_os_str() } else { word.as_ref() });
+    let program = words.next().unwrap_or_default();
+    let mut command = Command::new(if program == "WST" { wst.as_os_str() } else { program });
+    if program == "WST" {
+        command.args(["send", "-q"]).args(words).arg(image).arg("-");
+    } else {
+        command.args(words);
+    }
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let its = OwnedFd::from(TcpStream::connect(listener.local_addr()?)?);
+    let (ours, _) = listener.accept()?;
+    let child = command.stdin(its.try_clone()?).stdout(its).stderr(Stdio::null()).spawn()?;
+    Ok((Running(child), ours))
 }
 
-/// Reads until the program has said that it runs; also passes it on to a client.
-fn listen(
-    line: &mut std::net::TcpStream,
-    client: Option<&std::net::TcpStream>,
-) -> Result<String, String> {
+/// Reads until the program has said that it runs, and passes it on to the client.
+fn listen(line: &mut TcpStream, mut client: &TcpStream) -> Result<String, String> {
     let (mut heard, mut buffer, began) = (Vec::new(), [0; 4096], Instant::now());
     said(line.set_nonblocking(false))?;
     said(line.set_read_timeout(Some(Duration::from_millis(200))))?;
     while began.elapsed() < LONGEST {
         if let Ok(len) = line.read(&mut buffer) {
             heard.extend_from_slice(&buffer[..len]);
-            if let Some(mut client) = client {
-                // The client has gone once it has sent everything.
-                let _ = std::io::Write::write_all(&mut client, &buffer[..len]);
-            }
+            // The client has gone once it has sent everything.
+            let _ = client.write_all(&buffer[..len]);
         }
         let text = String::from_utf8_lossy(&heard);
         if text.contains("app: runs") {
@@ -216,19 +343,39 @@ fn listen(
     Err(format!("expected \"app: runs\" within {} s, got {text:?}", LONGEST.as_secs()))
 }
 
-/// The lengths of the sections, and what the loader has said of its memory.
-fn takes(elf: &[u8], told: &str) -> Result<Takes, String> {
+/// A section of an ELF file: where its header stands.
+fn section(elf: &[u8], wanted: &str) -> Result<Option<usize>, String> {
     let (table, count, names) = (number(elf, 32, 4)?, number(elf, 48, 2)?, number(elf, 50, 2)?);
     let names = number(elf, table + 40 * names + 16, 4)?;
-    let section = |wanted: &str| -> Result<usize, String> {
-        for index in 0..count {
-            let at = table + 40 * index;
-            let name = elf.get(names + number(elf, at, 4)?..).unwrap_or_default();
-            if name.starts_with(wanted.as_bytes()) && name.get(wanted.len()) == Some(&0) {
-                return number(elf, at + 20, 4);
-            }
+    for index in 0..count {
+        let at = table + 40 * index;
+        if name_at(elf, names + number(elf, at, 4)?) == wanted {
+            return Ok(Some(at));
         }
-        Ok(0)
+    }
+    Ok(None)
+}
+
+/// The text that stands here, up to a NUL.
+fn name_at(elf: &[u8], at: usize) -> String {
+    let bytes = elf.get(at..).unwrap_or_default();
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// The names of everything that is in a program, as `nm` lists them.
+fn symbols(elf: &[u8]) -> Result<Vec<String>, String> {
+    let table = section(elf, ".symtab")?.ok_or("expected symbols")?;
+    let names = number(elf, section(elf, ".strtab")?.ok_or("expected names")? + 16, 4)?;
+    let (from, len) = (number(elf, table + 16, 4)?, number(elf, table + 20, 4)?);
+    let all = (from..from + len).step_by(16);
+    all.map(|at| Ok(name_at(elf, names + number(elf, at, 4)?))).collect()
+}
+
+/// The lengths of the sections, and what the loader has said of its memory.
+fn takes(elf: &[u8], told: &str) -> Result<Takes, String> {
+    let len = |wanted: &str| -> Result<usize, String> {
+        section(elf, wanted)?.map_or(Ok(0), |at| number(elf, at + 20, 4))
     };
     let said = |what: &str| -> Result<usize, String> {
         let rest = told.split(what).nth(1).and_then(|rest| rest.split_whitespace().next());
@@ -236,11 +383,11 @@ fn takes(elf: &[u8], told: &str) -> Result<Takes, String> {
         number.ok_or_else(|| format!("expected {what:?} and a number, got {told:?}"))
     };
     let (memory, stack) = (said("boot: memory ")?, said("boot: stack ")?);
-    let ram = section(".bss")?;
     Ok(Takes {
-        code: section(".text")?,
-        constants: section(".rodata")?,
-        ram: ram.saturating_sub(memory),
+        code: len(".text")?,
+        constants: len(".rodata")?,
+        drivers: len(".driver")?,
+        ram: len(".bss")?.saturating_sub(memory),
         memory,
         stack,
     })
@@ -248,4 +395,31 @@ fn takes(elf: &[u8], told: &str) -> Result<Takes, String> {
 
 fn said<T>(result: std::io::Result<T>) -> Result<T, String> {
     result.map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loader_that_takes_more_than_it_may_is_refused() {
+        let takes =
+            |code, stack| Takes { code, constants: 100, drivers: 900, ram: 8, memory: 1024, stack };
+        let refused = |takes: &Takes| within(&LOADERS[0], &[], takes).unwrap_err();
+        assert_eq!(
+            refused(&takes(2901, 100)),
+            "expected at most 3000 bytes of code and constants, got 3001"
+        );
+        assert_eq!(
+            refused(&takes(2900, 505)),
+            "expected at most 512 bytes of other RAM and stack, got 513"
+        );
+        // Both are within, and what this is has no symbols.
+        assert_eq!(refused(&takes(2900, 504)), "expected an ELF file");
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!([0, 999, 1000, 20_446].map(with_commas), ["0", "999", "1,000", "20,446"]);
+    }
 }

@@ -75,6 +75,7 @@ const STEPS: &[Step] = &[
         commands: &[
             "check -p wetstring-proto --locked --no-default-features --target thumbv6m-none-eabi",
             "check -p wetstring-proto --locked --no-default-features --features kermit --target thumbv6m-none-eabi",
+            "check -p wetstring-proto --locked --no-default-features --features tiny --target thumbv6m-none-eabi",
             "check -p wetstring-proto --locked --no-default-features --features zmodem,std --example xyz",
             "xtask api",
         ],

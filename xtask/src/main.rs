@@ -15,7 +15,7 @@
 //! | `audit [FILE] [--write]` | recomputes the laboratory's scoreboard from its cells, and checks or writes its page ([`audit`]) |
 //! | `explain [--case N] [--wst PATH]` | whether what `wst explain` predicts comes true, live ([`explain`]) |
 //! | `api [--write]` | compares the public interface of `wetstring-proto` with its listing (`xtask/src/api.rs`), and C's header with the library (`xtask/src/header.rs`) |
-//! | `boot` | runs the boot loader in QEMU, and prints what it takes ([`boot`]) |
+//! | `boot [--write]` | runs the boot loaders in QEMU, and prints what they take ([`boot`]) |
 //! | `capi` | builds the library for C, and tests it with programs in C ([`capi`]) |
 //! | `python [--release] [--ray]` | builds the package for Python, and tests it ([`python`]) |
 //! | `wheels [TARGET...]` | builds the package for Python for every system ([`wheels`]) |
@@ -137,13 +137,13 @@ fn main() -> ExitCode {
         Some("audit") => audit::run(&root(), rest),
         Some("peers") => peers::run(rest),
         Some("api") => api(rest),
-        Some("boot") => boot::run(&root()),
+        Some("boot") => boot::run(&root(), rest),
         Some("capi") => capi::run(&root()),
         Some("python") => python::run(&root(), rest),
         Some("wheels") => wheels::run(&root(), rest),
         Some("explain") => explain::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check | --record], release --dry-run [--quick], ci [STEP...], audit, mini [--run], peers, api [--write], boot, capi, python, wheels [TARGET...], explain, web build|test), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, dist, docs [--check | --record], release --dry-run [--quick], ci [STEP...], audit, mini [--run], peers, api [--write], boot [--write], capi, python, wheels [TARGET...], explain, web build|test), got {}",
             other.unwrap_or("nothing")
         )),
     };
