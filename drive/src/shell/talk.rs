@@ -15,6 +15,8 @@ const MOST_TEXT: usize = 64 * 1024;
 const MOST_LINE: usize = 8 * 1024;
 /// Text that is kept for messages.
 const KEPT: usize = 200;
+/// The end of the first line, which may be echoed.
+const FIRST_ENDS: &[u8] = b";;esac;done)";
 /// The byte of Ctrl-C.
 const CTRL_C: u8 = 3;
 /// After this the shell gets another line to answer.
@@ -33,6 +35,23 @@ pub fn nonce() -> String {
         bytes = now.map_or([0; 4], |now| now.subsec_nanos().to_be_bytes());
     }
     hex(&bytes)
+}
+
+/// What came instead of a shell's answer: not the echo of what was typed, and what may be done.
+fn without_echo(broken: Broken) -> Broken {
+    let (Broken::Silence { expected, got } | Broken::Peer { expected, got }) = &broken else {
+        return broken;
+    };
+    let echoed = got.windows(FIRST_ENDS.len()).rposition(|part| part == FIRST_ENDS);
+    let said = echoed.map_or(&got[..], |at| &got[at + FIRST_ENDS.len()..]);
+    let said = match (echoed, said.trim_ascii()) {
+        (None, b"") => "nothing".to_owned(),
+        (Some(_), b"") => "only the echo of what was typed".to_owned(),
+        (_, text) => format!("'{}'", text.escape_ascii()),
+    };
+    Broken::Said(format!(
+        "expected {expected}, got {said}; log in there, leave what runs there, and see that no line is half typed"
+    ))
 }
 
 /// How fast a shell is written to.
@@ -126,8 +145,9 @@ impl<'a> Talk<'a> {
         };
         // The blank keeps it out of some histories. The marker does not stand in its own echo.
         let first = format!(
-            " (w={nonce};s=;a(){{ echo \"@$w $*\";}};trap '[ \"$s\" ]&&stty \"$s\";a bye' 0;\
-             trap 'exit 1' 1 2 15;s=$(stty -g 2>/dev/null)&&stty -echo icanon isig;a up ${{s:+tty}};\
+            " (w={nonce};s=;n=;a(){{ echo \"@$w $*\";}};trap '[ \"$s\" ]&&stty \"$s\";a bye' 0;\
+             trap 'exit 1' 1 2 15;s=$(stty -g 2>/dev/null)&&stty -echo icanon isig;\
+             [ -z "$s" ]&&[ -t 0 ]&&n=echoes;a up ${{s:+tty}} $n;\
              while IFS= read -r l;do case $l in $w\\ *)eval \"${{l#* }}\";;esac;done)"
         );
         let done = talk.begun(&first);
@@ -140,7 +160,11 @@ impl<'a> Talk<'a> {
 
     fn begun(&mut self, first: &str) -> Result<(), Broken> {
         self.send(&[first.as_bytes(), b"\n"].concat())?;
-        let up = self.answer("a shell that runs a command")?;
+        let up = self.answer("a shell that runs a command").map_err(without_echo)?;
+        if up == b"up echoes" {
+            let say = "expected stty at the shell, which turns off the echo of its terminal, got none";
+            return Err(Broken::Missing(say.to_owned()));
+        }
         self.at_terminal = up == b"up tty";
         if !up.starts_with(b"up") {
             return Err(Broken::Peer { expected: "up from the shell".to_owned(), got: up });
