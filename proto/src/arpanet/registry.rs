@@ -1,7 +1,8 @@
 //! FTP between hosts of the ARPANET in the registry of protocols.
 
 use super::ftp::states::{ServerStage, Stage};
-use super::{Config, Receiver, Sender};
+use super::ncp::states::{Handshake, Life};
+use super::{Config, Receiver, Sender, icp};
 use crate::registry::{Advised, Carrier, Entry, Picks, Registered, Trial, engines, trial};
 use crate::states::Diagram;
 
@@ -24,8 +25,13 @@ impl Registered for Config {
         picks: Picks::ROWS,
         advised: Advised::Never,
     }];
-    const STATES: &'static [(&'static str, Diagram)] =
-        &[("user", Stage::DIAGRAM), ("server", ServerStage::DIAGRAM)];
+    const STATES: &'static [(&'static str, Diagram)] = &[
+        ("user", Stage::DIAGRAM),
+        ("server", ServerStage::DIAGRAM),
+        ("initial connection", icp::states::Stage::DIAGRAM),
+        ("connection", Handshake::DIAGRAM),
+        ("host", Life::DIAGRAM),
+    ];
     const TRIALS: Option<&'static [Trial]> = Some(&[
         trial!("ncp.buffers": "both", "large"),
         trial!("ncp.window": "1", "2", "4", "8"),
