@@ -3,7 +3,9 @@
 use super::ftp::states::{ServerStage, Stage};
 use super::ncp::states::{Handshake, Life};
 use super::{Config, Receiver, Sender, icp};
-use crate::registry::{Advised, Carrier, Entry, Picks, Registered, Trial, engines, trial};
+use crate::registry::{
+    Advised, Carrier, Entry, Numbers, Picks, Registered, Remedies, StopKeys, Trial, engines, trial,
+};
 use crate::states::Diagram;
 
 impl Registered for Config {
@@ -24,6 +26,13 @@ impl Registered for Config {
         weak_check: None,
         picks: Picks::ROWS,
         advised: Advised::Never,
+        remedies: Remedies::NONE,
+        stops_by: StopKeys::None,
+        offered: None,
+        numbers: Numbers::Modulo(256),
+        stop_and_wait: false,
+        length_setting: None,
+        compression: &[],
     }];
     const STATES: &'static [(&'static str, Diagram)] = &[
         ("user", Stage::DIAGRAM),
