@@ -5,10 +5,12 @@
 //! run on a real port and in the laboratory, and tried by the swarm.
 
 mod advice;
+mod remedies;
 mod swarm;
 
 pub(crate) use advice::trial;
 pub use advice::{Advised, InForce, Trial};
+pub use remedies::{Numbers, Remedies, Remedy, StopKeys, Values};
 pub use swarm::{Pick, Picks, Step};
 
 use crate::engine::Engine;
@@ -71,6 +73,20 @@ pub struct Entry {
     pub picks: Picks,
     /// Whether `wst explain` proposes it instead of another protocol.
     pub advised: Advised,
+    /// What to do about failures.
+    pub remedies: Remedies,
+    /// How an engine is stopped from the keyboard.
+    pub stops_by: StopKeys,
+    /// Its place among the protocols that a user in a session is offered, from 0 on; `None` if it is not.
+    pub offered: Option<u8>,
+    /// How packets are numbered.
+    pub numbers: Numbers,
+    /// The sender sends a block only once the one before is acknowledged.
+    pub stop_and_wait: bool,
+    /// The setting of the longest packet to send, where the peer may ask for shorter ones.
+    pub length_setting: Option<&'static str>,
+    /// The switches with which files are compressed on the way, without their prefix.
+    pub compression: &'static [&'static str],
 }
 
 /// A configuration from which both engines of a protocol are made.

@@ -170,7 +170,7 @@ fn the_requests_in_any_order() {
 }
 
 #[test]
-fn requests_are_refused_or_run_out() {
+pub(crate) fn requests_are_refused_or_run_out() {
     let mut net = Net::two();
     let wanted = Wanted::new(6, 3);
     let id = net.call(0, |host, cx| host.open(cx, address(1), wanted).unwrap());
@@ -194,6 +194,20 @@ fn requests_are_refused_or_run_out() {
     assert_eq!(net.host(1).waiting(3), None);
     net.pass(Duration::from_secs(60));
     assert!(net.hosts.iter().all(|host| host.deadline().is_none()), "nothing is left behind");
+}
+
+#[test]
+pub(crate) fn passive_connection_runs_out_without_a_word() {
+    let mut net = Net::two();
+    let wanted = Wanted::new(6, 3).passive();
+    let id = net.call(0, |host, cx| host.open(cx, address(1), wanted).unwrap());
+    net.pass(Duration::from_secs(29));
+    assert_eq!(net.state(0, id), State::Opening);
+    net.pass(Duration::from_secs(2));
+    assert_eq!(net.state(0, id), State::Failed(Trouble::NoAnswer));
+    assert_eq!(net.hosts[0].counts().control_out, 0, "the peer knows nothing of it");
+    net.host(0).release(id);
+    assert!(net.host(0).is_quiet());
 }
 
 #[test]

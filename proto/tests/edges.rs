@@ -18,6 +18,8 @@ const TESTS: &[(&str, fn())] = tests![
     arpanet_ftp::broken_data_connection_is_not_end_of_file,
     arpanet_ftp::files_of_every_kind_in_every_form_both_ways,
     arpanet_ftp::refused_files_are_skipped,
+    arpanet_ncp::passive_connection_runs_out_without_a_word,
+    arpanet_ncp::requests_are_refused_or_run_out,
     arpanet_transcripts::we_call_a_server_at_linux_ncp,
     arpanet_user::account_is_sent_when_asked_for,
     arpanet_user::file_that_the_store_refuses_is_skipped,

@@ -126,6 +126,13 @@ impl Configs {
         self.0[index].1.show(name, out)
     }
 
+    /// The current value of one that is a plain number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let mut shown = String::new();
+        self.show(name, &mut shown).ok()?;
+        shown.parse().ok()
+    }
+
     /// Sets what is known of the line in all of them.
     pub fn on_line(&mut self, line: LineFacts) {
         for (_, config) in &mut self.0 {

@@ -7,6 +7,8 @@
 mod bytes;
 mod dice;
 mod edges;
+#[cfg(unix)]
+pub mod kill;
 pub mod material;
 pub mod namespaces;
 mod older;

@@ -64,20 +64,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
 }
 
-/// Kills the program at `--wst`, or else the release build, which is made.
-fn kill(args: &[String]) -> Result<(), String> {
-    let (wanted, program) = kill::Wanted::parse(args)?;
-    let program = match program {
-        Some(program) => program,
-        None => peers::build()?.into(),
-    };
-    let kills = kill::run(&program, &wanted)?;
-    if kills < wanted.kills && wanted.case.is_none() {
-        return Err(format!("expected {} kills, {kills} hit", wanted.kills));
-    }
-    Ok(())
-}
-
 /// Makes the packages of a release.
 #[cfg(feature = "packages")]
 fn dist(args: &[String]) -> Result<(), String> {
@@ -131,7 +117,7 @@ fn main() -> ExitCode {
         Some("release") => release::run(&root(), rest),
         Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
-        Some("kill") => kill(rest),
+        Some("kill") => kill::chore(rest),
         Some("mini") => mini::run(&root(), rest),
         Some("web") => web::run(&root(), rest),
         Some("audit") => audit::run(&root(), rest),

@@ -6,12 +6,12 @@ use wetstring_proto::{kermit, xymodem, zmodem};
 use wetstring_protocols::FAMILIES;
 
 const HEAD: &str = "# State tables\n
-Written by `cargo xtask table --write` from the tables that the engines use (`proto/src/*/states.rs`); a test keeps the two equal.
+Written by `cargo xtask table --write` from the tables that the engines use (`states.rs` below `proto/src`); a test keeps the two equal.
 An engine changes its state by an input alone: the first table says where each state leads, the second what each input means. Traces name both: `state from=init to=next
 input=Ready`. Where a protocol's packets choose what an engine does, a third table says what each does in each state;
 any other packet there is passed over, or a violation.\n
-SLIP and Telnet move no files and have no such table. Of the ARPANET, the user's and the server's processes have one; the state of
-an NCP connection is not stored, but follows from the control commands that were sent and received.
+SLIP and Telnet move no files and have no such table. Of the ARPANET, the user's and the server's processes have one, the initial
+connection between them, each NCP connection, and what is known of a host.
 ";
 
 /// Every table: protocol, engine, table.

@@ -1,6 +1,7 @@
 //! Questions inside a session, and what follows from the answers.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use wetstring_drive::line::Parity;
 
@@ -13,8 +14,11 @@ use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
 
 /// Protocols for files, in the order of their use.
-const PROTOCOLS: &[&str] =
-    &["kermit", "zmodem", "ymodem", "ymodem-g", "xmodem", "xmodem-crc", "xmodem-1k"];
+static PROTOCOLS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let mut offered: Vec<_> = Protocol::all().filter(|known| known.offered.is_some()).collect();
+    offered.sort_by_key(|known| known.offered);
+    offered.iter().map(|known| known.name).collect()
+});
 
 const PARITIES: &[&str] = &["none", "even", "odd", "mark", "space"];
 
@@ -79,10 +83,10 @@ impl Session<'_> {
             Question::SendFiles => ("Send files: ".to_owned(), Completes::Paths),
             Question::Upload => ("Upload files: ".to_owned(), Completes::Paths),
             Question::SendBy(_) => {
-                (format!("By protocol [{usual}]: "), Completes::Words(PROTOCOLS))
+                (format!("By protocol [{usual}]: "), Completes::Words(&PROTOCOLS))
             }
             Question::ReceiveBy => {
-                (format!("Receive by protocol [{usual}]: "), Completes::Words(PROTOCOLS))
+                (format!("Receive by protocol [{usual}]: "), Completes::Words(&PROTOCOLS))
             }
             Question::ReceiveAs(_) => ("Store as: ".to_owned(), Completes::Paths),
             Question::Script => ("Run script: ".to_owned(), Completes::Paths),
@@ -214,10 +218,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_protocol_that_is_offered_has_an_engine() {
-        for name in PROTOCOLS {
-            assert_eq!(Protocol::named(name).name, *name);
-        }
+    fn protocols_are_offered_in_the_order_of_their_use() {
+        let offered = "kermit zmodem ymodem ymodem-g xmodem xmodem-crc xmodem-1k";
+        assert_eq!(PROTOCOLS.join(" "), offered);
         assert_eq!(protocol("netblt"), None);
     }
 }

@@ -4,6 +4,7 @@
 use std::io::IsTerminal;
 
 use wetstring_drive::LineSpec;
+use wetstring_proto::registry::StopKeys;
 
 use crate::config::Settings;
 use crate::config::protocol::Protocol;
@@ -26,7 +27,8 @@ pub(crate) fn say(
         if in_screen(|name| std::env::var(name).ok()) {
             ui.say(Level::Note, SCREEN);
         }
-        ui.say(Level::Note, &text(direction, protocol, all.kermit().interrupts));
+        let protocol = protocol.unwrap_or_default();
+        ui.say(Level::Note, &text(direction, protocol, |name| all.protocols.number(name)));
     }
 }
 
@@ -42,18 +44,19 @@ fn in_screen(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 /// Contains no C, G or NAK, which would start an XMODEM sender.
-fn text(direction: Direction, protocol: Option<Protocol>, interrupts: u8) -> String {
+fn text(direction: Direction, protocol: Protocol, setting: impl Fn(&str) -> Option<u64>) -> String {
     let (what, go_on) = match direction {
         Direction::Send => ("ready to send", "receiving"),
         Direction::Receive => ("ready to receive", "sending"),
     };
-    let family = protocol.unwrap_or_default().family().prefix();
-    let stop = match (family, interrupts) {
-        ("xymodem", _) => "; ctrl-x twice stops".to_owned(),
-        ("zmodem", _) => "; ctrl-x five times stops".to_owned(),
-        ("kermit", 1..) => format!("; {interrupts} times ctrl-c stops"),
-        _ => String::new(),
+    let keys = match protocol.stops_by {
+        StopKeys::None => None,
+        StopKeys::Fixed(keys) => Some(keys.to_owned()),
+        StopKeys::Times { key, setting: name } => {
+            setting(name).filter(|times| *times > 0).map(|times| format!("{times} times {key}"))
+        }
     };
+    let stop = keys.map_or(String::new(), |keys| format!("; {keys} stops"));
     format!("{what}: start {go_on} in your terminal program{stop}")
 }
 
@@ -77,17 +80,17 @@ mod tests {
     #[test]
     fn the_hint_says_how_to_continue_and_how_to_stop() {
         assert_eq!(
-            text(Direction::Receive, None, 3),
+            text(Direction::Receive, Protocol::default(), |_| Some(3)),
             "ready to receive: start sending in your terminal program; 3 times ctrl-c stops"
         );
         assert_eq!(
-            text(Direction::Send, Some(Protocol::default()), 0),
+            text(Direction::Send, Protocol::default(), |_| Some(0)),
             "ready to send: start receiving in your terminal program"
         );
-        for protocol in [None, Protocol::of("zmodem"), Protocol::of("ymodem")] {
+        for protocol in Protocol::of_bytes() {
             for direction in [Direction::Send, Direction::Receive] {
                 // An XMODEM sender begins at C or G.
-                assert!(!text(direction, protocol, 3).contains(['C', 'G']));
+                assert!(!text(direction, protocol, |_| Some(3)).contains(['C', 'G']));
             }
         }
     }

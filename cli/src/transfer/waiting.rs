@@ -256,9 +256,7 @@ impl Waiting {
     /// Whether the sender sends a block only once the one before is acknowledged.
     fn acknowledges_each(&self) -> bool {
         let Speaks::One(protocol) = self.speaks else { return false };
-        self.direction == Direction::Send
-            && protocol.is::<xymodem::Config>()
-            && protocol.name != "ymodem-g"
+        self.direction == Direction::Send && protocol.stop_and_wait
     }
 
     /// The peer's program asks the user something: it has the screen, and the count starts when that is
@@ -342,17 +340,7 @@ impl Waiting {
 /// The likely reason of a receiver that refuses a file and cannot say why.
 pub(crate) fn likely_refusal(direction: Direction, speaks: Speaks) -> Option<&'static str> {
     let (Direction::Send, Speaks::One(protocol)) = (direction, speaks) else { return None };
-    match protocol.family().prefix() {
-        "zmodem" => Some(
-            "ZMODEM gives no reason: rz of lrzsz skips a file that exists there; rz -y overwrites \
-             it, rz -E renames the new one",
-        ),
-        "xymodem" if protocol.tells_names => Some(
-            "YMODEM gives no reason: rb of lrzsz gives up at a file that exists there; rb -y \
-             overwrites it, rb -E renames the new one",
-        ),
-        _ => None,
-    }
+    protocol.remedies.likely_refusal
 }
 
 /// The words of a command of ssh up to the name of the host; `None` if some are in quotation marks.
@@ -395,12 +383,7 @@ fn instead(direction: Direction, command: &str) -> String {
 /// Advice for a noisy line; Kermit's is elsewhere.
 fn noisy(speaks: Speaks) -> Option<&'static str> {
     let Speaks::One(protocol) = speaks else { return None };
-    Some(match protocol.family().prefix() {
-        "xymodem" => ": try -P kermit or -P zmodem, which recover better",
-        "zmodem" => ": try --set zmodem.send-length=128 --set zmodem.escape=controls, or -P kermit",
-        "uucp" => "; try -P kermit, which can send shorter packets and fewer control characters",
-        _ => return None,
-    })
+    protocol.remedies.noisy
 }
 
 /// Whether it is readable text.

@@ -6,6 +6,7 @@ use super::replay::switch;
 use super::table;
 use crate::scenario::Load;
 use toml::{Table, Value};
+use wetstring_protocols::Protocol;
 
 /// What shrinks as files do that are worth compressing.
 const TEXT: &str = "manual";
@@ -44,9 +45,10 @@ impl Account {
         now: u64,
         excess: u64,
     ) -> Option<u64> {
-        let is_kermit = self.protocol.as_deref() == Some("kermit");
+        let protocol = self.protocol.as_deref().and_then(Protocol::of);
+        let switches = protocol.map_or(&[][..], |protocol| protocol.compression);
         let is_substitute = table::get(base, "file.made").is_some();
-        if !is_kermit || !is_substitute || self.agreed("compress") {
+        if switches.is_empty() || !is_substitute || self.agreed("compress") {
             return None;
         }
         let mut scenario = base.clone();
@@ -54,8 +56,9 @@ impl Account {
             file.remove("made");
         }
         table::put(&mut scenario, "file.corpus", Value::String(TEXT.to_owned()));
-        switch(&mut scenario, "bundle", true);
-        switch(&mut scenario, "compress", true);
+        for name in switches {
+            switch(&mut scenario, name, true);
+        }
         let (_, time) = self.time(&scenario, load, true).ok()?;
         Some(self.scaled(time?, now, excess))
     }

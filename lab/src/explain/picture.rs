@@ -5,6 +5,8 @@ use super::Part;
 use super::log::Side;
 use super::sending::why;
 use std::collections::BTreeMap;
+use wetstring_proto::registry::Numbers;
+use wetstring_protocols::Protocol;
 
 /// Parts of the time into which a rate is divided.
 const BINS: u64 = 80;
@@ -56,22 +58,9 @@ impl Account {
 
     /// How packets and the answers to them are numbered.
     fn numbers(&self) -> Numbers {
-        match self.protocol.as_deref() {
-            Some("zmodem") => Numbers::Position,
-            Some("kermit") => Numbers::Modulo(64),
-            Some("uucp-g") => Numbers::Modulo(8),
-            _ => Numbers::Modulo(256),
-        }
+        let protocol = self.protocol.as_deref().and_then(Protocol::of);
+        protocol.map_or(Numbers::Modulo(256), |protocol| protocol.numbers)
     }
-}
-
-/// The numbers of packets and of the answers to them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    /// The position in the file.
-    Position,
-    /// A count, in answers modulo this.
-    Modulo(u64),
 }
 
 fn of_sender(sender: &Side, receiver: Option<&Side>, numbers: Numbers) -> Picture {
@@ -107,7 +96,7 @@ fn of_sender(sender: &Side, receiver: Option<&Side>, numbers: Numbers) -> Pictur
 fn acknowledged(sender: &Side, ends: &[(u64, u64, u64)], numbers: Numbers) -> Vec<(u64, u64)> {
     let key = |number: u64| match numbers {
         Numbers::Position => number,
-        Numbers::Modulo(all) => number % all,
+        Numbers::Modulo(all) => number % u64::from(all),
     };
     let mut known = Vec::new();
     let (mut sent, mut most, mut limit) = (0, 0, 0);

@@ -9,9 +9,13 @@
 //! RTS U+2, S+1; STR U+3, S  <->     RTS S, U+3; STR S+1, U+2
 //! ```
 
+pub(crate) mod states;
+
 use super::leader::Address;
 use super::ncp::{Full, Host, Id, State, Trouble, Wanted};
 use crate::engine::Cx;
+use crate::session;
+use states::{Input, Stage};
 
 /// Socket of a server for file transfer.
 pub const FTP: u32 = 3;
@@ -52,18 +56,14 @@ impl From<Full> for Failed {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
-    /// The socket number is sent or received on this connection.
-    Number(Id),
-    /// The two connections are opened.
-    Both(Pair),
-}
-
 /// One end of an initial connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Icp {
     stage: Stage,
+    /// The connection of the socket number.
+    number: Id,
+    /// The two connections, from when they are asked for.
+    pair: Option<Pair>,
     with: Address,
     ours: u32,
     /// The server's end.
@@ -82,8 +82,9 @@ impl Icp {
     ) -> Result<Self, Failed> {
         // The server's requests may be here before its socket number.
         host.listen(ours + 2, ours + SOCKETS - 1)?;
-        let id = host.open(cx, with, Wanted::new(ours, socket).once(1, 32))?;
-        Ok(Self { stage: Stage::Number(id), with, ours, serves: false, theirs: socket })
+        let number = host.open(cx, with, Wanted::new(ours, socket).once(1, 32))?;
+        let (stage, pair) = (Stage::Number, None);
+        Ok(Self { stage, number, pair, with, ours, serves: false, theirs: socket })
     }
 
     /// Answers the oldest call that waits at a socket, if one does, with the sockets from `ours` on, which is even.
@@ -104,20 +105,34 @@ impl Icp {
         (socket, theirs): (u32, u32),
         ours: u32,
     ) -> Result<Self, Failed> {
-        let id = host.open(cx, with, Wanted::new(socket, theirs).size(32))?;
-        host.write(id, &ours.to_be_bytes(), 32);
-        host.close(id);
-        let number = Self { stage: Stage::Number(id), with, ours, serves: true, theirs };
+        let number = host.open(cx, with, Wanted::new(socket, theirs).size(32))?;
+        host.write(number, &ours.to_be_bytes(), 32);
+        host.close(number);
         // The peer knows where to ask as soon as it has the number, which may be before we know that.
         host.listen(ours, ours + SOCKETS - 1)?;
-        Ok(number)
+        let (stage, pair) = (Stage::Number, None);
+        Ok(Self { stage, number, pair, with, ours, serves: true, theirs })
     }
 
     /// Continues as far as it can: the pair once it is open.
     pub fn turn(&mut self, host: &mut Host<'_>, cx: &mut Cx<'_>) -> Result<Option<Pair>, Failed> {
-        if let Stage::Number(id) = self.stage {
-            let Some(number) = self.number(host, id)? else { return Ok(None) };
-            host.release(id);
+        let turned = self.advance(host, cx);
+        if turned.is_err() {
+            session::enter(cx, &mut self.stage, Input::Broken);
+        }
+        turned
+    }
+
+    /// Takes an edge of the table. One that is not there is a fault of ours, and ends it.
+    fn enter(&mut self, cx: &mut Cx<'_>, input: Input) -> Result<(), Failed> {
+        let has_edge = session::enter(cx, &mut self.stage, input);
+        if has_edge { Ok(()) } else { Err(Failed::Connection(Trouble::Aborted)) }
+    }
+
+    fn advance(&mut self, host: &mut Host<'_>, cx: &mut Cx<'_>) -> Result<Option<Pair>, Failed> {
+        if self.stage == Stage::Number {
+            let Some(number) = self.socket(host)? else { return Ok(None) };
+            host.release(self.number);
             if !number.is_multiple_of(2) {
                 return Err(Failed::Socket(number));
             }
@@ -133,26 +148,23 @@ impl Icp {
             let from = host.open(cx, self.with, from)?;
             let to = host.open(cx, self.with, to.size(8)).inspect_err(|_| host.release(from))?;
             let Self { with, ours, theirs, .. } = *self;
-            self.stage = Stage::Both(Pair { from, to, with, ours, theirs });
+            self.pair = Some(Pair { from, to, with, ours, theirs });
+            self.enter(cx, Input::Numbered)?;
         }
-        let Stage::Both(pair) = self.stage else { return Ok(None) };
-        let mut open = true;
-        for id in [pair.from, pair.to] {
-            match host.state(id) {
-                State::Failed(trouble) => {
-                    host.release(pair.from);
-                    host.release(pair.to);
-                    return Err(Failed::Connection(trouble));
-                }
-                State::Opening => open = false,
-                State::Open | State::Ended => {}
+        match (self.stage, self.pair) {
+            (Stage::Both, Some(pair)) if are_open(host, pair)? => {
+                self.enter(cx, Input::Paired)?;
+                Ok(Some(pair))
             }
+            (Stage::Number | Stage::Both, _) => Ok(None),
+            (Stage::Done, pair) => Ok(pair),
+            (Stage::Failed, _) => Err(Failed::Connection(Trouble::Aborted)),
         }
-        Ok(open.then_some(pair))
     }
 
     /// The server's socket number, once it has been said or heard.
-    fn number(&self, host: &mut Host<'_>, id: Id) -> Result<Option<u32>, Failed> {
+    fn socket(&self, host: &mut Host<'_>) -> Result<Option<u32>, Failed> {
+        let id = self.number;
         if let State::Failed(trouble) = host.state(id) {
             host.release(id);
             return Err(Failed::Connection(trouble));
@@ -170,12 +182,30 @@ impl Icp {
 
     /// Gives up.
     pub fn abort(&self, host: &mut Host<'_>) {
-        match self.stage {
-            Stage::Number(id) => host.release(id),
-            Stage::Both(pair) => {
+        match (self.stage, self.pair) {
+            (Stage::Number, _) => host.release(self.number),
+            (Stage::Both | Stage::Done, Some(pair)) => {
                 host.release(pair.from);
                 host.release(pair.to);
             }
+            _ => {}
         }
     }
+}
+
+/// Whether both connections are open. If one failed, both are released.
+fn are_open(host: &mut Host<'_>, pair: Pair) -> Result<bool, Failed> {
+    let mut open = true;
+    for id in [pair.from, pair.to] {
+        match host.state(id) {
+            State::Failed(trouble) => {
+                host.release(pair.from);
+                host.release(pair.to);
+                return Err(Failed::Connection(trouble));
+            }
+            State::Opening => open = false,
+            State::Open | State::Ended => {}
+        }
+    }
+    Ok(open)
 }

@@ -1,8 +1,11 @@
 //! FTP between hosts of the ARPANET in the registry of protocols.
 
 use super::ftp::states::{ServerStage, Stage};
-use super::{Config, Receiver, Sender};
-use crate::registry::{Advised, Carrier, Entry, Picks, Registered, Trial, engines, trial};
+use super::ncp::states::{Handshake, Life};
+use super::{Config, Receiver, Sender, icp};
+use crate::registry::{
+    Advised, Carrier, Entry, Numbers, Picks, Registered, Remedies, StopKeys, Trial, engines, trial,
+};
 use crate::states::Diagram;
 
 impl Registered for Config {
@@ -23,9 +26,21 @@ impl Registered for Config {
         weak_check: None,
         picks: Picks::ROWS,
         advised: Advised::Never,
+        remedies: Remedies::NONE,
+        stops_by: StopKeys::None,
+        offered: None,
+        numbers: Numbers::Modulo(256),
+        stop_and_wait: false,
+        length_setting: None,
+        compression: &[],
     }];
-    const STATES: &'static [(&'static str, Diagram)] =
-        &[("user", Stage::DIAGRAM), ("server", ServerStage::DIAGRAM)];
+    const STATES: &'static [(&'static str, Diagram)] = &[
+        ("user", Stage::DIAGRAM),
+        ("server", ServerStage::DIAGRAM),
+        ("initial connection", icp::states::Stage::DIAGRAM),
+        ("connection", Handshake::DIAGRAM),
+        ("host", Life::DIAGRAM),
+    ];
     const TRIALS: Option<&'static [Trial]> = Some(&[
         trial!("ncp.buffers": "both", "large"),
         trial!("ncp.window": "1", "2", "4", "8"),

@@ -5,9 +5,9 @@ use super::states::{Receiving, Requesting, Sending};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{
-    Advised, Carrier, Entry, InForce,
+    Advised, Carrier, Entry, InForce, Numbers,
     Pick::{HalfDuplex, Line, Of, OneIn},
-    Picks, Registered, Step, Trial, WeakCheck, engines, trial,
+    Picks, Registered, Remedies, Remedy, Step, StopKeys, Trial, WeakCheck, engines, trial,
 };
 use crate::states::Diagram;
 
@@ -43,6 +43,25 @@ const PICKS: Picks = Picks {
     ],
 };
 
+/// What to do about failures.
+const REMEDIES: Remedies = Remedies {
+    escapes: &[
+        Remedy::set("if the line has 7 bits, say so at both ends", &[("kermit.parity", "even")]),
+        Remedy::set("prefix all control characters", &[("kermit.prefixing", "all")]),
+    ],
+    shorter: &[Remedy::set(
+        "send short packets, one at a time",
+        &[("kermit.send-length", "90"), ("kermit.window", "1")],
+    )],
+    retries: &[("kermit.retries", "94")],
+    patience: &[("kermit.timeout", "60"), ("kermit.retries", "94")],
+    unreliable: &[Remedy::set(
+        "let damaged packets be retransmitted",
+        &[("kermit.reliable", "off"), ("kermit.streaming", "off")],
+    )],
+    ..Remedies::NONE
+};
+
 impl Registered for Config {
     const HEADING: &'static str = "Kermit settings";
     const FAMILY: &'static str = "kermit";
@@ -65,6 +84,13 @@ impl Registered for Config {
         }),
         picks: PICKS,
         advised: Advised::Always,
+        remedies: REMEDIES,
+        stops_by: StopKeys::Times { key: "ctrl-c", setting: "kermit.interrupts" },
+        offered: Some(0),
+        numbers: Numbers::Modulo(64),
+        stop_and_wait: false,
+        length_setting: Some("kermit.send-length"),
+        compression: &["bundle", "compress"],
     }];
     const STATES: &'static [(&'static str, Diagram)] = &[
         ("sender", Sending::DIAGRAM),

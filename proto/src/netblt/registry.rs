@@ -2,7 +2,9 @@
 
 use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
-use crate::registry::{Advised, Carrier, Entry, Picks, Registered, engines};
+use crate::registry::{
+    Advised, Carrier, Entry, Numbers, Picks, Registered, Remedies, Remedy, StopKeys, engines,
+};
 use crate::states::Diagram;
 
 impl Registered for Config {
@@ -23,6 +25,17 @@ impl Registered for Config {
         weak_check: None,
         picks: Picks::ROWS,
         advised: Advised::Never,
+        remedies: Remedies {
+            shorter: &[Remedy::set("send shorter datagrams", &[("netblt.datagram", "600")])],
+            patience: &[("netblt.death", "600")],
+            ..Remedies::NONE
+        },
+        stops_by: StopKeys::None,
+        offered: None,
+        numbers: Numbers::Modulo(256),
+        stop_and_wait: false,
+        length_setting: None,
+        compression: &[],
     }];
     const STATES: &'static [(&'static str, Diagram)] =
         &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];

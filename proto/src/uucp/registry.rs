@@ -5,9 +5,9 @@ use super::states::{Greeting, Stage, State};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{
-    Advised, Carrier, Entry,
+    Advised, Carrier, Entry, Numbers,
     Pick::{Line, Of, Opposite},
-    Picks, Registered, Step, Trial, WeakCheck, engines, trial,
+    Picks, Registered, Remedies, Remedy, Step, StopKeys, Trial, WeakCheck, engines, trial,
 };
 use crate::states::Diagram;
 
@@ -23,6 +23,18 @@ const PICKS: Picks = Picks::same(&[
         Of("uucp.timeout", &["10", "20"]),
     ]),
 ]);
+
+/// What to do about failures.
+const REMEDIES: Remedies = Remedies {
+    shorter: &[Remedy::set(
+        "send short packets, one at a time",
+        &[("uucp.packet", "64"), ("uucp.window", "1")],
+    )],
+    retries: &[("uucp.retries", "94")],
+    patience: &[("uucp.timeout", "60"), ("uucp.patience", "600")],
+    noisy: Some("; try -P kermit, which can send shorter packets and fewer control characters"),
+    ..Remedies::NONE
+};
 
 impl Registered for Config {
     const HEADING: &'static str = "UUCP settings";
@@ -47,6 +59,13 @@ impl Registered for Config {
         picks: PICKS,
         // Its check is too weak to be advised.
         advised: Advised::Never,
+        remedies: REMEDIES,
+        stops_by: StopKeys::None,
+        offered: None,
+        numbers: Numbers::Modulo(8),
+        stop_and_wait: false,
+        length_setting: Some("uucp.packet"),
+        compression: &[],
     }];
     const STATES: &'static [(&'static str, Diagram)] = &[
         ("either end", State::DIAGRAM),

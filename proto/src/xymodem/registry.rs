@@ -6,9 +6,9 @@ use super::{Config, Receiver, Sender};
 use crate::crc::crc16;
 use crate::line::LineFacts;
 use crate::registry::{
-    Advised, Carrier, Entry,
+    Advised, Carrier, Entry, Numbers,
     Pick::{Line, Of, Set},
-    Picks, Registered, Step, Trial, WeakCheck, engines, trial,
+    Picks, Registered, Remedies, Remedy, Step, StopKeys, Trial, WeakCheck, engines, trial,
 };
 use crate::states::Diagram;
 
@@ -38,6 +38,27 @@ macro_rules! picks {
 const SHORT: Picks = picks!("auto", "128", "128");
 const LONG: Picks = picks!("auto", "128", "128", "1024");
 
+/// What to do about failures.
+const REMEDIES: Remedies = Remedies {
+    shorter: &[
+        Remedy::set("send short blocks", &[("xymodem.block", "128")]),
+        Remedy::set("pause before each block", &[("xymodem.pause", "50")]),
+    ],
+    retries: &[("xymodem.retries", "94")],
+    patience: &[("xymodem.timeout", "60"), ("xymodem.patience", "600")],
+    refused: &[Remedy::instead("use a protocol that can skip a file", "zmodem")],
+    noisy: Some(": try -P kermit or -P zmodem, which recover better"),
+    ..Remedies::NONE
+};
+/// The same, where a receiver knows the name of the file.
+const WITH_NAMES: Remedies = Remedies {
+    likely_refusal: Some(
+        "YMODEM gives no reason: rb of lrzsz gives up at a file that exists there; rb -y \
+         overwrites it, rb -E renames the new one",
+    ),
+    ..REMEDIES
+};
+
 /// One without file information.
 const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static str)]) -> Entry {
     Entry {
@@ -59,6 +80,13 @@ const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static st
         }),
         picks: LONG,
         advised: Advised::Never,
+        remedies: REMEDIES,
+        stops_by: StopKeys::Fixed("ctrl-x twice"),
+        offered: None,
+        numbers: Numbers::Modulo(256),
+        stop_and_wait: true,
+        length_setting: None,
+        compression: &[],
     }
 }
 
@@ -70,6 +98,7 @@ const fn ymodem(name: &'static str, preset: &'static [(&'static str, &'static st
         peer_commands: ["rb", "sb FILE"],
         tells_names: true,
         advised: Advised::Always,
+        remedies: WITH_NAMES,
         ..xmodem(name, preset)
     }
 }
@@ -81,17 +110,29 @@ impl Registered for Config {
         Entry {
             weak_check: Some(WeakCheck { of: sum8, len: 1, blocks: &[128], bare_answers: true }),
             picks: SHORT,
+            offered: Some(4),
             ..xmodem("xmodem", &[("xymodem.variant", "xmodem")])
         },
-        Entry { picks: SHORT, ..xmodem("xmodem-crc", &[("xymodem.variant", "xmodem-crc")]) },
+        Entry {
+            picks: SHORT,
+            offered: Some(5),
+            ..xmodem("xmodem-crc", &[("xymodem.variant", "xmodem-crc")])
+        },
         Entry {
             advised: Advised::Always,
+            offered: Some(6),
             ..xmodem("xmodem-1k", &[("xymodem.variant", "xmodem-1k")])
         },
-        ymodem("ymodem", &[("xymodem.variant", "ymodem")]),
+        Entry { offered: Some(2), ..ymodem("ymodem", &[("xymodem.variant", "ymodem")]) },
         Entry {
             a_title: "a YMODEM-g",
             advised: Advised::OnReliable,
+            remedies: Remedies {
+                unreliable: &[Remedy::instead("use a protocol that retransmits", "ymodem")],
+                ..WITH_NAMES
+            },
+            offered: Some(3),
+            stop_and_wait: false,
             ..ymodem("ymodem-g", &[("xymodem.variant", "ymodem-g")])
         },
     ];

@@ -4,9 +4,9 @@ use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{
-    Advised, Carrier, Entry,
+    Advised, Carrier, Entry, Numbers,
     Pick::{Line, Of},
-    Picks, Registered, Step, Trial, engines, trial,
+    Picks, Registered, Remedies, Remedy, Step, StopKeys, Trial, engines, trial,
 };
 use crate::states::Diagram;
 
@@ -23,6 +23,23 @@ const PICKS: Picks = Picks::same(&[
         Of("zmodem.adapt-length", &["on", "on", "off"]),
     ]),
 ]);
+
+/// What to do about failures.
+const REMEDIES: Remedies = Remedies {
+    escapes: &[Remedy::set("escape all control characters", &[("zmodem.escape", "controls")])],
+    shorter: &[Remedy::set(
+        "send short subpackets, with a window",
+        &[("zmodem.send-length", "128"), ("zmodem.window", "1024")],
+    )],
+    retries: &[("zmodem.retries", "255")],
+    patience: &[("zmodem.timeout", "60"), ("zmodem.patience", "600")],
+    likely_refusal: Some(
+        "ZMODEM gives no reason: rz of lrzsz skips a file that exists there; rz -y overwrites \
+         it, rz -E renames the new one",
+    ),
+    noisy: Some(": try --set zmodem.send-length=128 --set zmodem.escape=controls, or -P kermit"),
+    ..Remedies::NONE
+};
 
 impl Registered for Config {
     const HEADING: &'static str = "ZMODEM settings";
@@ -42,6 +59,13 @@ impl Registered for Config {
         weak_check: None,
         picks: PICKS,
         advised: Advised::Always,
+        remedies: REMEDIES,
+        stops_by: StopKeys::Fixed("ctrl-x five times"),
+        offered: Some(1),
+        numbers: Numbers::Position,
+        stop_and_wait: false,
+        length_setting: None,
+        compression: &[],
     }];
     const STATES: &'static [(&'static str, Diagram)] =
         &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];

@@ -9,7 +9,9 @@ mod engine;
 
 use engine::Echo;
 use wetstring_proto::crc::crc16;
-use wetstring_proto::registry::{Advised, Carrier, Entry, Picks, Registered, WeakCheck};
+use wetstring_proto::registry::{
+    Advised, Carrier, Entry, Numbers, Picks, Registered, Remedies, StopKeys, WeakCheck,
+};
 use wetstring_proto::{LineFacts, Memory, MemoryTooSmall, settings};
 
 settings! {
@@ -39,6 +41,13 @@ const ECHO: Entry = Entry {
     weak_check: Some(WeakCheck { of: crc16, len: 2, blocks: &[90], bare_answers: false }),
     picks: Picks::ROWS,
     advised: Advised::Never,
+    remedies: Remedies::NONE,
+    stops_by: StopKeys::None,
+    offered: None,
+    numbers: Numbers::Modulo(256),
+    stop_and_wait: true,
+    length_setting: None,
+    compression: &[],
 };
 
 impl Registered for Config {

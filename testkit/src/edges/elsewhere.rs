@@ -159,4 +159,14 @@ pub const ELSEWHERE: &[Elsewhere] = &[
             ("Close NoMoreFiles", "arpanet_ftp::refused_files_are_skipped"),
         ],
     },
+    Elsewhere {
+        protocol: "FTP over NCP",
+        engine: "connection",
+        edges: &[
+            ("New Dropped", "arpanet_ncp::passive_connection_runs_out_without_a_word"),
+            ("Asked ClsHeard", "arpanet_ncp::requests_are_refused_or_run_out"),
+            ("Withdrawn ClsHeard", "arpanet_ncp::requests_are_refused_or_run_out"),
+            ("Refused ClsSaid", "arpanet_ncp::requests_are_refused_or_run_out"),
+        ],
+    },
 ];

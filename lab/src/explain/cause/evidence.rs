@@ -7,6 +7,7 @@ use super::super::{Account, Ends};
 use super::Facts;
 use crate::scenario::Carrier;
 use wetstring_proto::{Again, Wait};
+use wetstring_protocols::Protocol;
 
 /// Attempts of which something is concluded.
 const ENOUGH: usize = 4;
@@ -102,11 +103,11 @@ fn slow_answers(sender: &Side) -> bool {
 fn peer_length(log: &Log) -> Option<u64> {
     let sender = log.sender.as_ref()?;
     let agreed = sender.value("packet").filter(|length| *length > 0)?;
-    let (name, default) = match log.text("protocol")? {
-        "kermit" => ("kermit.send-length", 9024),
-        "uucp-g" => ("uucp.packet", 1024),
-        _ => return None,
-    };
+    let protocol = Protocol::of(log.text("protocol")?)?;
+    let name = protocol.length_setting?;
+    let mut default = String::new();
+    protocol.config().show(name, &mut default).ok()?;
+    let default = default.parse().ok()?;
     let set = log.texts.iter().filter(|(known, _)| known == "set");
     let set = set.filter_map(|(_, text)| std::str::from_utf8(text).ok()?.split_once('='));
     let ours = set.rev().find(|(known, _)| *known == name);

@@ -270,8 +270,8 @@ impl Account {
 
     /// Whether the sender sends a block only once the one before is acknowledged.
     fn waits_for_each(&self) -> bool {
-        let is = |name: &str| name.starts_with("xmodem") || name == "ymodem";
-        self.protocol.as_deref().is_some_and(is)
+        let protocol = self.protocol.as_deref().and_then(Protocol::of);
+        protocol.is_some_and(|protocol| protocol.stop_and_wait)
     }
 
     /// What the trace shows of a line that did not let enough through.

@@ -1,6 +1,7 @@
-//! What to do about a failure, by protocol.
+//! What to do about a failure: what its trouble says, and what the protocol's registry adds.
 
 use super::Trouble;
+use wetstring_proto::registry::{Remedy, Values};
 use wetstring_proto::settings::Setting;
 use wetstring_protocols::Protocol;
 
@@ -41,21 +42,33 @@ impl Step {
     }
 }
 
+impl From<&Remedy> for Step {
+    fn from(remedy: &Remedy) -> Self {
+        let settings = remedy.settings.to_vec();
+        Self { text: remedy.text.to_owned(), settings, protocol: remedy.protocol }
+    }
+}
+
 fn words(text: &str) -> Step {
     Step { text: text.to_owned(), settings: Vec::new(), protocol: None }
 }
 
-fn set(text: &str, settings: &[(&'static str, &'static str)]) -> Step {
-    Step { settings: settings.to_vec(), ..words(text) }
+/// Steps that a protocol's registry has.
+fn all(remedies: &[Remedy]) -> Vec<Step> {
+    remedies.iter().map(Step::from).collect()
 }
 
-fn other(text: &str, protocol: &'static str, settings: &[(&'static str, &'static str)]) -> Step {
-    Step { protocol: Some(protocol), ..set(text, settings) }
+/// Settings that a protocol's registry has; if it has none, to try again.
+fn set(text: &str, settings: Values) -> Step {
+    if settings.is_empty() {
+        return words("try again");
+    }
+    Step { settings: settings.to_vec(), ..words(text) }
 }
 
 /// What to do, the most promising first.
 pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
-    let family = protocol.family().prefix();
+    let remedies = &protocol.remedies;
     match trouble {
         Trouble::Unanswered => vec![
             words("start the peer, and see that one sends and the other receives"),
@@ -63,7 +76,8 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
             words("see which protocol the peer speaks (-P)"),
         ],
         Trouble::FellSilent => {
-            vec![words("start both ends again; -v shows what comes"), patience(family)]
+            let slow = "if the peer is only slow, wait longer for it";
+            vec![words("start both ends again; -v shows what comes"), set(slow, remedies.patience)]
         }
         Trouble::EndUnanswered => vec![
             words("compare the file at the peer before sending it again"),
@@ -71,21 +85,24 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
                 "give the receiver pipes instead of a terminal: at their end rx and rb discard what their terminal has not sent",
             ),
         ],
-        Trouble::DataDamaged => data_damaged(family),
-        Trouble::TooLong(_) => short(family),
+        Trouble::DataDamaged => data_damaged(protocol),
+        Trouble::TooLong(_) => all(remedies.shorter),
         Trouble::Overrun => {
             let flow =
                 "switch on flow control (RTS/CTS) at both ends of the line, or lower its rate";
-            [vec![words(flow)], short(family)].concat()
+            [vec![words(flow)], all(remedies.shorter)].concat()
         }
         Trouble::Noise => {
-            let mut steps = short(family);
-            steps.push(retries(family));
+            let mut steps = all(remedies.shorter);
+            steps.push(set("allow more retransmissions", remedies.retries));
             steps
                 .push(words("lower the rate of the line, or let its modems correct errors (V.42)"));
             steps
         }
-        Trouble::NotReliable => not_reliable(protocol, family),
+        Trouble::NotReliable => {
+            let flow = "switch on flow control (RTS/CTS) at both ends of the line";
+            [all(remedies.unreliable), vec![words(flow)]].concat()
+        }
         Trouble::PeerGaveUp => vec![words("its message says why; look at its side")],
         Trouble::PeerIsFull => {
             vec![words("free some space at the peer, or choose another directory there")]
@@ -104,7 +121,10 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
         Trouble::Permission => vec![words("see the permissions of the file and of its directory")],
         Trouble::NotFound => vec![words("see the name of the file and of its directory")],
         Trouble::Store => vec![words("see the disk of this end")],
-        Trouble::Refused => refused(family),
+        Trouble::Refused => {
+            let beside = "if the name exists at the receiver, let it store the file beside (--collision rename)";
+            [vec![words(beside)], all(remedies.refused)].concat()
+        }
         Trouble::CancelledByPeer => vec![words("ask the user at the peer; then send it again")],
         Trouble::CancelledHere => {
             vec![words("send it again; what has arrived may be kept (--resume)")]
@@ -116,99 +136,16 @@ pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
 }
 
 /// For lines that change bytes of data.
-fn data_damaged(family: &str) -> Vec<Step> {
-    let kermit = "Kermit gets through lines of 7 bits and past control characters";
-    let mut steps = match family {
-        "kermit" => vec![
-            set("if the line has 7 bits, say so at both ends", &[("kermit.parity", "even")]),
-            set("prefix all control characters", &[("kermit.prefixing", "all")]),
-        ],
-        "zmodem" => vec![
-            set("escape all control characters", &[("zmodem.escape", "controls")]),
-            other(kermit, "kermit", &[("kermit.parity", "even"), ("kermit.prefixing", "all")]),
-        ],
-        _ => {
-            vec![other(kermit, "kermit", &[("kermit.parity", "even"), ("kermit.prefixing", "all")])]
-        }
-    };
-    steps.extend(short(family));
-    steps
-}
-
-/// Shorter packets, fewer at a time.
-fn short(family: &str) -> Vec<Step> {
-    match family {
-        "kermit" => {
-            vec![set(
-                "send short packets, one at a time",
-                &[("kermit.send-length", "90"), ("kermit.window", "1")],
-            )]
-        }
-        "xymodem" => vec![
-            set("send short blocks", &[("xymodem.block", "128")]),
-            set("pause before each block", &[("xymodem.pause", "50")]),
-        ],
-        "zmodem" => vec![set(
-            "send short subpackets, with a window",
-            &[("zmodem.send-length", "128"), ("zmodem.window", "1024")],
-        )],
-        "uucp" => {
-            vec![set(
-                "send short packets, one at a time",
-                &[("uucp.packet", "64"), ("uucp.window", "1")],
-            )]
-        }
-        "netblt" => vec![set("send shorter datagrams", &[("netblt.datagram", "600")])],
-        _ => Vec::new(),
+fn data_damaged(protocol: Protocol) -> Vec<Step> {
+    let mut steps = all(protocol.remedies.escapes);
+    if !protocol.passes_7_bits {
+        let best = Protocol::default();
+        let text =
+            format!("{} gets through lines of 7 bits and past control characters", best.title);
+        let settings = best.remedies.escapes.iter().flat_map(|remedy| remedy.settings);
+        let settings = settings.copied().collect();
+        steps.push(Step { text, settings, protocol: Some(best.name) });
     }
-}
-
-/// More attempts.
-fn retries(family: &str) -> Step {
-    let text = "allow more retransmissions";
-    match family {
-        "kermit" => set(text, &[("kermit.retries", "94")]),
-        "xymodem" => set(text, &[("xymodem.retries", "94")]),
-        "zmodem" => set(text, &[("zmodem.retries", "255")]),
-        "uucp" => set(text, &[("uucp.retries", "94")]),
-        _ => words("try again"),
-    }
-}
-
-/// Longer waits.
-fn patience(family: &str) -> Step {
-    let text = "if the peer is only slow, wait longer for it";
-    match family {
-        "kermit" => set(text, &[("kermit.timeout", "60"), ("kermit.retries", "94")]),
-        "xymodem" => set(text, &[("xymodem.timeout", "60"), ("xymodem.patience", "600")]),
-        "zmodem" => set(text, &[("zmodem.timeout", "60"), ("zmodem.patience", "600")]),
-        "uucp" => set(text, &[("uucp.timeout", "60"), ("uucp.patience", "600")]),
-        "netblt" => set(text, &[("netblt.death", "600")]),
-        _ => words("try again"),
-    }
-}
-
-fn not_reliable(protocol: Protocol, family: &str) -> Vec<Step> {
-    let mut steps = match family {
-        "kermit" => vec![set(
-            "let damaged packets be retransmitted",
-            &[("kermit.reliable", "off"), ("kermit.streaming", "off")],
-        )],
-        _ if protocol.name == "ymodem-g" => {
-            vec![other("use a protocol that retransmits", "ymodem", &[])]
-        }
-        _ => Vec::new(),
-    };
-    steps.push(words("switch on flow control (RTS/CTS) at both ends of the line"));
-    steps
-}
-
-fn refused(family: &str) -> Vec<Step> {
-    let mut steps = vec![words(
-        "if the name exists at the receiver, let it store the file beside (--collision rename)",
-    )];
-    if family == "xymodem" {
-        steps.push(other("use a protocol that can skip a file", "zmodem", &[]));
-    }
+    steps.extend(all(protocol.remedies.shorter));
     steps
 }

@@ -1,5 +1,5 @@
-//! Where the two processes stand, as data (RFC 354). An NCP connection has no state of its own: it follows from the
-//! control commands that were seen.
+//! Where the two processes stand, as data (RFC 354). The connections between them have tables of their own, in `ncp` and
+//! `icp`.
 
 use crate::session::states;
 

@@ -1,8 +1,11 @@
 //! A connection: one direction, from an odd socket to an even one.
 
 use super::config::WINDOW;
+use super::states::{Handshake, HandshakeInput};
 use crate::arpanet::bits::Queue;
 use crate::arpanet::leader::Dead;
+use crate::engine::Cx;
+use crate::session;
 use crate::time::Instant;
 use core::fmt;
 
@@ -187,12 +190,11 @@ pub(super) struct Connection {
     pub(super) link: u8,
     /// Chosen by the sender.
     pub(super) size: u8,
+    /// Which requests and CLSs were said and heard.
+    pub(super) stands: Handshake,
     pub(super) owes_rfc: bool,
-    pub(super) said_rfc: bool,
-    pub(super) got_rfc: bool,
+    /// A CLS is to be said as soon as the connection is ready for it.
     pub(super) closing: bool,
-    pub(super) said_cls: bool,
-    pub(super) got_cls: bool,
     pub(super) owes_interrupt: bool,
     pub(super) interrupted: bool,
     /// Sender: what is allowed; receiver: what is outstanding of what was allowed.
@@ -229,12 +231,9 @@ impl Connection {
         allowance: Allowance::Room,
         link: 0,
         size: 8,
+        stands: Handshake::New,
         owes_rfc: false,
-        said_rfc: false,
-        got_rfc: false,
         closing: false,
-        said_cls: false,
-        got_cls: false,
         owes_interrupt: false,
         interrupted: false,
         messages: 0,
@@ -258,13 +257,16 @@ impl Connection {
         self.local % 2 == 1
     }
 
-    pub(super) const fn is_open(&self) -> bool {
-        self.said_rfc && self.got_rfc
+    /// Takes an edge of the table. One that is not there is a fault of ours, and the connection is given up.
+    pub(super) fn enter(&mut self, cx: &mut Cx<'_>, input: HandshakeInput) {
+        if !session::enter(cx, &mut self.stands, input) {
+            self.trouble.get_or_insert(Trouble::Aborted);
+        }
     }
 
     /// Whether both ends have done with it, as far as they say anything.
-    pub(super) const fn is_over(&self) -> bool {
-        self.said_cls && self.got_cls && self.flying == 0
+    pub(super) fn is_over(&self) -> bool {
+        self.stands == Handshake::Over && self.flying == 0
     }
 
     /// Bits that are in flight.
@@ -273,17 +275,20 @@ impl Connection {
     }
 
     pub(super) fn state(&self) -> State {
+        let stands = self.stands;
         match self.trouble {
             Some(trouble) => State::Failed(trouble),
-            None if !self.is_open() => State::Opening,
-            None if self.sends() && self.said_cls && self.flying == 0 => State::Ended,
-            None if !self.sends() && self.got_cls && self.queue.len() == 0 => State::Ended,
+            None if !stands.was_opened() => State::Opening,
+            None if self.sends() && stands.has_said_cls() && self.flying == 0 => State::Ended,
+            None if !self.sends() && stands.has_heard_cls() && self.queue.len() == 0 => {
+                State::Ended
+            }
             None => State::Open,
         }
     }
 
     /// The connection is abandoned. The peer is notified if it knows of it.
-    pub(super) fn fail(&mut self, trouble: Trouble) {
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, trouble: Trouble) {
         if self.trouble.is_none() && self.state() != State::Ended {
             self.trouble = Some(trouble);
         }
@@ -292,22 +297,22 @@ impl Connection {
         self.owes_rfc = false;
         // A sender must have nothing in flight when it sends CLS.
         self.closing = true;
-        if !self.said_rfc {
-            self.said_cls = true;
-            self.got_cls = true;
+        if self.stands.is_unsaid() {
+            self.enter(cx, HandshakeInput::Dropped);
         }
         self.settle();
     }
 
     /// The peer no longer knows of it.
-    pub(super) fn forget(&mut self, trouble: Trouble) {
-        self.fail(trouble);
+    pub(super) fn forget(&mut self, cx: &mut Cx<'_>, trouble: Trouble) {
+        self.fail(cx, trouble);
         self.flying = 0;
         self.owes_ret = None;
         self.owes_gvb = None;
         self.owes_interrupt = false;
-        self.said_cls = true;
-        self.got_cls = true;
         self.cls_until = None;
+        if self.stands != Handshake::Over {
+            self.enter(cx, HandshakeInput::Forgotten);
+        }
     }
 }

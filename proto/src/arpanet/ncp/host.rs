@@ -1,10 +1,13 @@
 //! What processes see of their host's NCP.
 
 use super::connection::{Allowance, Connection, Id, State, Trouble, Wanted};
-use super::peer::{Echo, Life};
+use super::peer::Echo;
+use super::states::{Handshake, Life, LifeInput};
 use super::{Core, Mem};
 use crate::arpanet::leader::Address;
 use crate::engine::Cx;
+use crate::time::Instant;
+use crate::trace::NoTrace;
 use core::fmt;
 
 /// A request for connection that waits.
@@ -120,14 +123,13 @@ impl<'a> Host<'a> {
         };
         let place = core.pending.iter_mut().find(|p| p.as_ref().is_some_and(is));
         if let Some(p) = place.and_then(Option::take) {
-            core.matched(slot, p.foreign, p.number);
+            core.matched(cx, slot, p.foreign, p.number);
             (core.connections[slot].messages, core.connections[slot].bits) = p.all;
         }
-        let life = core.peers[peer].life;
-        if core.config.reset && life == Life::Unknown && !passive && !core.connections[slot].got_rfc
-        {
+        let is_new = core.connections[slot].stands == Handshake::New;
+        if core.config.reset && core.peers[peer].life == Life::Unknown && !passive && is_new {
             core.peers[peer].owes_rst = true;
-            core.peers[peer].life = Life::Resetting;
+            core.peers[peer].enter(cx, LifeInput::Reset);
         }
         Ok(Id { slot: slot as u8, turn })
     }
@@ -195,7 +197,7 @@ impl<'a> Host<'a> {
     pub fn has_all(&self, id: Id) -> bool {
         self.find(id).is_some_and(|slot| {
             let c = &self.core.connections[slot];
-            c.got_cls && !c.sends()
+            c.stands.has_heard_cls() && !c.sends()
         })
     }
 
@@ -230,7 +232,7 @@ impl<'a> Host<'a> {
     /// Interrupts: INS from a sender, INR from a receiver.
     pub fn interrupt(&mut self, id: Id) {
         if let Some(c) = self.connection(id) {
-            c.owes_interrupt = c.is_open() && !c.said_cls;
+            c.owes_interrupt = matches!(c.stands, Handshake::Open | Handshake::Ending);
         }
     }
 
@@ -243,7 +245,7 @@ impl<'a> Host<'a> {
     pub fn take_back(&mut self, id: Id, messages: u8, bits: u8) {
         if let Some(c) = self.connection(id)
             && !c.sends()
-            && c.is_open()
+            && c.stands.was_opened()
         {
             c.owes_gvb = Some((messages, bits));
         }
@@ -282,16 +284,22 @@ impl<'a> Host<'a> {
         c.closing = true;
         c.push = true;
         let has_data = c.sends() && c.queue.len() > 0;
-        if !c.is_open() && !has_data {
-            self.core.fail(slot, Trouble::Aborted);
+        if !c.stands.was_opened() && !has_data {
+            self.give_up(slot);
         }
     }
 
     /// Gives it up: what waits is lost.
     pub fn abort(&mut self, id: Id) {
         if let Some(slot) = self.find(id) {
-            self.core.fail(slot, Trouble::Aborted);
+            self.give_up(slot);
         }
+    }
+
+    /// A process gives up without a trace at hand; what the table says holds all the same.
+    fn give_up(&mut self, slot: usize) {
+        let cx = &mut Cx { now: Instant::ZERO, trace: &mut NoTrace };
+        self.core.fail(cx, slot, Trouble::Aborted);
     }
 
     /// Releases it: it is closed, and its slot is free when the peer has agreed.
@@ -331,9 +339,9 @@ impl<'a> Host<'a> {
     /// Sends a RST: everything that is known of a host is forgotten.
     pub fn reset(&mut self, cx: &mut Cx<'_>, to: Address) -> Result<(), Full> {
         let peer = self.core.peer(cx.now, to).ok_or(Full)?;
-        self.core.purge(peer, Trouble::Aborted);
+        self.core.purge(cx, peer, Trouble::Aborted);
         self.core.peers[peer].owes_rst = true;
-        self.core.peers[peer].life = Life::Resetting;
+        self.core.peers[peer].enter(cx, LifeInput::Reset);
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! What the IMP and other hosts say.
 
 use super::connection::{Connection, Flight, Stage, Trouble};
-use super::peer::{ControlState, Echo, Life};
+use super::peer::{ControlState, Echo};
+use super::states::{Handshake, HandshakeInput, Life, LifeInput};
 use super::{Core, Mem, PENDING_OF_ONE, Pending, drop_if};
 use crate::arpanet::control::{self, BadControl, Control, HEADER, Header, LINKS, PACKET_BITS};
 use crate::arpanet::leader::{BadLeader, Dead, Form, Incomplete, Kind, Leader};
@@ -66,10 +67,10 @@ impl Core {
             Kind::Incomplete | Kind::DataError => self.undelivered(cx, &leader),
             // The IMP had no place for the link, and did not take the message.
             Kind::Status if self.config.form == Form::Old => self.undelivered(cx, &leader),
-            Kind::Dead => self.dead(&leader),
+            Kind::Dead => self.dead(cx, &leader),
             Kind::Down => self.imp_goes_down = true,
             Kind::Nop => self.imp_goes_down = false,
-            Kind::Reset => self.interface_reset(),
+            Kind::Reset => self.interface_reset(cx),
             Kind::LeaderError => self.damaged(cx, BadInput::OurLeader, message.len()),
             Kind::Regular | Kind::Uncontrolled | Kind::Status => {}
         }
@@ -104,7 +105,7 @@ impl Core {
 
     fn commands(&mut self, cx: &mut Cx<'_>, peer: usize, mut text: &[u8]) {
         if self.peers[peer].life == Life::Unknown {
-            self.peers[peer].life = Life::Up;
+            self.peers[peer].enter(cx, LifeInput::Heard);
         }
         while !text.is_empty() {
             let (used, bad) = match Control::parse(text) {
@@ -153,7 +154,7 @@ impl Core {
             | Control::Str { mine, yours, size: number } => {
                 self.request(cx, peer, mine, yours, number);
             }
-            Control::Cls { mine, yours } => self.close(peer, yours, mine),
+            Control::Cls { mine, yours } => self.close(cx, peer, yours, mine),
             Control::All { link, messages, bits } => {
                 return self.allocated(peer, link, messages, bits);
             }
@@ -189,22 +190,18 @@ impl Core {
                     peer.echo_until = None;
                 }
             }
-            Control::Err { code, data } => self.complained(peer, code, data),
+            Control::Err { code, data } => self.complained(cx, peer, code, data),
             Control::Rst => {
                 let unsaid = self.peers[peer].control == ControlState::Made;
-                self.purge(peer, Trouble::Reset);
+                self.purge(cx, peer, Trouble::Reset);
                 let peer = &mut self.peers[peer];
                 peer.owes_rrp = true;
-                if peer.life == Life::Resetting {
-                    peer.owes_rst |= unsaid;
-                } else {
-                    peer.life = Life::Up;
-                }
+                peer.owes_rst |= unsaid && peer.life == Life::Resetting;
             }
             Control::Rrp => {
                 let peer = &mut self.peers[peer];
                 if peer.life == Life::Resetting && !peer.owes_rst {
-                    peer.life = Life::Up;
+                    peer.enter(cx, LifeInput::Answered);
                     peer.reset_until = None;
                 }
             }
@@ -219,8 +216,7 @@ impl Core {
                 && usize::from(c.peer) == peer
                 && c.link == link
                 && c.sends() == sends
-                && c.got_rfc
-                && !c.got_cls
+                && c.stands.is_with_peer()
         })
     }
 
@@ -240,13 +236,14 @@ impl Core {
             c.used && usize::from(c.peer) == peer && c.local == local && c.trouble.is_none()
         });
         let fits = |c: &Connection| c.foreign.is_none_or(|wanted| wanted == foreign);
-        let found = here.clone().find(|(_, c)| fits(c) && !c.got_rfc).map(|(slot, _)| slot);
+        let found =
+            here.clone().find(|(_, c)| fits(c) && c.stands.awaits_rfc()).map(|(slot, _)| slot);
         // The same again: the first was heard.
-        let repeated = here.any(|(_, c)| c.got_rfc && !c.got_cls && c.foreign == Some(foreign));
+        let repeated = here.any(|(_, c)| c.stands.is_with_peer() && c.foreign == Some(foreign));
         // Two connections that a sender could not tell apart.
         let taken = sends && self.by_link(peer, number, true).is_some();
         if let Some(slot) = found.filter(|_| !taken) {
-            return self.matched(slot, foreign, number);
+            return self.matched(cx, slot, foreign, number);
         }
         if repeated {
             return;
@@ -271,22 +268,22 @@ impl Core {
     }
 
     /// The peer's request and ours belong together.
-    pub(super) fn matched(&mut self, slot: usize, foreign: u32, number: u8) {
+    pub(super) fn matched(&mut self, cx: &mut Cx<'_>, slot: usize, foreign: u32, number: u8) {
         let c = &mut self.connections[slot];
-        c.got_rfc = true;
+        c.enter(cx, HandshakeInput::RfcHeard);
         c.foreign = Some(foreign);
-        c.owes_rfc = !c.said_rfc;
+        c.owes_rfc = c.stands == Handshake::Called;
         if c.sends() {
             c.link = number;
         } else {
             c.size = number;
         }
-        if c.is_open() {
+        if c.stands == Handshake::Open {
             c.rfc_until = None;
         }
     }
 
-    fn close(&mut self, peer: usize, local: u32, foreign: u32) {
+    fn close(&mut self, cx: &mut Cx<'_>, peer: usize, local: u32, foreign: u32) {
         let is =
             |p: &Pending| usize::from(p.peer) == peer && (p.local, p.foreign) == (local, foreign);
         if let Some(place) = self.pending.iter_mut().find(|p| p.as_ref().is_some_and(is)) {
@@ -296,7 +293,7 @@ impl Core {
         let here = |c: &Connection| {
             let same =
                 usize::from(c.peer) == peer && c.local == local && c.foreign == Some(foreign);
-            c.used && same && !c.got_cls
+            c.used && same && !c.stands.has_heard_cls()
         };
         // One that is not there was refused by us, or its CLS was awaited too long.
         let Some(slot) = self.connections.iter().position(here) else { return };
@@ -306,16 +303,16 @@ impl Core {
         let gone: usize =
             c.flights[..c.flying].iter().filter(gone).map(|f| usize::from(f.bits)).sum();
         let unsent = c.sends() && c.queue.len() > gone;
-        let opened = c.is_open();
-        if !c.said_rfc {
-            self.fail(slot, Trouble::Refused);
-        } else if !opened {
-            c.fail(Trouble::Refused);
-        } else if unsent && !c.said_cls {
-            c.fail(Trouble::Closed);
+        match c.stands {
+            Handshake::New | Handshake::Called => self.fail(cx, slot, Trouble::Refused),
+            Handshake::Asked | Handshake::Withdrawn => c.fail(cx, Trouble::Refused),
+            Handshake::Open if unsent => c.fail(cx, Trouble::Closed),
+            _ => {}
         }
         let c = &mut self.connections[slot];
-        c.got_cls = true;
+        if c.stands != Handshake::Over {
+            c.enter(cx, HandshakeInput::ClsHeard);
+        }
         c.closing = true;
         c.cls_until = None;
         self.reap(slot);
@@ -337,7 +334,7 @@ impl Core {
         if sums.0.is_none() || sums.1.is_none() { Err(control::code::PARAMETERS) } else { Ok(()) }
     }
 
-    fn complained(&mut self, peer: usize, code: u8, data: [u8; 10]) {
+    fn complained(&mut self, cx: &mut Cx<'_>, peer: usize, code: u8, data: [u8; 10]) {
         self.counts.errors_in += 1;
         self.peers[peer].complaint = Some((code, data));
         if code != control::code::SOCKET && code != control::code::CONNECTION {
@@ -349,9 +346,9 @@ impl Core {
         };
         for index in 0..self.connections.len() {
             let c = &mut self.connections[index];
-            let ours = c.used && usize::from(c.peer) == peer && c.said_rfc && !c.got_rfc;
+            let ours = c.used && usize::from(c.peer) == peer && c.stands.is_unanswered();
             if ours && c.local == mine && c.foreign == Some(yours) {
-                c.forget(Trouble::Refused);
+                c.forget(cx, Trouble::Refused);
                 self.reap(index);
             }
         }
@@ -369,7 +366,8 @@ impl Core {
         let ring = self.config.ring();
         let is = |c: &Connection| {
             let here = c.used && usize::from(c.peer) == peer && c.link == leader.link;
-            here && !c.sends() && c.is_open() && !c.got_cls
+            let is_open = matches!(c.stands, Handshake::Open | Handshake::Closing);
+            here && !c.sends() && is_open
         };
         let Some(slot) = self.connections.iter().position(is) else {
             self.damaged(cx, BadInput::NotConnected, text.len());
@@ -391,7 +389,7 @@ impl Core {
             None
         };
         if let Some(trouble) = trouble {
-            c.fail(trouble);
+            c.fail(cx, trouble);
             return self.damaged(cx, BadInput::NotAllocated, text.len());
         }
         c.messages -= 1;
@@ -451,7 +449,7 @@ impl Core {
             peer.control = ControlState::Again(again(peer.tries));
             peer.tries = peer.tries.saturating_add(1);
             if peer.tries > most {
-                self.purge(index, Trouble::Lost);
+                self.purge(cx, index, Trouble::Lost);
             }
             return;
         }
@@ -474,8 +472,8 @@ impl Core {
         flight.tries = flight.tries.saturating_add(1);
         // What came after it may have been taken: the order is lost.
         // A closed connection does not accept it either.
-        if !alone || flight.tries > most || c.trouble.is_some() || c.got_cls {
-            c.fail(Trouble::Lost);
+        if !alone || flight.tries > most || c.trouble.is_some() || c.stands.has_heard_cls() {
+            c.fail(cx, Trouble::Lost);
         }
         c.settle();
         self.reap(slot);
@@ -492,11 +490,11 @@ impl Core {
         u16::try_from(longest / usize::from(c.size) * usize::from(c.size)).ok()
     }
 
-    fn dead(&mut self, leader: &Leader) {
+    fn dead(&mut self, cx: &mut Cx<'_>, leader: &Leader) {
         let Some(index) = self.find_peer(leader.address) else { return };
         let why = Dead::of(leader.subtype);
         let peer = &mut self.peers[index];
-        peer.life = Life::Unknown;
+        peer.enter(cx, LifeInput::Lost);
         peer.owes_rst = false;
         peer.owes_rrp = false;
         peer.reset_until = None;
@@ -505,15 +503,15 @@ impl Core {
             peer.echo_until = None;
             peer.owes_eco = None;
         }
-        self.purge(index, Trouble::Dead(why));
+        self.purge(cx, index, Trouble::Dead(why));
     }
 
     /// What was in the interface is lost, and what of it was delivered is not known.
-    fn interface_reset(&mut self) {
+    fn interface_reset(&mut self, cx: &mut Cx<'_>) {
         for slot in 0..self.connections.len() {
             let c = &mut self.connections[slot];
             if c.used && c.flights[..c.flying].iter().any(|f| matches!(f.stage, Stage::Flying(_))) {
-                c.fail(Trouble::NoRfnm);
+                c.fail(cx, Trouble::NoRfnm);
                 c.flying = 0;
             }
         }
@@ -526,10 +524,10 @@ impl Core {
     }
 
     /// A connection is abandoned; if the peer has requested it, it is refused.
-    pub(super) fn fail(&mut self, slot: usize, trouble: Trouble) {
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, slot: usize, trouble: Trouble) {
         let c = &mut self.connections[slot];
-        let unanswered = c.got_rfc && !c.said_rfc && c.trouble.is_none();
-        c.fail(trouble);
+        let unanswered = c.stands == Handshake::Called && c.trouble.is_none();
+        c.fail(cx, trouble);
         if let (true, Some(foreign)) = (unanswered, c.foreign) {
             let (peer, local) = (usize::from(c.peer), c.local);
             self.refuse(peer, local, foreign);

@@ -22,6 +22,7 @@ mod host;
 mod input;
 mod output;
 mod peer;
+pub(crate) mod states;
 mod timing;
 
 pub use config::{Buffers, Config};
@@ -38,6 +39,7 @@ use crate::time::Instant;
 use config::{CONNECTIONS, HOSTS, LONGEST_TEXT};
 use connection::Connection;
 use peer::Peer;
+use states::Handshake;
 
 /// Requests for connection that wait for a process.
 const PENDING: usize = 16;
@@ -232,13 +234,13 @@ impl Core {
     }
 
     /// Everything about a host is over.
-    fn purge(&mut self, peer: usize, trouble: Trouble) {
+    fn purge(&mut self, cx: &mut Cx<'_>, peer: usize, trouble: Trouble) {
         for index in 0..CONNECTIONS {
             let c = &mut self.connections[index];
             // What the peer has heard nothing of stays.
-            let known = c.said_rfc || c.got_rfc || trouble != Trouble::Reset;
+            let known = c.stands != Handshake::New || trouble != Trouble::Reset;
             if c.used && usize::from(c.peer) == peer && known {
-                c.forget(trouble);
+                c.forget(cx, trouble);
                 if matches!(self.out, Out::Data(at, _) if at == index) {
                     self.drop_out();
                 }
@@ -266,8 +268,7 @@ impl Core {
     /// Frees the slot of a connection that is over and released.
     fn reap(&mut self, index: usize) {
         let c = &mut self.connections[index];
-        let failed_unsaid = c.trouble.is_some() && !c.said_rfc && !c.got_rfc;
-        if c.used && c.orphan && (c.is_over() || failed_unsaid) {
+        if c.used && c.orphan && c.is_over() {
             c.used = false;
         }
     }

@@ -3,7 +3,8 @@
 use super::config::Config;
 use super::connection::{Allowance, Class, Connection, Flight, Stage};
 use super::input::letter;
-use super::peer::{ControlState, Echo, Life};
+use super::peer::{ControlState, Echo};
+use super::states::{Handshake, HandshakeInput, Life};
 use super::{Core, Mem, Out};
 use crate::arpanet::control::{self, CONTROL, Control, Header};
 use crate::arpanet::leader::{Form, Kind, Leader};
@@ -100,7 +101,7 @@ impl Core {
         self.put(mem, Out::Control(index), Leader::regular(address, control::LINK));
         if self.out_len == 0 {
             // An address that this form of leader has no room for: it cannot be said.
-            self.purge(index, super::Trouble::Dead(crate::arpanet::leader::Dead::Imp));
+            self.purge(cx, index, super::Trouble::Dead(crate::arpanet::leader::Dead::Imp));
             self.peers[index] = super::Peer::NONE;
             return false;
         }
@@ -166,7 +167,8 @@ impl Core {
         let host_window = self.config.host_window.max(1);
         let c = &self.connections[slot];
         let peer = self.peers[usize::from(c.peer)];
-        if !c.sends() || !c.is_open() || c.trouble.is_some() || peer.flying >= host_window {
+        if !c.sends() || !c.stands.was_opened() || c.trouble.is_some() || peer.flying >= host_window
+        {
             return false;
         }
         let due = c.flights[..c.flying].iter().position(|f| f.stage == Stage::Made);
@@ -207,7 +209,7 @@ impl Core {
         let window = self.config.window();
         let c = &self.connections[slot];
         let stuck = c.flights[..c.flying].iter().any(|f| matches!(f.stage, Stage::Again(_)));
-        if c.flying >= window || stuck || c.got_cls || c.said_cls {
+        if c.flying >= window || stuck || c.stands != Handshake::Open {
             return None;
         }
         let size = usize::from(c.size);
@@ -329,25 +331,27 @@ impl Connection {
             };
             if text.say(&request) {
                 self.owes_rfc = false;
-                self.said_rfc = true;
-                self.rfc_until = (!self.got_rfc).then(|| cx.now + config.rfc.get());
+                self.enter(cx, HandshakeInput::RfcSaid);
+                let is_asked = self.stands == Handshake::Asked;
+                self.rfc_until = is_asked.then(|| cx.now + config.rfc.get());
             }
         }
-        if self.is_open() && !self.said_cls && !self.got_cls {
+        if self.stands == Handshake::Open {
             self.compose_open(config, memory, text);
         }
         // A sender has nothing in flight, and nothing left unless it has given up.
-        let done = !self.sends() || self.trouble.is_some() || self.got_cls || self.queue.len() == 0;
+        let is_wanted = self.trouble.is_none() && !self.stands.has_heard_cls();
+        let done = !self.sends() || !is_wanted || self.queue.len() == 0;
         if self.closing
             && done
             && self.flying == 0
-            && self.said_rfc
-            && !self.said_cls
+            && self.stands.may_say_cls()
             && let Some(yours) = self.foreign
             && text.say(&Control::Cls { mine: self.local, yours })
         {
-            self.said_cls = true;
-            self.cls_until = (!self.got_cls).then(|| cx.now + config.cls.get());
+            self.enter(cx, HandshakeInput::ClsSaid);
+            let is_over = self.stands == Handshake::Over;
+            self.cls_until = (!is_over).then(|| cx.now + config.cls.get());
         }
     }
 

@@ -1,20 +1,11 @@
 //! What is known of another host, and what is to be said to it on link 0.
 
+use super::states::{Life, LifeInput};
 use crate::arpanet::control::CONTROL;
 use crate::arpanet::leader::{Address, Dead};
+use crate::engine::Cx;
+use crate::session;
 use crate::time::Instant;
-
-/// How a host was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Life {
-    /// Nothing has come from it.
-    #[default]
-    Unknown,
-    /// A RST was sent to it, and no RRP has come yet.
-    Resetting,
-    /// It has sent something.
-    Up,
-}
 
 /// The control message that waits for its RFNM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -99,6 +90,11 @@ impl Peer {
         echo: None,
         complaint: None,
     };
+
+    /// Takes an edge of the table. One that is not there is a fault of ours, and leaves what is known as it is.
+    pub(super) fn enter(&mut self, cx: &mut Cx<'_>, input: LifeInput) {
+        session::enter(cx, &mut self.life, input);
+    }
 
     /// Whether something of its own waits to be said or heard.
     pub(super) fn is_busy(&self) -> bool {

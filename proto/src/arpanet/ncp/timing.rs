@@ -1,7 +1,8 @@
 //! Timers.
 
 use super::connection::{Connection, Flight, Stage, Trouble};
-use super::peer::{ControlState, Echo, Life};
+use super::peer::{ControlState, Echo};
+use super::states::{HandshakeInput, LifeInput};
 use super::{Core, Out};
 use crate::engine::Cx;
 use crate::time::Instant;
@@ -69,9 +70,9 @@ impl Core {
         }
         if is_over(peer.reset_until) {
             peer.reset_until = None;
-            peer.life = Life::Unknown;
             timeout(cx, "RRP", index as u64);
-            self.purge(index, Trouble::NoReset);
+            peer.enter(cx, LifeInput::Lost);
+            self.purge(cx, index, Trouble::NoReset);
             return;
         }
         match peer.control {
@@ -79,11 +80,11 @@ impl Core {
             ControlState::Flying(until) if until <= cx.now => {
                 self.counts.no_rfnm += 1;
                 timeout(cx, "RFNM", index as u64);
-                peer.life = Life::Unknown;
+                peer.enter(cx, LifeInput::Lost);
                 peer.owes_rst = false;
                 peer.owes_rrp = false;
                 peer.reset_until = None;
-                self.purge(index, Trouble::NoRfnm);
+                self.purge(cx, index, Trouble::NoRfnm);
             }
             ControlState::Again(until) if until <= cx.now => peer.control = ControlState::Made,
             _ => {}
@@ -96,17 +97,17 @@ impl Core {
         let is_over = |until: Option<Instant>| until.is_some_and(|until| until <= now);
         if is_over(c.rfc_until) {
             timeout(cx, "RFC", link);
-            self.fail(index, Trouble::NoAnswer);
+            self.fail(cx, index, Trouble::NoAnswer);
         }
         let c = &mut self.connections[index];
         if is_over(c.all_until) {
             timeout(cx, "ALL", link);
-            c.fail(Trouble::NoAllocation);
+            c.fail(cx, Trouble::NoAllocation);
         }
         if is_over(c.cls_until) {
             timeout(cx, "CLS", link);
             c.cls_until = None;
-            c.got_cls = true;
+            c.enter(cx, HandshakeInput::ClsMissed);
         }
         let mut lost = false;
         for flight in &mut c.flights[..c.flying] {
@@ -122,7 +123,7 @@ impl Core {
             let flying = |flight: &&Flight| matches!(flight.stage, Stage::Flying(_));
             let under_way = c.flights[..c.flying].iter().filter(flying).count() as u8;
             let peer = usize::from(c.peer);
-            c.fail(Trouble::NoRfnm);
+            c.fail(cx, Trouble::NoRfnm);
             c.flying = 0;
             let peer = &mut self.peers[peer];
             peer.flying = peer.flying.saturating_sub(under_way);

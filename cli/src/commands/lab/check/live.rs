@@ -10,6 +10,7 @@ use wetstring_drive::in_words;
 
 use super::case::{Case, FILE, span};
 use super::uucico;
+use crate::config::protocol::Protocol;
 
 /// How often something awaited is looked for.
 const LOOK: Duration = Duration::from_millis(5);
@@ -247,11 +248,8 @@ impl Live<'_> {
     }
 
     fn settings(&self, command: &mut Command) {
-        let family = self.case.protocol.split('-').next().unwrap_or_default();
-        let prefix = match family {
-            "xmodem" | "ymodem" => "xymodem",
-            other => other,
-        };
+        let protocol = Protocol::of(&self.case.protocol);
+        let prefix = protocol.map_or(self.case.protocol.as_str(), |by| by.family().prefix());
         command.args(["-P", &self.case.protocol]);
         for setting in &self.case.set {
             command.args(["--set", &format!("{prefix}.{setting}")]);
@@ -271,7 +269,7 @@ impl Live<'_> {
         let mut command = self.wst(&["receive", from, "-o", &into, "--json"]);
         self.settings(&mut command);
         Self::plain(&mut command, from);
-        if self.case.protocol.starts_with("xmodem") {
+        if Protocol::of(&self.case.protocol).is_some_and(|by| !by.tells_names) {
             command.args(["--as", FILE]);
         }
         let mut receiver = Running::start(command, "receiver", self.dir)?;

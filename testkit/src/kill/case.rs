@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::attempt::{Aim, Attempt, AttemptResult, Bench, Medium};
 use super::desk::{Desk, Found, Left};
 use super::plan::{Case, Mode, State};
-use wetstring_testkit::Dice;
+use crate::Dice;
 
 /// Approximate duration of a transfer over a slow line.
 const SLOW_MS: u64 = 120;

@@ -1,7 +1,7 @@
 //! What is killed where: the list by which the kills are shared out.
 
+use crate::Dice;
 use std::fmt;
-use wetstring_testkit::Dice;
 
 /// A protocol in one of its modes, with the lines that it runs over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -16,7 +16,7 @@ use super::desk::{Desk, Found, is_marked};
 use super::plan::{Case, End, Mode};
 use super::programs::{LIMIT, Program, wst};
 use super::wire::{Manner, Wire, wait};
-use wetstring_testkit::{Dice, Terminal, terminal};
+use crate::{Dice, Terminal, terminal};
 
 const MS: Duration = Duration::from_millis(1);
 const LOCAL: &str = "127.0.0.1:0";

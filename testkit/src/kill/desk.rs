@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use super::plan::{Case, Mode, State};
-use wetstring_testkit::Dice;
+use crate::Dice;
 
 /// The attribute by which the store knows its own parts.
 const MARK: &str = "user.wetstring.part";

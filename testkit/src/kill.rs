@@ -23,7 +23,7 @@ mod table;
 mod wire;
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -35,47 +35,58 @@ use plan::{Case, Mode};
 const AT_ONCE: usize = 4;
 
 /// What is asked for.
-pub(crate) struct Wanted {
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
     /// Kills that hit.
-    pub(crate) kills: usize,
-    pub(crate) seed: u64,
-    pub(crate) only: Option<Mode>,
+    kills: usize,
+    seed: u64,
+    only: Option<Mode>,
     /// Only this case.
-    pub(crate) case: Option<usize>,
+    case: Option<usize>,
 }
 
-pub(crate) const USAGE: &str =
-    "expected --kills N, --seed S, --only PROTOCOL, --case NUMBER or --wst PATH";
-
 impl Wanted {
-    /// Reads the words of a command line, and the path of the program if it is among them.
-    pub(crate) fn parse(args: &[String]) -> Result<(Self, Option<PathBuf>), String> {
-        let mut wanted = Self { kills: 1000, seed: 1, only: None, case: None };
-        let mut program = None;
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            let value = args.next().ok_or(USAGE)?;
-            let number = || value.parse().map_err(|_| USAGE.to_owned());
-            match arg.as_str() {
-                "--kills" => wanted.kills = number()? as usize,
-                "--seed" => wanted.seed = number()?,
-                "--case" => wanted.case = Some(number()? as usize),
-                "--only" => {
-                    let found = Mode::ALL.into_iter().find(|mode| mode.name() == value);
-                    let names = || Mode::ALL.map(Mode::name).join(", ");
-                    wanted.only =
-                        Some(found.ok_or_else(|| format!("expected one of {}", names()))?);
-                }
-                "--wst" => program = Some(PathBuf::from(value)),
-                _ => return Err(USAGE.to_owned()),
-            }
+    /// This many kills that hit, with the dice of this seed.
+    pub const fn new(kills: usize, seed: u64) -> Self {
+        Self { kills, seed, only: None, case: None }
+    }
+
+    /// Only those of one mode of a protocol, such as `kermit-window`.
+    ///
+    /// # Errors
+    ///
+    /// The names of all modes, if it is none of them.
+    pub fn only(self, name: &str) -> Result<Self, String> {
+        let found = Mode::ALL.into_iter().find(|mode| mode.name() == name);
+        let names = || Mode::ALL.map(Mode::name).join(", ");
+        let only = Some(found.ok_or_else(|| format!("expected one of {}", names()))?);
+        Ok(Self { only, ..self })
+    }
+
+    /// Only the case of this number.
+    pub const fn case(self, number: usize) -> Self {
+        Self { case: Some(number), ..self }
+    }
+
+    /// Checks that as many kills have hit as are wanted; of a single case any number will do.
+    ///
+    /// # Errors
+    ///
+    /// Both numbers, if they have not.
+    pub fn check(&self, hit: usize) -> Result<(), String> {
+        if hit < self.kills && self.case.is_none() {
+            return Err(format!("expected {} kills, {hit} hit", self.kills));
         }
-        Ok((wanted, program))
+        Ok(())
     }
 }
 
-/// Kills, and prints what came of it: how many kills hit, or an error if anything was lost or is wrong.
-pub(crate) fn run(program: &Path, wanted: &Wanted) -> Result<usize, String> {
+/// Kills, and prints what came of it: how many kills hit.
+///
+/// # Errors
+///
+/// If anything was lost or is wrong.
+pub fn run(program: &Path, wanted: &Wanted) -> Result<usize, String> {
     let scratch = std::env::temp_dir().join(format!("wst-kill-{}", std::process::id()));
     let began = Instant::now();
     println!("{}", table::plan(wanted));
