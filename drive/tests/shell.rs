@@ -150,13 +150,20 @@ fn a_file_goes_to_a_shell_in_short_printable_lines() {
 
 #[test]
 fn failures_say_what_was_expected_and_what_came() {
+    const LOGIN: &str = "expected a shell that runs a command (logged in, at its prompt, with no line half typed), got 'login:'";
+    const PASSWORD: &str = "expected a shell that runs a command (logged in, at its prompt, with no line half typed), got 'Password:'";
+    const ECHO: &str = "expected a shell that runs a command (logged in, at its prompt, with no line half typed), got 'only the echo of what was typed'";
+    let echoes = says("up echoes").leak();
     let full = format!("cat: no space left on device\r\n@{NONCE} fail 1\r\n").leak().as_bytes();
     let wrong = says("17 3").leak();
     let there = says("file").leak();
     let flood = b"y\r\n".repeat(60_000).leak();
     let long = vec![b'y'; 1_000_000].leak();
     for (begins, answer, say) in [
-        (" (w=", &b"login: "[..], "expected a shell that runs a command, got 'login:'"),
+        (" (w=", &b"login: "[..], LOGIN),
+        (" (w=", &b" (w=0badcafe;s=;;esac;done)\r\nPassword: "[..], PASSWORD),
+        (" (w=", &b" (w=0badcafe;s=;;esac;done)\r\n"[..], ECHO),
+        (" (w=", echoes, "expected stty at the shell, which turns off the echo"),
         ("if [ -f", there, "./a.txt is at the shell already; --overwrite replaces it"),
         ("if [ -f", b"", "expected whether the file is there, got nothing"),
         ("t=${n", says("no").leak(), "expected a temporary file at the shell, got nothing"),

@@ -15,6 +15,9 @@ const MOST_TEXT: usize = 64 * 1024;
 const MOST_LINE: usize = 8 * 1024;
 /// Text that is kept for messages.
 const KEPT: usize = 200;
+/// What is awaited at first.
+const A_SHELL: &str =
+    "a shell that runs a command (logged in, at its prompt, with no line half typed)";
 /// The end of the first line, which may be echoed.
 const FIRST_ENDS: &[u8] = b";;esac;done)";
 /// The byte of Ctrl-C.
@@ -37,21 +40,17 @@ pub fn nonce() -> String {
     hex(&bytes)
 }
 
-/// What came instead of a shell's answer: not the echo of what was typed, and what may be done.
-fn without_echo(broken: Broken) -> Broken {
-    let (Broken::Silence { expected, got } | Broken::Peer { expected, got }) = &broken else {
-        return broken;
-    };
-    let echoed = got.windows(FIRST_ENDS.len()).rposition(|part| part == FIRST_ENDS);
-    let said = echoed.map_or(&got[..], |at| &got[at + FIRST_ENDS.len()..]);
-    let said = match (echoed, said.trim_ascii()) {
-        (None, b"") => "nothing".to_owned(),
-        (Some(_), b"") => "only the echo of what was typed".to_owned(),
-        (_, text) => format!("'{}'", text.escape_ascii()),
-    };
-    Broken::Said(format!(
-        "expected {expected}, got {said}; log in there, leave what runs there, and see that no line is half typed"
-    ))
+/// What came instead of a shell's answer, without the echo of what was typed.
+fn without_echo(mut broken: Broken) -> Broken {
+    if let Broken::Silence { got, .. } | Broken::Peer { got, .. } = &mut broken
+        && let Some(at) = got.windows(FIRST_ENDS.len()).rposition(|part| part == FIRST_ENDS)
+    {
+        got.drain(..at + FIRST_ENDS.len());
+        if got.trim_ascii().is_empty() {
+            *got = b"only the echo of what was typed".to_vec();
+        }
+    }
+    broken
 }
 
 /// How fast a shell is written to.
@@ -147,7 +146,7 @@ impl<'a> Talk<'a> {
         let first = format!(
             " (w={nonce};s=;n=;a(){{ echo \"@$w $*\";}};trap '[ \"$s\" ]&&stty \"$s\";a bye' 0;\
              trap 'exit 1' 1 2 15;s=$(stty -g 2>/dev/null)&&stty -echo icanon isig;\
-             [ -z "$s" ]&&[ -t 0 ]&&n=echoes;a up ${{s:+tty}} $n;\
+             [ -z \"$s\" ]&&[ -t 0 ]&&n=echoes;a up ${{s:+tty}} $n;\
              while IFS= read -r l;do case $l in $w\\ *)eval \"${{l#* }}\";;esac;done)"
         );
         let done = talk.begun(&first);
@@ -160,9 +159,10 @@ impl<'a> Talk<'a> {
 
     fn begun(&mut self, first: &str) -> Result<(), Broken> {
         self.send(&[first.as_bytes(), b"\n"].concat())?;
-        let up = self.answer("a shell that runs a command").map_err(without_echo)?;
+        let up = self.answer(A_SHELL).map_err(without_echo)?;
         if up == b"up echoes" {
-            let say = "expected stty at the shell, which turns off the echo of its terminal, got none";
+            let say =
+                "expected stty at the shell, which turns off the echo of its terminal, got none";
             return Err(Broken::Missing(say.to_owned()));
         }
         self.at_terminal = up == b"up tty";
