@@ -61,6 +61,7 @@ struct Found {
     who: Cell<Option<(PeerProtocol, Part)>>,
     text: RefCell<Vec<u8>>,
     settled: Cell<bool>,
+    echoes: Cell<bool>,
 }
 
 impl Finding {
@@ -72,6 +73,11 @@ impl Finding {
     /// The last received bytes of no protocol, at most 200.
     pub fn text(&self) -> Vec<u8> {
         self.0.text.borrow().clone()
+    }
+
+    /// Whether what is sent comes back, as a prompt echoes what is typed.
+    pub fn echoes(&self) -> bool {
+        self.0.echoes.get()
     }
 
     /// Whether the right peer has been heard.
@@ -299,6 +305,7 @@ impl Lookout {
         let Echo::Asked(_) = self.echo else { return };
         if self.words.returned(self.expected.probes, &self.heard) {
             self.echo = Echo::Detected;
+            self.finding.0.echoes.set(true);
             self.own = None;
         }
     }

@@ -31,6 +31,7 @@ use crate::transfer::setup::prepare;
 use crate::transfer::store::FileStore;
 use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::{Verdict, say_lost};
+use crate::transfer::waiting::Waiting;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, LineKind};
 use crate::ui::format::escaped;
@@ -50,6 +51,9 @@ struct ServerSession<'a> {
     medium: LineKind,
     /// Bytes received after the end of the last answer.
     leftover: Vec<u8>,
+    spec: LineSpec,
+    /// What is asked for can be had from a shell, too.
+    has_shell: bool,
 }
 
 impl<'a> ServerSession<'a> {
@@ -79,7 +83,14 @@ impl<'a> ServerSession<'a> {
         port_facts::apply(port.facts(), &mut all);
         ui.say(Level::Detail, &format!("line: {}", port.facts().name));
         let medium = LineKind::of(spec);
-        Ok(Self { ui, all, port, signals, recorder, medium, leftover: Vec::new() })
+        let (spec, leftover) = (spec.clone(), Vec::new());
+        Ok(Self { ui, all, port, signals, recorder, medium, leftover, spec, has_shell: false })
+    }
+
+    /// Shows what comes, and that nothing comes.
+    fn observer(&self, direction: Direction, rate_bps: Option<u32>) -> Observer<'a> {
+        let waiting = Waiting::for_server(&self.spec, self.port.facts(), self.has_shell);
+        Observer::new(self.ui, direction, rate_bps).awaits(waiting)
     }
 
     fn turn(
@@ -118,7 +129,7 @@ impl<'a> ServerSession<'a> {
     fn first(&mut self, command: &ServerCommand<'_>) -> Result<(), Ending> {
         let file_store = FileStore::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
         let mut screen = Screen::new(None);
-        let mut observer = Observer::new(self.ui, Direction::Receive, None);
+        let mut observer = self.observer(Direction::Receive, None);
         let ended = self.ask(command, &mut screen, &mut observer)?;
         if ended.outcome == Outcome::Done {
             return Ok(());
@@ -192,6 +203,7 @@ pub(crate) fn get(
     let mut file_store = FileStore::Disk(Box::new(disk));
     let password = password_of(&verb.access)?;
     let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;
+    talk.has_shell = true;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let asked = names;
@@ -204,7 +216,7 @@ pub(crate) fn get(
         is_command: false,
         kind: verb.options.kind(),
     });
-    let mut observer = Observer::new(ui, Direction::Receive, talk.port.carries_bps());
+    let mut observer = talk.observer(Direction::Receive, talk.port.carries_bps());
     let asked = asked.iter().map(|name| name.as_encoded_bytes());
     let mut wanted = RequestedOnly::new(file_store.store(), asked, verb.options.recursive);
     let mut screen = Screen::new(Some(&mut wanted));
@@ -263,12 +275,13 @@ pub(crate) fn put(
     let mut file_store = FileStore::Disk(Box::new(outbox(ui, sources, options)));
     let password = password_of(&verb.access)?;
     let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;
+    talk.has_shell = true;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let config = Config { batch: file_store.batch(), ..talk.all.kermit().clone() };
     let memory = vec![0; config.sender_memory()];
     let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
-    let mut observer = Observer::new(ui, Direction::Send, talk.port.carries_bps());
+    let mut observer = talk.observer(Direction::Send, talk.port.carries_bps());
     let ended = talk.turn(&mut sender, file_store.store(), &mut observer);
     talk.close();
     let verdict =
@@ -298,7 +311,7 @@ pub(crate) fn remote(
     let mut talk = ServerSession::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
-    let mut observer = Observer::new(ui, Direction::Receive, talk.port.carries_bps());
+    let mut observer = talk.observer(Direction::Receive, talk.port.carries_bps());
     let mut screen = Screen::new(None);
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     let stdio = spec == LineSpec::Stdio;

@@ -36,4 +36,4 @@ pub(crate) mod terminal_hint;
 pub(crate) mod trace;
 pub(crate) mod trzsz;
 pub(crate) mod verdict;
-mod waiting;
+pub(crate) mod waiting;

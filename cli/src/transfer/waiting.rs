@@ -107,10 +107,14 @@ pub(crate) fn wrong_peer(direction: Direction, (protocol, part): (PeerProtocol, 
 pub(crate) struct Waiting {
     direction: Direction,
     speaks: Speaks,
+    /// The peer is a server.
+    serves: bool,
     /// The line, for messages.
     name: String,
     /// What to check.
     check: String,
+    /// Whether the peer is started, as a question.
+    started: String,
     finding: Finding,
     /// Detection reports when the right peer answers.
     looked_out: bool,
@@ -141,10 +145,12 @@ impl Waiting {
             instead: None,
             ended: None,
             over: false,
+            serves: false,
             direction,
             speaks,
             name: facts.name.clone(),
             check: check(direction, speaks, spec, facts),
+            started: started(direction, speaks),
             finding: finding.unwrap_or_default(),
             began: now,
             hinted: false,
@@ -154,14 +160,36 @@ impl Waiting {
         }
     }
 
+    /// For the server on this line. `has_shell`: the command can do without one.
+    pub(crate) fn for_server(spec: &LineSpec, facts: &PortFacts, has_shell: bool) -> Self {
+        let speaks = Speaks::One(Protocol::default());
+        let shell = if has_shell { "; at a shell's prompt use --shell" } else { "" };
+        let server = "is a server started there (wst serve, or SERVER at a Kermit's prompt)?";
+        let check = match (spec, facts.rate_bps) {
+            (LineSpec::Serial(_) | LineSpec::Rfc2217(..), Some(rate)) => {
+                format!("{server} Has it {rate} bit/s and the same parity?{shell}")
+            }
+            _ => format!("{server}{shell}"),
+        };
+        let waiting = Self::new(Direction::Send, speaks, spec, facts, None);
+        Self { serves: true, check, ..waiting }
+    }
+
     /// What is awaited: `a Kermit receiver`.
     fn awaited(&self) -> String {
+        if self.serves {
+            return format!("{} server", title(self.speaks));
+        }
         let part = if self.direction == Direction::Send { "receiver" } else { "sender" };
         format!("{} {part}", title(self.speaks))
     }
 
     /// Reports what was opened and what is awaited.
     pub(crate) fn begin(&self, ui: &Output) {
+        // A server answers at once, or something is wrong, which is told then.
+        if self.serves {
+            return;
+        }
         let awaited = self.awaited();
         ui.say(Level::Note, &format!("opened {}; waiting for {awaited}", self.name));
         ui.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s: 0.0 });
@@ -288,13 +316,17 @@ impl Waiting {
         if elapsed >= HINT_AFTER && !self.hinted {
             self.hinted = true;
             let text = self.finding.text();
-            let came = if is_text(&text) {
+            let came = if self.finding.echoes() {
+                "what is sent comes back: at the peer is a prompt, or a program that echoes"
+                    .to_owned()
+            } else if is_text(&text) {
                 format!("received text: \"{}\"", escaped(text.trim_ascii()))
             } else {
                 format!("nothing usable received for {} s", HINT_AFTER.as_secs())
             };
+            let check = if self.finding.echoes() { &self.started } else { &self.check };
             if !self.told {
-                ui.say(Level::Note, &format!("{came}; {}", self.check));
+                ui.say(Level::Note, &format!("{came}; {check}"));
             }
         }
         // Drawn later, so as not to overwrite the first question.
@@ -343,15 +375,23 @@ pub(crate) fn likely_refusal(direction: Direction, speaks: Speaks) -> Option<&'s
     protocol.remedies.likely_refusal
 }
 
-/// The words of a command of ssh up to the name of the host; `None` if some are in quotation marks.
+/// The words of a command of ssh up to the name of the host, the last one of several hops; `None` if some are in quotation marks.
 fn up_to_the_host(command: &str) -> Option<String> {
     const WITH_A_VALUE: &str = "BbcDEeFIiJLlmOopPQRSWw";
     let words: Vec<&str> = command.split_whitespace().collect();
-    let mut at = 1;
-    while let Some(options) = words.get(at)?.strip_prefix('-') {
-        // The value may follow without a blank.
-        let has_value = options.len() == 1 && WITH_A_VALUE.contains(options);
-        at += if has_value { 2 } else { 1 };
+    let mut at = 0;
+    loop {
+        at += 1;
+        while let Some(options) = words.get(at)?.strip_prefix('-') {
+            // The value may follow without a blank.
+            let has_value = options.len() == 1 && WITH_A_VALUE.contains(options);
+            at += if has_value { 2 } else { 1 };
+        }
+        // The next hop.
+        if words.get(at + 1) != Some(&"ssh") {
+            break;
+        }
+        at += 1;
     }
     let ssh = words.get(..=at)?.join(" ");
     (!ssh.contains(['\'', '"', '\\'])).then_some(ssh)
@@ -418,14 +458,19 @@ fn theirs(direction: Direction, speaks: Speaks) -> &'static str {
     if direction == Direction::Send { receives } else { sends }
 }
 
-/// What to check when nothing is received.
-fn check(direction: Direction, speaks: Speaks, spec: &LineSpec, facts: &PortFacts) -> String {
+/// Whether the peer is started, as a question.
+fn started(direction: Direction, speaks: Speaks) -> String {
     let theirs = theirs(direction, speaks);
     let ours = if direction == Direction::Send { "wst receive" } else { "wst send" };
-    let started = format!("is the peer started (there: {theirs}, or {ours})?");
+    format!("is the peer started (there: {theirs}, or {ours})?")
+}
+
+/// What to check when nothing is received.
+fn check(direction: Direction, speaks: Speaks, spec: &LineSpec, facts: &PortFacts) -> String {
+    let (theirs, started) = (theirs(direction, speaks), started(direction, speaks));
     let quiet = match (speaks, direction) {
         (Speaks::One(protocol), Direction::Send) if protocol.is::<xymodem::Config>() => {
-            " A sender there would be as silent as this one"
+            " If a sender was started there, it waits as this one does"
         }
         _ => "",
     };
@@ -449,6 +494,10 @@ mod tests {
         for (command, ssh) in [
             ("ssh box 'wst receive -'", Some("ssh box")),
             ("ssh box wst receive -", Some("ssh box")),
+            (
+                "ssh bastion ssh -p 22 jump ssh box wst send a -",
+                Some("ssh bastion ssh -p 22 jump ssh box"),
+            ),
             ("ssh -p 2222 -v anna@wst rz", Some("ssh -p 2222 -v anna@wst")),
             ("ssh -o ProxyCommand='nc x 1' box rz", None),
             ("ssh -p", None),
