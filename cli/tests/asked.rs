@@ -54,6 +54,33 @@ fn through(desk: &Desk, args: &[&str], command: &str) -> String {
     screen
 }
 
+/// Nothing answers: a client says so soon, and what it waits for.
+#[test]
+fn a_client_says_that_it_waits_for_a_server() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let line = format!("tcp://{}", listener.local_addr().expect("its address"));
+    let desk = Desk::new(10);
+    let file = desk.path("data.bin");
+    let shell = "at a shell's prompt use --shell";
+    for (args, says) in [
+        (vec!["put", &file, &line], shell),
+        (vec!["get", "data.bin", &line], shell),
+        (vec!["remote", &line, "space"], "is a server started there (wst serve,"),
+    ] {
+        let client = Running::start(wst(&args));
+        let held = common::accept(&listener);
+        client.says("nothing usable received for 5 s");
+        if args[0] == "put" {
+            client.says("still waiting for a Kermit server: 10 s");
+        }
+        client.signal(rustix::process::Signal::INT);
+        let ran = client.end();
+        ran.expect(130);
+        assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+        drop(held);
+    }
+}
+
 #[test]
 fn questions_of_a_command_are_answered_before_the_protocol_starts() {
     let ours = [

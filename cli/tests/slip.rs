@@ -112,6 +112,10 @@ fn a_silent_peer_and_a_closed_line_are_reported() {
         (vec!["slip", "pty:", "--mtu", "20"], "68..=1500"),
         (vec!["slip", "pty:", "-L", "80"], "expected [BIND:]PORT:HOST:PORT"),
         (vec!["slip", "pty:", "--tun", "sl0"], "--local"),
+        (
+            vec!["slip", "pty:", "--local", "10.0.2.2"],
+            "expected another address for --remote than 10.0.2.2, which is ours",
+        ),
         (vec!["slip", "pty:", "--rate", "fast"], "expected 0..1000000000 for slip.rate, got fast"),
         (vec!["slip", "pty:", "--latency", "0s"], "expected 1..86400000 for slip.latency, got 0"),
         (vec!["slip", "pty:", "--mtu", "296", "--latency", "1s"], "cannot be used with"),
@@ -173,6 +177,36 @@ fn two_ends_that_were_told_nothing_compress() {
         let end = ran.events().pop().expect("events");
         assert!(end["compression"]["compressed"].as_u64() > Some(10), "{end}");
         assert!(end["probes"].as_u64() <= Some(2), "{end}");
+    }
+    line.signal(Signal::TERM);
+    line.end();
+}
+
+/// The service that a forward names is not there: both ends say so.
+#[test]
+fn a_refused_connection_is_told() {
+    let _turn = crate::turn();
+    let desk = Desk::new(0);
+    let ends = ["a", "b"].map(|end| format!("pty:{}", desk.path(end)));
+    let line = Running::start(wst(["line", "115200", "-a", &ends[0], "-b", &ends[1]]));
+    let ptys = ["a", "b"].map(|end| {
+        wait_for(&desk.path(end));
+        format!("serial:{}", desk.path(end))
+    });
+    // A port at which nothing listens any more.
+    let dead = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
+    let to = format!("80:{dead}");
+    let args = ["slip", &ptys[1], "-R", &to, "--local", "10.0.2.2", "--remote", "10.0.2.15"];
+    let far = Running::start(wst(args));
+    far.says("up");
+    let near = Running::start(wst(["slip", &ptys[0], "-L", "0:10.0.2.2:80"]));
+    let at: SocketAddr = near.says("listening on ").parse().expect("an address");
+    near.says("up");
+    drop(patient(TcpStream::connect(at).expect("it listens")).read(&mut [0; 16]));
+    far.says(&format!("{dead}: Connection refused"));
+    for end in [near, far] {
+        end.signal(Signal::TERM);
+        end.end().expect(0);
     }
     line.signal(Signal::TERM);
     line.end();
