@@ -65,7 +65,7 @@ impl NameRule {
             Self::Dots => "the name leads out of the directory",
             Self::TooDeep => "the name has too many directories",
             Self::NotADirectory => "a file or link is in the place of a directory",
-            Self::Absolute => "the name was absolute; its root was removed",
+            Self::Absolute => "the name was absolute; it is stored below the directory",
             Self::Directories => "the name had directories; only its last part was used",
             Self::Control => "control characters in the name became _",
             Self::Device => "the name is a Windows device; _ was prepended",
