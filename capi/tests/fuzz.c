@@ -40,7 +40,7 @@ struct end {
     bool too_long;
 };
 
-/* Whether a function is to fail now. Nothing may call for ever. */
+/* Whether a function is to fail now. Nothing may call without end. */
 static bool fails(struct end *end)
 {
     assert(++end->calls < MOST_CALLS);

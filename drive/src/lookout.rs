@@ -75,7 +75,7 @@ impl Finding {
         self.0.text.borrow().clone()
     }
 
-    /// Whether what is sent comes back, as a prompt echoes what is typed.
+    /// Whether what is sent comes back, as at a prompt that echoes.
     pub fn echoes(&self) -> bool {
         self.0.echoes.get()
     }

@@ -318,7 +318,7 @@ impl Stack {
             Ok(joint) if !full => self.joints.push(joint),
             refused => {
                 let full = refused.as_ref().map(|_| "as many connections as --connections allows");
-                let why = full.map_or_else(|error| in_words(error), str::to_owned);
+                let why = full.map_or_else(in_words, str::to_owned);
                 self.refused(format!("{to}: {why}"));
                 self.sockets.get_mut::<tcp::Socket<'_>>(handle).abort();
                 // Its RST is sent by the next poll; the finished joint is removed after that.
