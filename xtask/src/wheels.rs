@@ -121,6 +121,10 @@ fn build(root: &Path, tools: &Environment, out: &Path, target: &Target) -> Resul
             target.platform.rsplit_once("_x86_64").or(target.platform.rsplit_once("_aarch64"));
         maturin.args(["--compatibility", platform.map_or(target.platform, |(name, _)| name)]);
     }
+    // By itself maturin takes 10.12 for the older processor.
+    if target.triple.contains("apple") {
+        maturin.env("MACOSX_DEPLOYMENT_TARGET", "11.0");
+    }
     if !target.triple.contains("windows") {
         maturin.arg("--zig");
     }
