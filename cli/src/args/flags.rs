@@ -171,6 +171,14 @@ pub(super) fn of_another(chosen: Protocol, flag: &str) -> Option<String> {
     Some(format!("{} has no {flag}: it is a flag with {owners}", chosen.title))
 }
 
+/// What to write instead of a flag of `wst send`, where a verb has only `--set`.
+pub(super) fn by_set(verb: &str, flag: &str) -> Option<String> {
+    let name = flag.strip_prefix("--")?;
+    let mut rows = Protocol::default().family().table().iter();
+    let row = rows.find(|row| flag_of(row) == Some(name))?;
+    Some(format!("wst {verb} has no {flag}: write --set {}=VALUE", row.name))
+}
+
 /// The flags of the other protocols, for the long help.
 fn of_the_others(chosen: Protocol) -> String {
     let mut text = String::new();

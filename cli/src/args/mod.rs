@@ -38,7 +38,7 @@ use client::{Get, Put, Remote};
 use connect::Connect;
 use demo::Demo;
 use explain::Explain;
-use flags::{of_another, protocol_in, settings_of};
+use flags::{by_set, of_another, protocol_in, settings_of};
 use install_links::InstallLinks;
 use kermit::Kermit;
 use key::Key;
@@ -266,21 +266,26 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     Ok(parsed)
 }
 
-/// The error, or a better one where the flag is another protocol's.
+/// The error, or a better one where the flag is another protocol's, or stands elsewhere.
 fn of_the_protocol(error: clap::Error, protocol: Protocol, args: &[OsString]) -> clap::Error {
     let unknown = (error.kind() == ErrorKind::UnknownArgument)
         .then(|| error.get(ContextKind::InvalidArg))
         .flatten();
     let Some(ContextValue::String(flag)) = unknown else { return error };
-    // Only these have the protocols' flags.
     let words = || args.iter().skip(1).filter_map(|word| word.to_str());
     let Some(verb) = words().find(|word| !word.starts_with('-')) else { return error };
-    if !matches!(verb, "send" | "receive") {
-        return error;
-    }
     // Clap names the flag with its value.
     let flag = flag.split(['=', ' ']).next().unwrap_or_default();
-    match of_another(protocol, flag) {
+    let better = match (verb, flag) {
+        // Only these have the protocols' flags.
+        ("send" | "receive", _) => of_another(protocol, flag),
+        ("get" | "put" | "remote" | "serve", _) => by_set(verb, flag),
+        ("connect", "-b" | "--baud" | "--baudrate") => Some(format!(
+            "the rate is part of the line, such as '/dev/ttyUSB0?baud=9600', got {flag}"
+        )),
+        _ => None,
+    };
+    match better {
         Some(say) => error_of(protocol, Some(verb), ErrorKind::UnknownArgument, &say),
         None => error,
     }
@@ -376,9 +381,12 @@ mod tests {
         let check = say("wst --quiet send -P xmodem --check 3 f -");
         assert!(check.starts_with("error: XMODEM has no --check: it is a flag with -P kermit"));
         assert!(check.contains("Usage: wst send"), "{check}");
-        for line in ["wst connect --window 4 x", "wst put --window 4 a x", "wst put --pad 3 a x"] {
+        for line in ["wst connect --window 4 x", "wst put --truncate-pad on a x"] {
             assert!(say(line).contains("unexpected argument"), "{line}");
         }
+        let put = say("wst put --window 4 a x");
+        assert!(put.starts_with("error: wst put has no --window: write --set kermit.window=VALUE"));
+        assert!(say("wst connect -b 9600 x").contains("the rate is part of the line"));
         assert!(say("wst send --wdow 4 f -").contains("unexpected argument"));
     }
 
