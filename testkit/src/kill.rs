@@ -1,6 +1,6 @@
 //! Kills transfers between two real `wst` by signal 9 and starts them again: nothing may be lost.
 //!
-//! A case is a transfer: a protocol, an end, a state ([`plan`]). A line of this program's own joins the ends
+//! A case is a transfer: a protocol, an end, a state (`plan`). A line of this program's own joins the ends
 //! (`wire`): it stops at the byte that the state is about, so that the kill hits what it is aimed at, and what
 //! really stood on the disk at that moment is looked up and counted. Then both run again, resuming where the
 //! protocol can. What must hold (`desk`), after each kill and at the end:
