@@ -158,7 +158,9 @@ impl Session<'_> {
         if start.part == Part::Sender {
             self.options.autodownload = Autodownload::Off;
             let how = self.options.keys.how_to(Action::Receive);
-            let how = how.unwrap_or_else(|| "what it starts from now on is text".to_owned());
+            let how = how.unwrap_or_else(|| {
+                "in this session later ones pass as text: Ctrl-X five times ends one".to_owned()
+            });
             self.screen.say(&format!("(refused; {how})"));
         } else {
             self.screen.say("(cancelled)");
