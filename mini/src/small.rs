@@ -38,7 +38,8 @@ pub fn run() -> u8 {
             Step::Done => return u8::from(!whole),
             Step::Failed(_) => return 1,
             Step::Wait if from == to && sys::readable(sys::IN, PATIENCE) => {
-                (from, to) = (0, sys::read(sys::IN, &mut input).unwrap_or(0));
+                from = 0;
+                to = sys::read(sys::IN, &mut input).unwrap_or(0);
                 to > 0
             }
             Step::Wait | Step::Begin(_) | Step::Size(_) => true,
