@@ -147,6 +147,13 @@ fn milliseconds(time: Duration) -> u32 {
     time.as_millis().saturating_add(1).min(60_000) as u32
 }
 
+impl wst_port {
+    /// Whether it has the functions that are needed.
+    fn is_complete(&self) -> bool {
+        self.read.is_some() && self.write.is_some() && self.now_ms.is_some()
+    }
+}
+
 impl Wire for wst_port {
     type Error = Failed;
 
@@ -402,7 +409,7 @@ pub unsafe extern "C" fn wst_receive(
     let (Some(mut port), Some(mut files)) = (port.copied(), files.copied()) else {
         return WST_USAGE;
     };
-    if port.now_ms.is_none() {
+    if !port.is_complete() || files.begin.is_none() || files.data.is_none() || files.end.is_none() {
         return WST_USAGE;
     }
     let mut store = Incoming::new(|piece: Piece<'_>| files.take(piece));
@@ -434,7 +441,7 @@ pub unsafe extern "C" fn wst_send(
     let (Some(mut port), Some(source)) = (port.copied(), source) else {
         return WST_USAGE;
     };
-    if port.now_ms.is_none() || source.name.is_null() {
+    if !port.is_complete() || source.read.is_none() || source.name.is_null() {
         return WST_USAGE;
     }
     // SAFETY: the caller's promise; the pointer is not null.

@@ -61,7 +61,7 @@ fn a_client_says_that_it_waits_for_a_server() {
     let line = format!("tcp://{}", listener.local_addr().expect("its address"));
     let desk = Desk::new(10);
     let file = desk.path("data.bin");
-    let shell = "at a shell's prompt use --shell";
+    let shell = "At a shell's prompt use --shell";
     for (args, says) in [
         (vec!["put", &file, &line], shell),
         (vec!["get", "data.bin", &line], shell),

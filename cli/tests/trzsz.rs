@@ -120,7 +120,7 @@ fn a_refusal_ends_the_peer() {
     let Some(mut user) = shell(&desk, "ask", &[]) else { return };
     typed(&mut user, &format!("tsz {}\r", desk.path("data.bin")), "The peer sends files by trzsz");
     let new = until_prompt(&mut user, "no\r", "(refused");
-    assert!(new.ends_with("ends one)\r\nready> "), "{new:?}");
+    assert!(new.ends_with("by Ctrl-C)\r\nready> "), "{new:?}");
     assert!(desk.names().is_empty());
     leave(user);
     let Some(mut user) = shell(&desk, "ask", &[]) else { return };

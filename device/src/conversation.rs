@@ -126,6 +126,14 @@ impl Conversation {
         self.heard(leftover, now);
     }
 
+    /// The line has closed. Returns whether that is no fault: all was done, and the last command may have restarted the device.
+    pub fn closed(&mut self, now: Instant) -> bool {
+        let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return false };
+        let Some(command) = wait.shows.clone().filter(|_| !self.failed) else { return false };
+        self.show(&command, now);
+        true
+    }
+
     /// It is to end. Returns whether that takes more than hanging up: the device has another rate, and is brought back.
     pub fn abandon(&mut self, now: Instant) -> bool {
         self.transferring = false;

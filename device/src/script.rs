@@ -172,13 +172,13 @@ enum Part {
 }
 
 fn steps(all: &[Step], vars: &Vars, part: Part, ops: &mut Vec<Planned>) -> Result<(), String> {
-    for step in all {
+    for (index, step) in all.iter().enumerate() {
         if step.needs.as_ref().is_some_and(|name| vars.get(name).is_empty()) {
             continue;
         }
         let types = vars.fill(&step.types)?;
         let what = format!("an answer to {}", types.trim_end());
-        let is_last = step.sees.is_none() && part == Part::Leave;
+        let is_last = step.sees.is_none() && part == Part::Leave && index + 1 == all.len();
         let limit = if is_last { SHOWN } else { Duration::from_secs(step.limit_s) };
         let mut wait = Await::new(what, None, limit);
         wait.shows = is_last.then(|| types.trim_end().to_owned());
@@ -186,7 +186,10 @@ fn steps(all: &[Step], vars: &Vars, part: Part, ops: &mut Vec<Planned>) -> Resul
         wait.with = step.sees.as_ref().map(|sees| vars.regex(sees)).transpose()?;
         wait.says = step.says.as_ref().map(|says| vars.fill(says)).transpose()?;
         wait.verifies = part == Part::Verify;
-        ops.push((Op::Await(wait), false));
+        // A command that leaves may start what never returns.
+        if is_last || step.sees.is_some() || part != Part::Leave {
+            ops.push((Op::Await(wait), false));
+        }
     }
     Ok(())
 }

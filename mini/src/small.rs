@@ -29,8 +29,12 @@ pub fn run() -> u8 {
         let written = match kermit.step(now, read) {
             Step::Write(bytes) => all(sys::OUT, bytes),
             Step::Data(bytes) => all(sys::FILE, bytes),
-            // The shell has one file for it.
-            Step::Begin(_) if core::mem::replace(&mut begun, true) => return 1,
+            // The shell has one file for it. Its sender is told in the next step.
+            Step::Begin(_) if core::mem::replace(&mut begun, true) => {
+                whole = false;
+                kermit.cancel();
+                true
+            }
             Step::End { complete } => {
                 whole = complete;
                 true
@@ -40,6 +44,9 @@ pub fn run() -> u8 {
             Step::Wait if from == to && sys::readable(sys::IN, PATIENCE) => {
                 from = 0;
                 to = sys::read(sys::IN, &mut input).unwrap_or(0);
+                if to == 0 && whole {
+                    return 0;
+                }
                 to > 0
             }
             Step::Wait | Step::Begin(_) | Step::Size(_) => true,

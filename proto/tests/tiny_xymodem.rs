@@ -1,6 +1,6 @@
 //! The small receivers of XMODEM-CRC and YMODEM, byte by byte.
 
-use crate::tiny_exchange::{Got, Loader};
+use crate::tiny_exchange::Loader;
 use wetstring_proto::crc::crc16;
 use wetstring_proto::tiny::{Failure, Limits, Xmodem, Ymodem};
 
@@ -29,7 +29,7 @@ fn xmodem(body: impl FnOnce(&mut Loader<'_>)) {
     let mut receiver = Xmodem::new(&mut memory, Limits::default());
     let mut loader = Loader::new(&mut receiver);
     assert_eq!(loader.give(b""), b"C");
-    assert_eq!(loader.files, [Got::default()]);
+    assert!(loader.files.is_empty());
     body(&mut loader);
 }
 
@@ -324,4 +324,33 @@ fn a_batch_that_does_not_begin_with_block_0_fails() {
         assert_eq!(loader.give(&block(0, &[b'n'; 128])), CANCEL);
         assert_eq!(loader.end, Some(Err(Failure::Violation)));
     });
+}
+
+/// The sender resends at once when it is asked, and must be answered: it may ask for no more than ten times.
+#[test]
+fn a_lost_acknowledgement_of_the_first_block_is_repaired() {
+    xmodem(|loader| {
+        let first = block(1, &[7; 128]);
+        assert_eq!(loader.give(&first), ACK);
+        assert_eq!(loader.wait(3100), NAK);
+        assert_eq!(loader.give(&first), ACK);
+        assert_eq!(loader.give(&block(2, &[8; 128])), ACK);
+        assert_eq!(loader.file().bytes.len(), 256);
+    });
+}
+
+/// A device that starts at once: the end is told and acknowledged all the same.
+#[test]
+fn without_lingering_the_end_is_still_acknowledged() {
+    let mut memory = [0; 128];
+    let limits = Limits { linger_ms: 0, ..Limits::default() };
+    let mut receiver = Xmodem::new(&mut memory, limits);
+    let mut loader = Loader::new(&mut receiver);
+    assert_eq!(loader.give(b""), b"C");
+    assert_eq!(loader.give(&block(1, &[7; 128])), ACK);
+    loader.give(EOT);
+    assert_eq!(loader.wait(150), NAK);
+    loader.give(EOT);
+    assert_eq!(loader.wait(150), ACK);
+    assert_eq!((loader.file().complete, loader.end), (Some(true), Some(Ok(()))));
 }

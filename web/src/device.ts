@@ -19,6 +19,7 @@ interface Exports {
   transferred(now: number, done: number, len: number): void;
   next(now: number): number;
   deadline(): number;
+  closed(now: number): number;
 }
 
 /** A kind of device that there is a profile for. */
@@ -139,6 +140,11 @@ class Talk {
     return this.#exports.next(now);
   }
 
+  /** The line has closed; whether that is no fault, since all was done. */
+  closed(now: number): boolean {
+    return this.#exports.closed(now) !== 0;
+  }
+
   deadline(): number | undefined {
     const at = this.#exports.deadline();
     return at < 0 ? undefined : at;
@@ -182,6 +188,7 @@ export async function sendToDevice(wire: Wire, file: Source, options: DeviceOpti
     const what = talk.next(performance.now());
     switch (what) {
       case 0: {
+        if ((wire.closed || wire.broken) && talk.closed(performance.now())) break;
         if (wire.closed || wire.broken) return { outcome: "closed", message: "the connection is closed" };
         const due = talk.deadline();
         const ms = due === undefined ? LONG_MS : Math.max(1, due - performance.now() + 1);

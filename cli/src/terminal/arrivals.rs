@@ -159,7 +159,7 @@ impl Session<'_> {
             self.options.autodownload = Autodownload::Off;
             let how = self.options.keys.how_to(Action::Receive);
             let how = how.unwrap_or_else(|| {
-                "in this session later ones pass as text: Ctrl-X five times ends one".to_owned()
+                "in this session later ones pass as text; sz ends by Ctrl-X five times, a Kermit by Ctrl-C".to_owned()
             });
             self.screen.say(&format!("(refused; {how})"));
         } else {

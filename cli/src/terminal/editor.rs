@@ -145,7 +145,7 @@ fn shared<'w>(a: &'w str, b: &str) -> &'w str {
 
 /// A backslash takes the meaning of the next character, unless it is between the parts of a path: there blanks are for
 /// quotes.
-const ESCAPES: bool = std::path::MAIN_SEPARATOR != '\\';
+pub(crate) const ESCAPES: bool = std::path::MAIN_SEPARATOR != '\\';
 
 /// The last word of several names, as it is typed: with its quotes and backslashes.
 fn last_word(text: &str) -> &str {
@@ -216,7 +216,7 @@ pub(crate) fn names(line: &str) -> Vec<PathBuf> {
 }
 
 /// A word as a path: `~/` is the home, `file://` the form of desktops.
-fn path_of(word: &str) -> PathBuf {
+pub(crate) fn path_of(word: &str) -> PathBuf {
     if let Some(rest) = word.strip_prefix("~/")
         && let Some(home) = std::env::home_dir()
     {

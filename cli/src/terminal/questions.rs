@@ -7,7 +7,7 @@ use wetstring_drive::line::Parity;
 
 use super::Session;
 use super::autostart::{Start, into, title};
-use super::editor::{Completes, Editor, Typed, names};
+use super::editor::{Completes, ESCAPES, Editor, Typed, names, path_of};
 use super::screen::{Maps, Screen};
 use super::transfers::Begun;
 use crate::config::protocol::Protocol;
@@ -138,11 +138,12 @@ impl Session<'_> {
     fn answered(&mut self, question: Question, line: &str) -> Result<(), Ending> {
         let mut files = names(line);
         // A blank that is typed as it is belongs to the name, if only one is asked for, or if there is such a file.
-        let whole = PathBuf::from(line);
+        let whole = path_of(line);
         let asks_for_one =
             matches!(question, Question::Log | Question::Script | Question::ReceiveAs(_));
         if files.len() > 1
-            && !line.contains(['\'', '"', '\\'])
+            && !line.contains(['\'', '"'])
+            && !(ESCAPES && line.contains('\\'))
             && (asks_for_one || (whole.exists() && !files.iter().all(|file| file.exists())))
         {
             files = vec![whole];

@@ -163,11 +163,11 @@ impl Waiting {
     /// For the server on this line. `has_shell`: the command can do without one.
     pub(crate) fn for_server(spec: &LineSpec, facts: &PortFacts, has_shell: bool) -> Self {
         let speaks = Speaks::One(Protocol::default());
-        let shell = if has_shell { "; at a shell's prompt use --shell" } else { "" };
+        let shell = if has_shell { " At a shell's prompt use --shell" } else { "" };
         let server = "is a server started there (wst serve, or SERVER at a Kermit's prompt)?";
         let check = match (spec, facts.rate_bps) {
             (LineSpec::Serial(_) | LineSpec::Rfc2217(..), Some(rate)) => {
-                format!("{server} Has it {rate} bit/s and the same parity?{shell}")
+                format!("{server} Does it use {rate} bit/s and the same parity?{shell}")
             }
             _ => format!("{server}{shell}"),
         };
@@ -405,7 +405,7 @@ fn instead(direction: Direction, command: &str) -> String {
     }
     let Some(ssh) = up_to_the_host(command) else { return missing.to_owned() };
     // C-Kermit wants a terminal.
-    let with_terminal = ssh.replacen("ssh ", "ssh -t ", 1);
+    let with_terminal = ssh.replace("ssh ", "ssh -t ");
     match direction {
         Direction::Send => format!(
             "{missing}. Without wst there: wst send -P zmodem FILE 'exec:{ssh} rz' (lrzsz), \

@@ -295,3 +295,20 @@ fn what_fails_behind_the_last_command_is_shown() {
     let told = "bootm ${loadaddr}: the device answers Wrong Image Format";
     assert_eq!(acts, [Act::Tell(told.to_owned()), Act::End(Ok(()))]);
 }
+
+/// A board that starts takes its USB port away.
+#[test]
+fn a_line_that_closes_behind_the_last_command_is_no_fault() {
+    let mut desk = Desk::new("uboot", "ymodem", &["then=reset"]);
+    desk.does();
+    desk.says("\r\n=> ").does();
+    desk.says(&format!("loady ${{loadaddr}}\r\n{READY}")).does();
+    assert!(!desk.talk.closed(desk.now), "before the transfer it is one");
+    desk.talk.transferred(true, LOADED.as_bytes(), desk.now);
+    desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
+    assert!(!desk.talk.closed(desk.now), "before the check it is one");
+    desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
+    assert!(desk.talk.closed(desk.now));
+    let told = "reset: the device answers nothing";
+    assert_eq!(desk.does(), [Act::Tell(told.to_owned()), Act::End(Ok(()))]);
+}

@@ -375,10 +375,10 @@ impl Joint {
         }
     }
 
-    /// Aborts both halves.
-    /// Ends both halves; `why` one of them could not be established.
+    /// Aborts both halves; `why` one of them could not be established.
     fn end(&mut self, sockets: &mut SocketSet<'_>, why: Option<&str>) -> StepOutcome {
-        let refused = why.map(|why| format!("{}: {why}", self.to));
+        let between = if self.to.is_empty() { "" } else { ": " };
+        let refused = why.map(|why| format!("{}{between}{why}", self.to));
         sockets.get_mut::<tcp::Socket<'_>>(self.handle).abort();
         self.local = None;
         self.phase = Phase::Ending;

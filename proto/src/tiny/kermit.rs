@@ -193,7 +193,10 @@ impl<'a> Kermit<'a> {
         let waited = since(self.now, self.good);
         if self.phase != Phase::Over && waited >= self.limits.patience_ms {
             self.fail(Failure::Silence);
-        } else if self.phase == Phase::Over && waited >= self.limits.linger_ms {
+        } else if self.phase == Phase::Over
+            && self.state == State::Packet
+            && waited >= self.limits.linger_ms
+        {
             self.state = State::Over;
         }
     }

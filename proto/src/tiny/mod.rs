@@ -45,7 +45,7 @@ pub enum Step<'a> {
     Wait,
     /// Send these bytes.
     Write(&'a [u8]),
-    /// A file begins. XMODEM has no names.
+    /// A file begins: flash may be erased. XMODEM has no names, says so with its first block, and of an empty file not at all.
     Begin(&'a [u8]),
     /// The length of this file in bytes, if its sender says it: before its data.
     Size(u32),
@@ -73,7 +73,7 @@ pub enum Failure {
     Aborted,
     /// The peer sent what may not come here.
     Violation,
-    /// The file is longer or shorter than its sender said.
+    /// The file is longer or shorter than its sender said: with YMODEM, by a block or more.
     Length,
 }
 
@@ -82,7 +82,8 @@ pub enum Failure {
 pub struct Limits {
     /// Milliseconds without a new block after which it fails: at the start, and later.
     pub patience_ms: u32,
-    /// Milliseconds after the end during which a lost last acknowledgement is sent again.
+    /// Milliseconds after the end during which a lost last acknowledgement is sent again. Senders ask for it after one to ten
+    /// seconds; a device that must start at once leaves that to them.
     pub linger_ms: u32,
 }
 

@@ -97,7 +97,7 @@ pub struct XyReceiver<'a, const BATCH: bool> {
     owed: bool,
     /// Bytes that were damaged.
     noise: usize,
-    /// The block began soon after the last answer.
+    /// The block began soon after the last acknowledgement.
     crossed: bool,
     /// CANs in a row, and EOTs.
     cans: u8,
@@ -105,7 +105,7 @@ pub struct XyReceiver<'a, const BATCH: bool> {
     /// Bytes of the file that have not come, if its length is known.
     left: Option<u32>,
     now: u32,
-    /// When a byte was received or sent last, when an answer was, and when something new came.
+    /// When a byte was received or sent last, when an acknowledgement was, and when something new came.
     last: u32,
     answered: u32,
     good: u32,
@@ -153,7 +153,11 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
             State::Start => {
                 self.good = now_ms;
                 self.state = State::Answer;
-                if BATCH { Step::Wait } else { Step::Begin(&[]) }
+                Step::Wait
+            }
+            State::Begin if !BATCH => {
+                self.state = State::Data;
+                Step::Begin(&[])
             }
             State::Begin => {
                 self.state = if self.left.is_some() { State::Size } else { State::Answer };
@@ -173,7 +177,10 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
             }
             State::Answer => {
                 self.last = now_ms;
-                self.answered = now_ms;
+                // A block that comes soon behind a NAK is what was asked for.
+                if self.answer[0] == ACK {
+                    self.answered = now_ms;
+                }
                 self.state = State::Block;
                 let len = if self.answer[1] == 0 { 1 } else { 2 };
                 Step::Write(self.answer.get(..len).unwrap_or_default())
@@ -211,7 +218,10 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         let waited = since(self.now, self.good);
         if !self.over && waited >= self.limits.patience_ms {
             self.fail(Failure::Silence, State::Cancel);
-        } else if self.over && waited >= self.limits.linger_ms {
+        } else if self.over
+            && waited >= self.limits.linger_ms
+            && matches!(self.state, State::Block | State::Drain)
+        {
             self.state = State::Over;
         }
     }
@@ -328,11 +338,12 @@ impl<'a, const BATCH: bool> XyReceiver<'a, BATCH> {
         }
         self.give = give;
         self.expected = self.expected.wrapping_add(1);
+        let begins = !BATCH && core::mem::take(&mut self.first);
         self.first = false;
         self.good = self.now;
         self.say(ACK, 0);
         if give > 0 {
-            self.state = State::Data;
+            self.state = if begins { State::Begin } else { State::Data };
         }
     }
 

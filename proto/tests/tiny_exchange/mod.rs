@@ -82,7 +82,13 @@ impl<'a> Loader<'a> {
                     file.bytes.extend_from_slice(bytes);
                     full = file.bytes.len() > self.room;
                 }
-                Step::End { complete } => last(&mut self.files).complete = Some(complete),
+                Step::End { complete } => {
+                    // XMODEM says nothing of an empty one before.
+                    if self.files.is_empty() {
+                        self.files.push(Got::default());
+                    }
+                    last(&mut self.files).complete = Some(complete);
+                }
                 Step::Done => self.end = Some(Ok(())),
                 Step::Failed(failure) => self.end = Some(Err(failure)),
             }

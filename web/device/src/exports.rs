@@ -72,6 +72,10 @@ exports! {
     fn next(talk, now_ms: f64) -> u32 {
         talk.next(instant(now_ms))
     }
+    /// The line has closed: 1 if that is no fault, since all was done.
+    fn closed(talk, now_ms: f64) -> u32 {
+        u32::from(talk.talk.as_mut().is_some_and(|talk| talk.closed(instant(now_ms))))
+    }
     /// When it is due though nothing was heard.
     fn deadline(talk) -> f64 {
         milliseconds(talk.talk.as_ref().and_then(|talk| talk.deadline()))

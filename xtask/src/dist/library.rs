@@ -1,4 +1,5 @@
-//! `libwetstring-dev`: the library for C as a Debian package, for every libc of its architecture, since it needs none.
+//! `libwetstring-dev`: the library for C as a Debian package, for every libc of its architecture, since it needs none. Its symbols
+//! have a hash of where the source stands: the same bytes come of the same path alone.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

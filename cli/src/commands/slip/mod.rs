@@ -23,6 +23,7 @@ use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::setup::prepare;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
+use crate::ui::format::escaped;
 use crate::ui::output::{Level, Output};
 
 use crate::args::slip::Slip;
@@ -217,8 +218,10 @@ fn tell(ui: &Output, news: &News<'_>) {
             }
         }
         News::Refused(why) => {
-            ui.say(Level::Note, why);
-            ui.event(Event::Stack { text: why.to_owned() });
+            // A name in it is a client's.
+            let text = escaped(why.as_bytes());
+            ui.say(Level::Note, &text);
+            ui.event(Event::Stack { text });
         }
         News::Statistics(link) => count::say(ui, Event::Statistics, link),
     }

@@ -218,6 +218,10 @@ impl Live<'_> {
         let due = talk.deadline().map_or(LOOK, |at| at.since(now));
         let mut buffer = [0; 4096];
         let heard = raw::read(&mut *self.port, self.signals, due, &mut buffer);
+        let gone = matches!(heard, Err(_) | Ok(Heard::Closed)) && self.signals.last().is_none();
+        if gone && talk.closed(now) {
+            return Ok(());
+        }
         match heard.map_err(|e| raw::failed(self.signals, "read from", &e))? {
             Heard::Nothing => {}
             Heard::Closed => return Err(Ending::early(Exit::Line, "the connection is closed")),

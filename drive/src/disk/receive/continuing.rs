@@ -69,11 +69,13 @@ impl Receiving {
             _ => false,
         };
         let usable = |part: &OwnedFd, ours: bool| {
-            if ours {
-                // Without comparison, a part of another file would produce a mixture. A digest of the whole file would
-                // show that, but only once all of the rest has been sent for nothing.
-                let proved = info.proved && !part::is_of_another(part, sender);
-                info.compared || proved || anything || part::is_of(part, sender)
+            // Without comparison, a part of another file would produce a mixture. A digest of the whole file would show that,
+            // but only once all of the rest has been sent for nothing.
+            let wasted = !info.compared && (info.proved || !anything);
+            if wasted && part::is_of_another(part, sender) {
+                false
+            } else if ours {
+                checked || anything || part::is_of(part, sender)
             } else {
                 // A file that is not ours may be anything, unless it is compared.
                 info.compared || anything
