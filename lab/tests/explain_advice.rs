@@ -1,6 +1,6 @@
 //! What `wst explain` advises: by which comparison, at which ends, and with what to type.
 
-use wetstring_lab::explain::{Account, Advice, At, Trouble, header};
+use wetstring_lab::explain::{Account, Advice, At, Step, Trouble, header};
 use wetstring_lab::scenario::{Scenario, no_files};
 use wetstring_lab::{Recorder, recording};
 
@@ -141,9 +141,10 @@ fn where_one_end_is_enough_it_is_named_with_what_to_type() {
     assert_eq!((setting, at), ("kermit.compress", At::Sender), "{says}");
     assert_eq!(flags, ["--set", "kermit.compress=on", "--set", "kermit.bundle=on"]);
     // A run is changed by its scenario's keys; both ends limit it.
-    let text =
-        format!("{LATE}[both]\nwindow = 1\nsend-length = 94\nadapt-length = 'off'\nmark = 2\n");
-    let (setting, at, flags, says) = best(&advice(&account(&run(&text))));
+    let text = "line = '19200,parity=even,half=85ms'\nprotocol = 'kermit'\n[file]\ncorpus = 'russian'\n\
+                [both]\nwindow = 1\nsend-length = 1920\nreceive-length = 1920\nparity = 'even'\n\
+                prefixing = 'all'\nlocking-shift = 'on'\n";
+    let (setting, at, flags, says) = best(&advice(&account(&run(text))));
     assert_eq!((setting, at, &*flags[0]), ("kermit.window", At::Both, "--set"), "{says}");
     assert!(
         flags[1].starts_with("both.window=") && says.contains(" at both ends (--set both.window="),
@@ -178,10 +179,11 @@ fn a_packet_that_is_hit_often_is_hit_once() {
         trace.push_str(&sent(3 + again, 2, &format!(" old=80 again={again} why=nak")));
     }
     for (time, n) in [(20, 3), (21, 2)] {
-        trace.push_str(&format!(
-            "{time}.000000000 sender got Y n={n} len=8 at={}\n{time}.000000000 sender value mended=1\n",
-            time * 10
-        ));
+        let at = time * 10;
+        let got = format!("{time}.000000000 sender got Y n={n} len=8 at={at}\n");
+        trace.push_str(&got);
+        let mended = format!("{time}.000000000 sender value mended=1\n");
+        trace.push_str(&mended);
     }
     trace.push_str("30.000000000 sender settled outcome=done\n30.000000000 sender stats file=240 encoded=240\n");
     let lines: Vec<String> = trace.lines().map(str::to_owned).collect();
@@ -207,7 +209,7 @@ fn a_send_that_was_cancelled_without_an_answer_names_that() {
     let failed = silent.failed().unwrap();
     assert_eq!(failed.trouble, Trouble::CancelledUnanswered);
     assert!(failed.why.contains("nothing usable came from the peer"), "{failed:?}");
-    let steps: Vec<String> = failed.steps.iter().map(|step| step.sentence()).collect();
+    let steps: Vec<String> = failed.steps.iter().map(Step::sentence).collect();
     assert!(steps[0].starts_with("start the peer") && steps[1].contains("same rate"), "{steps:?}");
     assert_eq!(silent.bottleneck(), "The peer: for 100 % of the time nothing usable came from it.");
     assert!(silent.page().contains("100.0 %"), "{}", silent.page());

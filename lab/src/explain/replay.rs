@@ -177,7 +177,8 @@ impl Account {
             let Some(with) = time.ok().and_then(|(_, time)| time) else { continue };
             if with <= best.with + best.with / 100 {
                 best.change.at = at;
-                (best.table, best.with) = (table, with);
+                best.table = table;
+                best.with = with;
                 return;
             }
         }
