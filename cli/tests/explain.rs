@@ -163,14 +163,9 @@ fn a_laboratory_run_is_explained_live_and_from_its_trace() {
     assert_eq!(explained(later.expect(0)), at_once);
     // Taken, the advice is exactly what happens.
     let best = &at_once["advice"]["best"];
-    let setting = best["setting"].as_str().expect("a setting");
-    let to = best["to"].as_str().expect("a value");
+    let flags = best["flags"].as_array().expect("what to type");
     let mut args: Vec<String> = ["lab", "run", &scenario, "--json"].map(str::to_owned).into();
-    let key = setting.strip_prefix("kermit.").expect("a setting of Kermit's");
-    args.extend(["--set".to_owned(), format!("both.{key}={to}")]);
-    if let Some(also) = best["also"].as_str().and_then(|also| also.strip_prefix("kermit.")) {
-        args.extend(["--set".to_owned(), format!("both.{also}={to}")]);
-    }
+    args.extend(flags.iter().map(|flag| flag.as_str().expect("a flag").to_owned()));
     let taken = run(wst(&args));
     let result = taken.expect(0).events().into_iter().find(|event| event["event"] == "result");
     assert_eq!(result.expect("a result")["elapsed_s"], best["predicted_s"]);
@@ -178,7 +173,9 @@ fn a_laboratory_run_is_explained_live_and_from_its_trace() {
     let page = run(wst(["explain", &trace]));
     page.expect(0);
     assert!(page.stdout.lines().all(|line| line.chars().count() <= 80), "{}", page.stdout);
-    for word in ["waiting for acknowledgement", "Bottleneck: Waiting", "What helps: kermit."] {
+    for word in
+        ["waiting for acknowledgement", "Bottleneck: Waiting", "What helps: kermit.", "(--set "]
+    {
         assert!(page.stdout.contains(word), "{word} in\n{}", page.stdout);
     }
     let short = run(wst(["explain", &trace, "--no-replay"]));
@@ -192,6 +189,32 @@ fn a_laboratory_run_is_explained_live_and_from_its_trace() {
     adds_up(&half);
     assert_eq!((&half["ends"], &half["line_rate"]), (&"sender".into(), &"given".into()));
     assert!(half["no_advice"].as_str().is_some_and(|why| why.contains("protocol")), "{half}");
+}
+
+#[test]
+fn what_it_takes_is_said() {
+    let desk = Desk::new(1);
+    let trace = desk.path("t.trace");
+    let said = "0.000000000 run text protocol=kermit\n0.100000000 A sent S n=0 len=20 at=0\n\
+                0.200000000 A left total=21\n1.000000000 A settled outcome=done\n";
+    std::fs::write(&trace, said).expect("the trace");
+    for (rate, bytes_per_s) in [("115200", 11_520.0), ("64k", 6400.0), ("200M", 20_000_000.0)] {
+        let ran = run(wst(["explain", &trace, "--rate", rate, "--json"]));
+        let account = explained(ran.expect(0));
+        assert!((seconds(&account["line_bytes_per_s"]) - bytes_per_s).abs() < 1.0, "{account}");
+    }
+    for rate in ["fast", "0", "-1", "12x"] {
+        let ran = run(wst(["explain", &trace, &format!("--rate={rate}")]));
+        let says = &ran.expect(2).stderr;
+        assert!(says.contains("expected a rate in bit/s, such as 115200, 64k or 200M"), "{says}");
+    }
+    let ran = run(wst(["explain", &trace, "--anonymise", "shared.trace"]));
+    let says = &ran.expect(2).stderr;
+    assert!(says.contains("got shared.trace, too: --anonymise writes to stdout"), "{says}");
+    let ran = run(wst(["explain", &trace, "other.trace"]));
+    assert!(ran.expect(2).stderr.contains("expected one trace, got other.trace, too"));
+    let help = run(wst(["explain", "--help"]));
+    assert!(help.stdout.contains("wst explain --anonymise TRACE > FILE"), "{}", help.stdout);
 }
 
 #[test]

@@ -120,8 +120,13 @@ pub struct Trial {
     pub also: Option<&'static str>,
     /// The old value.
     pub from: String,
-    /// The new value, at both ends.
+    /// The new value.
     pub to: String,
+    /// Where it is changed: `both` ends, `sender`, `receiver`, or `line`.
+    pub at: &'static str,
+    /// The flags that make the best change at this end, of the program that made the trace; none of another's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// The time with it; null if the transfer failed.
     pub predicted_s: Option<f64>,
     /// The range of that time on a line with noise, of the best change: the least and the most.

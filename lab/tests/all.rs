@@ -13,6 +13,7 @@ mod corpus;
 mod declarations;
 mod digests;
 mod explain;
+mod explain_advice;
 mod explain_cases;
 mod explain_failed;
 mod explain_lines;

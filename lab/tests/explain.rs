@@ -350,9 +350,10 @@ fn the_prediction_is_what_happens() {
             text.split("[both]").next().unwrap()
         } else {
             let key = change.setting.split_once('.').unwrap().1;
-            sets.push(format!("both.{key}={}", change.to));
+            let end = change.at.as_str();
+            sets.push(format!("{end}.{key}={}", change.to));
             let also = change.also.and_then(|also| also.split_once('.'));
-            sets.extend(also.map(|(_, key)| format!("both.{key}={}", change.to)));
+            sets.extend(also.map(|(_, key)| format!("{end}.{key}={}", change.to)));
             text
         };
         let scenario = Scenario::parse_with("test", text, &sets, &no_files).unwrap();

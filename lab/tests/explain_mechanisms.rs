@@ -159,7 +159,8 @@ mod compression {
         assert_eq!((best.setting, best.also), ("kermit.compress", Some("kermit.bundle")));
         assert_eq!(u128::from(ns), on.elapsed.as_nanos());
         // A sender's own trace, with the file, and without it.
-        let sender = of_end(&off, "A", &[PORT[0], PORT[1], "text path=manual"]);
+        let set = "text set=kermit.bundle=off";
+        let sender = of_end(&off, "A", &[PORT[0], PORT[1], set, "text path=manual"]);
         let manual = wetstring_lab::corpus::Corpus::named("manual").unwrap().bytes(1);
         let load = |_: &str| Ok(manual.clone());
         let advice = sender.advise(&load).unwrap();

@@ -19,6 +19,15 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Reads a trace and reports where the time went.
 pub(crate) fn run(ui: &Output, verb: &Explain) -> Result<Ending, Ending> {
+    if let Some(more) = verb.more.first() {
+        let more = more.display();
+        let say = if verb.anonymise {
+            format!("expected one trace, got {more}, too: --anonymise writes to stdout (> {more})")
+        } else {
+            format!("expected one trace, got {more}, too")
+        };
+        return Err(Ending::early(Exit::Usage, safe(say.as_bytes())));
+    }
     let name = verb.trace.display();
     let text = read(&verb.trace).map_err(|error| {
         Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&error)))

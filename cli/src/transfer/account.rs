@@ -125,12 +125,14 @@ fn explained(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Ev
 
 fn advised(advice: &Advice) -> events::Advice {
     let trial = |change: &Change, elapsed_ns: Option<u64>| {
-        let Change { setting, also, from, to } = change.clone();
+        let Change { setting, also, from, to, at } = change.clone();
         events::Trial {
             setting,
             also,
             from,
             to,
+            at: at.as_str(),
+            flags: Vec::new(),
             predicted_s: elapsed_ns.map(seconds),
             range_s: None,
         }
@@ -141,6 +143,7 @@ fn advised(advice: &Advice) -> events::Advice {
         before_s: seconds(advice.before_ns),
         replayed_s: seconds(advice.replayed_ns),
         best: advice.best.as_ref().map(|(best, ns)| events::Trial {
+            flags: advice.flags(),
             range_s: advice.range.map(|(low, high)| [low, high].map(seconds)),
             ..trial(best, Some(*ns))
         }),

@@ -1,34 +1,50 @@
 //! The settings that are tried with a transfer, as the registry names them for each protocol.
 
-use super::advice::Change;
+use super::advice::{At, Change};
 use super::table;
 use crate::scenario::Protocol;
 use std::borrow::Cow;
 use toml::{Table, Value};
+use wetstring_proto::kermit;
 use wetstring_proto::registry::{Advised, InForce, Trial};
 use wetstring_proto::settings::{Range, Setting};
 use wetstring_protocols::Family;
 
+/// What is there between two of ours only, and all that needs it.
+const EXTENSION: &str = "kermit.bundle";
 /// What gains nothing unless the receiver has an older version.
 const DIFFERENCE: &str = "kermit.difference";
+
+/// What limits the changes that are of use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Circumstances {
+    /// The line is known to lose nothing.
+    pub(super) reliable: bool,
+    /// An end is another program than ours, or has refused what only ours have.
+    pub(super) has_stranger: bool,
+}
 
 /// Everything tried with a scenario, and the scenario of each.
 pub(super) fn of_protocol(
     base: &Table,
     protocol: Protocol,
-    reliable: bool,
+    known: Circumstances,
 ) -> Vec<(Change, Table)> {
-    let mut changes = of_family(base, protocol.family(), reliable);
+    let mut changes = of_family(base, protocol.family(), known);
     let is_advised = |other: &Protocol| match other.advised {
         Advised::Never => false,
         Advised::Always => true,
-        Advised::OnReliable => reliable,
+        Advised::OnReliable => known.reliable,
     };
     for other in Protocol::of_bytes().filter(is_advised).filter(|other| *other != protocol) {
         let mut scenario = base.clone();
         table::set_protocol(&mut scenario, other.name);
+        if known.has_stranger && other.is::<kermit::Config>() {
+            table::set_both(&mut scenario, key(EXTENSION), "off");
+        }
         let (from, to) = (protocol.name.to_owned(), other.name.to_owned());
-        changes.push((Change { setting: "protocol", also: None, from, to }, scenario));
+        changes
+            .push((Change { setting: "protocol", also: None, from, to, at: At::Both }, scenario));
     }
     changes
 }
@@ -37,13 +53,15 @@ pub(super) fn of_protocol(
 pub(super) fn of_family(
     base: &Table,
     family: &'static Family,
-    reliable: bool,
+    known: Circumstances,
 ) -> Vec<(Change, Table)> {
     let mut changes = Vec::new();
     let has_older = table::get(base, "file.old").is_some();
     let is_of_use = |trial: &&Tried| {
-        let needs_older = trial.settings.iter().any(|(name, _)| *name == DIFFERENCE);
-        (reliable || !trial.needs_reliable) && (has_older || !needs_older)
+        let needs = |setting: &str| trial.settings.iter().any(|(name, _)| *name == setting);
+        (known.reliable || !trial.needs_reliable)
+            && (has_older || !needs(DIFFERENCE))
+            && !(known.has_stranger && needs(EXTENSION))
     };
     for trial in trials(family).iter().filter(is_of_use) {
         let now = Now::of(base, trial, family.table());
@@ -152,8 +170,18 @@ impl Now {
         let names: Vec<_> = names.collect();
         let first = trial.settings[self.first].0;
         let also = names.iter().copied().find(|name| *name != first);
-        Some((Change { setting: first, also, from, to: value.to_owned() }, names))
+        Some((Change { setting: first, also, from, to: value.to_owned(), at: At::Both }, names))
     }
+}
+
+/// The scenario with this change at one end alone.
+pub(super) fn at_one_end(base: &Table, change: &Change, end: &str) -> Table {
+    let mut scenario = base.clone();
+    for setting in [Some(change.setting), change.also].into_iter().flatten() {
+        let value = Value::String(change.to.clone());
+        table::put(&mut scenario, &format!("{end}.{}", key(setting)), value);
+    }
+    scenario
 }
 
 /// The name of a setting in a scenario.
@@ -200,7 +228,7 @@ mod tests {
     #[test]
     fn current_values_are_not_tried() {
         let base: Table = "line = '9600'\n[both]\nwindow = 1".parse().unwrap();
-        let changes = of_protocol(&base, Protocol::default(), false);
+        let changes = of_protocol(&base, Protocol::default(), Circumstances::default());
         let windows: Vec<&str> = changes
             .iter()
             .filter(|(change, _)| change.setting == "kermit.window")

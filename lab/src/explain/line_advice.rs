@@ -1,6 +1,6 @@
 //! Changes tried with `ftp` over a SLIP line: not settings of a protocol, but parameters of the line.
 
-use super::advice::Change;
+use super::advice::{At, Change};
 use super::table;
 use crate::modem::pep::PepModel;
 use crate::net::{Link, Network};
@@ -33,7 +33,7 @@ pub(super) fn changes(base: &Table, network: &Network) -> Vec<(Change, Table)> {
     let mut put = |setting, from: String, to: String, other: Network| {
         let mut scenario = base.clone();
         table::put(&mut scenario, "line", Value::String(other.to_string()));
-        all.push((Change { setting, also: None, from, to }, scenario));
+        all.push((Change { setting, also: None, from, to, at: At::Line }, scenario));
     };
     let (Some(tcp), Some(slip)) = (&network.tcp, network.slip()) else { return all };
     for headers in Headers::ALL.into_iter().filter(|headers| *headers != slip.headers) {

@@ -34,8 +34,9 @@ pub(super) struct Side {
     pub(super) user_events: Vec<UserEvent>,
     /// Its own counts at the end.
     pub(super) counts: Option<Counts>,
-    /// Wrong characters in the worst code word of each packet that came and was corrected.
-    pub(super) mended: Vec<u64>,
+    /// Of each packet that came and was corrected: the wrong characters in its worst code word, and of a sender its
+    /// number.
+    pub(super) mended: Vec<(u64, Option<u64>)>,
     /// Reported values, the last one of each name.
     pub(super) values: Vec<(String, u64)>,
 }
@@ -87,6 +88,13 @@ impl Side {
         self.got.iter().map(|got| got.data).sum()
     }
 
+    /// The number of the data packet that the last answer is to, which names it modulo 64.
+    fn answered(&self) -> Option<u64> {
+        let answer = self.got.last()?.number % 64;
+        let data = self.sent.iter().rev().filter(|sent| sent.data > 0);
+        data.map(|sent| sent.number).find(|number| number % 64 == answer)
+    }
+
     fn take(&mut self, time: u64, record: Record) {
         match record {
             Record::Sent(sent) => self.sent.push(sent),
@@ -114,7 +122,9 @@ impl Side {
             Record::Stats(counts) => self.counts = Some(counts),
             Record::Text { name, .. } if name == "file" => self.files.push(time),
             Record::Value { name, value } if name == "unallocated" => self.dry.push((time, value)),
-            Record::Value { name, value } if name == "mended" => self.mended.push(value),
+            Record::Value { name, value } if name == "mended" => {
+                self.mended.push((value, self.answered()));
+            }
             Record::Value { name, value } => {
                 self.values.retain(|(known, _)| *known != name);
                 self.values.push((name, value));

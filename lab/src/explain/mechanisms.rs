@@ -4,6 +4,7 @@ use super::Account;
 use super::bottleneck::percent;
 use super::budget::share;
 use super::log::Side;
+use std::collections::BTreeSet;
 use wetstring_proto::Again;
 
 /// What corrected errors, and what that cost.
@@ -12,7 +13,7 @@ struct Corrected {
     /// Data packets, and those of them that were hit.
     packets: u64,
     hit: u64,
-    /// Of those, packets that parity restored.
+    /// Of those, packets that parity restored, and that were not sent again.
     mended: u64,
     /// Characters of parity, and all that were sent.
     parity: u64,
@@ -21,14 +22,18 @@ struct Corrected {
 
 impl Corrected {
     fn of(sender: &Side) -> Self {
-        let mended = sender.mended.len() as u64;
         let data = || sender.sent.iter().filter(|sent| sent.data > 0);
         // A timer that runs out may be about an answer that was lost.
         let again = data().filter(|sent| sent.again > 0 && sent.why != Some(Again::Timeout));
+        // A packet counts once, however often it was hit.
+        let again: BTreeSet<u64> = again.map(|sent| sent.number).collect();
+        let mended = sender.mended.iter().filter_map(|(_, number)| *number);
+        let mended: BTreeSet<u64> = mended.filter(|number| !again.contains(number)).collect();
+        let packets: BTreeSet<u64> = data().map(|sent| sent.number).collect();
         Self {
-            packets: data().filter(|sent| sent.again == 0).count() as u64,
-            hit: mended + again.count() as u64,
-            mended,
+            packets: packets.len() as u64,
+            hit: (mended.len() + again.len()) as u64,
+            mended: mended.len() as u64,
             parity: data().map(|sent| sent.parity).sum(),
             sent: sender.sent.iter().map(|sent| sent.len).sum(),
         }
@@ -49,7 +54,8 @@ impl Account {
 
     /// Damaged characters according to the trace: the corrected ones, and one for each retransmitted packet.
     pub(super) fn wrong_characters(&self) -> u64 {
-        let mended = self.log.sender.iter().flat_map(|side| &side.mended).sum::<u64>();
+        let mended = self.log.sender.iter().flat_map(|side| &side.mended);
+        let mended: u64 = mended.map(|(wrong, _)| wrong).sum();
         self.estimate.errors + mended
     }
 

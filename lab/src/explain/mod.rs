@@ -14,7 +14,8 @@
 //!
 //! The events of the engines ([`wetstring_proto::TraceEvent`]), named `A` and `B` or `sender` and `receiver`;
 //! `settled` when an outcome is fixed, `stats` at the end. A run describes itself, as `run`: `protocol`, `way`,
-//! `scenario`, `millicps`, `rate_bps`, `reliable`, `set`, `path`, `directory`, `bytes`. Elements report, as
+//! `scenario`, `millicps`, `rate_bps`, `reliable`, `recorded`, `set`, `path`, `directory`,
+//! `bytes`. Elements report, as
 //! `line`, with `_fwd` for the direction from A and `_rev` for the other:
 //!
 //! | value | meaning |
@@ -55,7 +56,7 @@ mod sending;
 mod session;
 mod table;
 
-pub use advice::{Advice, Change, NoAdvice, Trial};
+pub use advice::{Advice, At, Change, NoAdvice, Trial};
 pub use anonymise::anonymise;
 pub use budget::{Budget, Part};
 pub use cause::{Cause, Cost};

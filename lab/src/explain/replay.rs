@@ -5,9 +5,9 @@
 //! settings, the negotiated parameters, and the file if it still exists. Anything unseen is missing from it:
 //! bursts, a slow peer and a slow line look alike.
 
-use super::advice::{Advice, Change, NoAdvice, Trial};
+use super::advice::{Advice, At, Change, NoAdvice, Trial};
 use super::budget::{Part, share};
-use super::changes;
+use super::changes::{self, Circumstances};
 use super::line_advice;
 use super::table;
 use super::{Account, Ends};
@@ -16,11 +16,15 @@ use crate::trace::Recorder;
 use std::fmt::Write as _;
 use toml::{Table, Value};
 use wetstring_proto::kermit;
+use wetstring_proto::settings::Setting;
 
 /// Replays of one change where there is noise, whose median is its time.
 const SEEDS: u64 = 5;
 /// Replays per prediction; its range is their minimum to maximum, in which another replay lies in 19 of 21 cases.
 const DRAWS: u64 = 20;
+
+/// Changes that are looked at more closely, one after the other, until one of them helps.
+const CANDIDATES: usize = 3;
 
 /// Files up to this length are replayed whole when the scenario was inferred; for longer ones the rest is
 /// assumed to take the same rate as the second half of this many bytes.
@@ -37,11 +41,12 @@ impl Account {
         if let Some(text) = self.log.text("scenario") {
             let base: Table =
                 text.parse().map_err(|error| NoAdvice(format!("the trace's scenario: {error}")))?;
-            return self.replay(&base, load, false, false);
+            return self.replay(&base, load, false, Circumstances::default());
         }
         let base = self.inferred(load)?;
         let reliable = self.log.value("reliable") == Some(1);
-        self.replay(&base, load, true, reliable)
+        let known = Circumstances { reliable, has_stranger: self.has_stranger() };
+        self.replay(&base, load, true, known)
     }
 
     /// The time of the transfer with a change, from that of a replay with it and that of one without, `now`; the
@@ -57,7 +62,7 @@ impl Account {
         base: &Table,
         load: Load<'_>,
         inferred: bool,
-        reliable: bool,
+        known: Circumstances,
     ) -> Result<Advice, NoAdvice> {
         let say = |why: String| NoAdvice(format!("the transfer could not be replayed: {why}"));
         let (protocol, time) = self.time(base, load, inferred).map_err(say)?;
@@ -67,56 +72,158 @@ impl Account {
         }
         // A run that fails is compared with those that do not.
         let now = time.unwrap_or(self.elapsed_ns * 10);
-        let measure = if inferred { Some(self.excess(base, load, now)) } else { None };
+        let excess = if inferred { Some(self.excess(base, load, now)) } else { None };
         let before_ns = if inferred || fails { self.elapsed_ns } else { now };
         let mut limited = base.clone();
         // Anything that takes much longer is not of interest.
         let limit = i64::try_from(now / 500_000_000 + 10).unwrap_or(i64::MAX);
         table::put(&mut limited, "limits.time", Value::Integer(limit));
-        let all = match line_advice::network(&limited).filter(|_| moved_by(base, "ftp")) {
-            Some(network) => line_advice::changes(&limited, &network),
-            None if moved_by(base, "ncp") => {
-                changes::of_family(&limited, Protocol::named("ncp").family(), reliable)
-            }
-            None => changes::of_protocol(&limited, protocol, reliable),
-        };
+        let unchanged = Unchanged { base: limited, load, now, excess, before_ns, fails };
+        let all = changed(&unchanged.base, protocol, known);
+        // A change that the protocol does not support on this line does not work.
+        let time = |table: &Table| self.time(table, load, inferred).ok().and_then(|(_, time)| time);
+        let times: Vec<Option<u64>> = all.iter().map(|(_, table)| time(table)).collect();
+        let scaled =
+            |time: u64, now: u64| excess.map_or(time, |excess| self.scaled(time, now, excess));
         let trials: Vec<Trial> = all
             .iter()
-            .map(|(change, table)| {
-                // A change that the protocol does not support on this line does not work.
-                let time = self.time(table, load, inferred).ok().and_then(|(_, time)| time);
-                let scaled = |time| measure.map_or(time, |excess| self.scaled(time, now, excess));
-                let elapsed_ns = time.map(scaled);
+            .zip(&times)
+            .map(|((change, _), time)| {
+                let elapsed_ns = time.map(|time| scaled(time, now));
                 Trial { change: change.clone(), elapsed_ns }
             })
             .collect();
-        let best = fastest(&trials);
-        let worth =
-            |ns: u64| fails || share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
-        let mut best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
-        let mut range = None;
-        if let (Some((change, ns)), true) = (&mut best, inferred && self.wrong_characters() > 0)
-            && let Some((_, table)) = all.iter().find(|(other, _)| other == change)
-            && let Some([low, middle, high]) = self.range(table, load, measure.unwrap_or(0))
-        {
-            *ns = middle;
-            range = Some((low, high));
-        }
-        best = best.filter(|(_, ns)| worth(*ns));
-        let shrunk_ns = measure.and_then(|excess| self.if_it_shrinks(base, load, now, excess));
-        let (rate_source, scenario) = (self.rate_source, table::text(base));
+        let best = self.best(&unchanged, &all, &trials, &times);
+        let shrunk_ns = excess
+            .filter(|_| !known.has_stranger)
+            .and_then(|excess| self.if_it_shrinks(base, load, now, excess));
+        let range = best.as_ref().and_then(|best| {
+            let (low, high) = best.range?;
+            Some((scaled(low, best.without), scaled(high, best.without)))
+        });
         Ok(Advice {
             before_ns,
-            best,
             range,
-            replayed_ns: now,
+            replayed_ns: best.as_ref().map_or(now, |best| best.without),
+            changed_ns: best.as_ref().map(|best| (best.with, best.range)),
+            best: best.map(|best| (best.change, scaled(best.with, best.without))),
             fails,
             trials,
             inferred,
-            rate_source,
+            is_recording: self.is_recording(),
+            rate_source: self.rate_source,
             shrunk_ns,
-            scenario,
+            scenario: table::text(base),
         })
+    }
+
+    /// The change that saves most, at the fewest ends.
+    fn best(
+        &self,
+        unchanged: &Unchanged<'_>,
+        all: &[(Change, Table)],
+        trials: &[Trial],
+        times: &[Option<u64>],
+    ) -> Option<Best> {
+        let Unchanged { load, now, excess, before_ns, fails, .. } = *unchanged;
+        let worth = |best: &Best| {
+            let scaled = |excess| self.scaled(best.with, best.without, excess);
+            let ns = excess.map_or(best.with, scaled);
+            fails || share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH
+        };
+        let mut left = trials.to_vec();
+        let mut drawn = None;
+        // What saves most by few replays may not do so by more.
+        for _ in 0..CANDIDATES {
+            let (_, change) = fastest(&left)?;
+            let index = all.iter().position(|(other, _)| other == change)?;
+            let (change, table) = all[index].clone();
+            let best = Best { change, table, without: now, with: times[index]?, range: None };
+            let mut best = Some(best).filter(worth)?;
+            self.at_fewest_ends(unchanged, &mut best);
+            if excess.is_some() && self.wrong_characters() > 0 {
+                let without = *drawn.get_or_insert_with(|| self.range(&unchanged.base, load));
+                let with = self.range(&best.table, load);
+                if let (Some([_, without, _]), Some([low, with, high])) = (without, with) {
+                    best = Best { without, with, range: Some((low, high)), ..best };
+                }
+            }
+            if worth(&best) {
+                return Some(best);
+            }
+            left[index].elapsed_ns = None;
+        }
+        None
+    }
+
+    /// Makes the change at one end alone, if that is enough.
+    fn at_fewest_ends(&self, unchanged: &Unchanged<'_>, best: &mut Best) {
+        let inferred = unchanged.excess.is_some();
+        if best.change.at != At::Both || best.change.setting == "protocol" {
+            return;
+        }
+        if inferred && !self.is_recording() && self.limits_itself(&best.change) {
+            best.change.at = At::Sender;
+            // What the receiver takes is not the sender's to set.
+            best.change.also = best.change.also.filter(|also| !also.ends_with(".receive-length"));
+            return;
+        }
+        for (end, at) in [("sender", At::Sender), ("receiver", At::Receiver)] {
+            if at == At::Receiver && self.is_recording() {
+                continue;
+            }
+            let table = changes::at_one_end(&unchanged.base, &best.change, end);
+            let time = self.time(&table, unchanged.load, inferred);
+            let Some(with) = time.ok().and_then(|(_, time)| time) else { continue };
+            if with <= best.with + best.with / 100 {
+                best.change.at = at;
+                best.table = table;
+                best.with = with;
+                return;
+            }
+        }
+    }
+
+    /// Whether this end asked for no more than what was agreed: its peer may well have had more to offer.
+    fn limits_itself(&self, change: &Change) -> bool {
+        let own = |setting: &str| {
+            let set = self.log.texts.iter().filter(|(name, _)| name == "set");
+            let set = set.filter_map(|(_, text)| std::str::from_utf8(text).ok()?.split_once('='));
+            let set = set.rev().find(|(name, _)| *name == setting);
+            let mut rows = Protocol::of_bytes().map(|protocol| protocol.family().table());
+            let row = rows.find_map(|table| Setting::find(table, setting));
+            set.map(|(_, value)| value).or_else(|| Some(row?.default)).unwrap_or_default()
+        };
+        let of_length = |setting: &str| {
+            let told = if setting == "kermit.window" { "window" } else { "packet" };
+            let agreed = self.value_of_sender(told);
+            own(setting).parse::<u64>().is_ok_and(|own| agreed.is_some_and(|agreed| own <= agreed))
+        };
+        match change.setting {
+            "kermit.window" | "kermit.send-length" => of_length(change.setting),
+            "kermit.streaming" | "kermit.bundle" | "kermit.correction" | "kermit.compress"
+            | "kermit.difference" => {
+                let all = [Some(change.setting), change.also];
+                // The others are there in bundles only.
+                let is_off = |setting: &str| own(setting) == "off";
+                let unused =
+                    |setting: &str| setting != "kermit.streaming" && is_off("kermit.bundle");
+                all.into_iter().flatten().all(|setting| is_off(setting) || unused(setting))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the trace was made of a recording, which any program may have left.
+    fn is_recording(&self) -> bool {
+        self.log.value("recorded") == Some(1)
+    }
+
+    /// Whether an end is not ours: it was recorded, or did not agree to what was offered and all of ours have.
+    fn has_stranger(&self) -> bool {
+        let off = |(name, text): &(String, Vec<u8>)| name == "set" && text == b"kermit.bundle=off";
+        let refused = self.value_of_sender("window").is_some() && !self.agreed("bundle");
+        self.is_recording() || refused && !self.log.texts.iter().any(off)
     }
 
     /// The time of a scenario, and its protocol; no time if it fails.
@@ -184,7 +291,7 @@ impl Account {
 
     /// The least, the median and the most time of a change where there is noise. Both chance and how often errors
     /// come differ from replay to replay: a count that was seen leaves open which one was due.
-    fn range(&self, scenario: &Table, load: Load<'_>, excess: u64) -> Option<[u64; 3]> {
+    fn range(&self, scenario: &Table, load: Load<'_>) -> Option<[u64; 3]> {
         let seen = self.wrong_characters() as f64;
         let draw = |index: u64| {
             let errors =
@@ -198,7 +305,7 @@ impl Account {
         let middle = *times.get(times.len() / 2)?;
         // As long as most of them end at all.
         let enough = times.len() as u64 >= DRAWS / 2;
-        enough.then(|| [times[0], middle, times[times.len() - 1]].map(|ns| ns + excess))
+        enough.then(|| [times[0], middle, times[times.len() - 1]])
     }
 
     /// Start-up time of the transfer that its replay does not have: one of the ends was started later.
@@ -289,6 +396,41 @@ impl Account {
 pub(super) fn switch(base: &mut Table, name: &str, on: bool) {
     let word = if on { "on" } else { "off" };
     table::put(base, &format!("both.{name}"), Value::String(word.to_owned()));
+}
+
+/// A replay without changes.
+struct Unchanged<'a> {
+    base: Table,
+    load: Load<'a>,
+    /// Its time.
+    now: u64,
+    /// Start-up time of the transfer that it does not have, if its scenario was inferred.
+    excess: Option<u64>,
+    /// What is compared: the time of the transfer, or of its replay if that is exact.
+    before_ns: u64,
+    fails: bool,
+}
+
+/// The change that helps most.
+struct Best {
+    change: Change,
+    table: Table,
+    /// The times of a replay without it and of one with it.
+    without: u64,
+    with: u64,
+    /// The range of the latter.
+    range: Option<(u64, u64)>,
+}
+
+/// All changes that are tried.
+fn changed(base: &Table, protocol: Protocol, known: Circumstances) -> Vec<(Change, Table)> {
+    match line_advice::network(base).filter(|_| moved_by(base, "ftp")) {
+        Some(network) => line_advice::changes(base, &network),
+        None if moved_by(base, "ncp") => {
+            changes::of_family(base, Protocol::named("ncp").family(), known)
+        }
+        None => changes::of_protocol(base, protocol, known),
+    }
 }
 
 /// The trial that helps most, with its time.

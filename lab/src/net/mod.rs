@@ -43,7 +43,7 @@ pub use chance::Load;
 pub use ethernet::{Ethernet, EthernetModel};
 pub use headers::Headers;
 pub use nic::{Nic, NicModel};
-pub use parse::{BadNet, Cost};
+pub use parse::{BadNet, Cost, rate};
 pub use path::{Path, PathModel, Queue, Reorder};
 pub use ring::{Ring, RingModel};
 pub use shared::Shared;

@@ -242,7 +242,8 @@ pub(crate) fn time(text: &str) -> Option<Duration> {
     u64::try_from(ps / 1000).ok().map(Duration::from_nanos)
 }
 
-pub(crate) fn rate(text: &str) -> Option<u64> {
+/// A rate in bit/s, such as `115200`, `64k` or `200M`; at most 100 Gbit/s.
+pub fn rate(text: &str) -> Option<u64> {
     let units = [("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
     let (number, unit) = units
         .iter()

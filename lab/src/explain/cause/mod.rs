@@ -61,6 +61,8 @@ pub enum Cause {
     ShortOfPeer(u64),
     /// A disk was slow.
     Disk,
+    /// Nothing came from the peer.
+    Unanswered,
     /// Whatever the part says.
     Part(Part),
 }
@@ -77,6 +79,10 @@ pub struct Cost {
 impl Account {
     /// What limited the transfer, the most expensive first.
     pub fn causes(&self) -> Vec<Cost> {
+        // What the line was busy with does not matter then.
+        if self.file_bytes == 0 && self.failed().is_some() && self.is_unanswered() {
+            return vec![Cost { cause: Cause::Unanswered, ns: self.budget.total() }];
+        }
         let evidence = Evidence::of(self);
         let mut costs: Vec<Cost> = Vec::new();
         for (part, ns) in self.budget.costs().filter(|(_, ns)| *ns > 0) {

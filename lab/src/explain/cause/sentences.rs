@@ -86,6 +86,9 @@ impl Account {
                  no more could be sent before an answer{}.",
                 self.where_waited()
             ),
+            Cause::Unanswered => {
+                format!("The peer: for {of} of the time nothing usable came from it.")
+            }
             Cause::Part(Part::ThinkTime) => {
                 format!("A computer: for {of} of the time the line was idle while an end was busy.")
             }
@@ -178,7 +181,11 @@ fn named(cause: Cause) -> String {
         ),
         Cause::Disk => "A slow disk: the receiver or the sender waited for it".to_owned(),
         Cause::Part(part) => of_part(part).to_owned(),
-        Cause::Line | Cause::SlowerThanPort | Cause::Incompressible | Cause::Window => String::new(),
+        Cause::Line
+        | Cause::SlowerThanPort
+        | Cause::Incompressible
+        | Cause::Window
+        | Cause::Unanswered => String::new(),
     }
 }
 

@@ -8,6 +8,7 @@
 mod steps;
 
 pub use steps::Step;
+pub(super) use steps::flags;
 
 use super::Account;
 use super::cause::Evidence;
@@ -61,6 +62,8 @@ pub enum Trouble {
     CancelledByPeer,
     /// The user of this end cancelled it.
     CancelledHere,
+    /// The same, and by then nothing had come from the peer.
+    CancelledUnanswered,
     /// The connection or the port closed.
     Closed,
     /// The laboratory's limit, or the end of the trace, came first.
@@ -71,7 +74,7 @@ pub enum Trouble {
 
 impl Trouble {
     /// All of them, with an example of those that have a value.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Unanswered,
         Self::FellSilent,
         Self::EndUnanswered,
@@ -94,6 +97,7 @@ impl Trouble {
         Self::Refused,
         Self::CancelledByPeer,
         Self::CancelledHere,
+        Self::CancelledUnanswered,
         Self::Closed,
         Self::Unfinished,
         Self::Internal,
@@ -147,6 +151,9 @@ impl Trouble {
             Self::Refused => "a file was refused, and this protocol cannot skip one".to_owned(),
             Self::CancelledByPeer => "the peer cancelled it".to_owned(),
             Self::CancelledHere => "it was cancelled at this end".to_owned(),
+            Self::CancelledUnanswered => {
+                "nothing usable came from the peer, until it was cancelled at this end".to_owned()
+            }
             Self::Closed => "the line closed".to_owned(),
             Self::Unfinished => "the trace ends before the transfer does".to_owned(),
             Self::Internal => "this program has a fault".to_owned(),
@@ -246,11 +253,26 @@ impl Account {
             ("not-found" | "missing", _) => Trouble::NotFound,
             ("io" | "changed" | "kept" | "store-unsupported", _) => Trouble::Store,
             ("refused", _) => Trouble::Refused,
-            ("aborted", "local") if !cancelled_by_peer(side) => Trouble::CancelledHere,
+            ("aborted", "local") if !cancelled_by_peer(side) => {
+                if self.is_unanswered() {
+                    Trouble::CancelledUnanswered
+                } else {
+                    Trouble::CancelledHere
+                }
+            }
             ("aborted", _) => Trouble::CancelledByPeer,
             ("closed", _) => Trouble::Closed,
             _ => Trouble::Internal,
         })
+    }
+
+    /// Whether nothing usable came from the peer of the one end that is known.
+    pub(super) fn is_unanswered(&self) -> bool {
+        let heard = |side: &Side| !side.got.is_empty();
+        match (&self.log.sender, &self.log.receiver) {
+            (Some(side), None) | (None, Some(side)) => !heard(side),
+            _ => false,
+        }
     }
 
     /// Whether only the end of a file lacks its answer: XMODEM and YMODEM send it once all before is acknowledged.

@@ -19,20 +19,7 @@ pub struct Step {
 impl Step {
     /// The flags of `wst send` and `wst receive` that do it.
     pub fn flags(&self) -> Vec<String> {
-        let mut flags = Vec::new();
-        if let Some(protocol) = self.protocol {
-            flags.extend(["-P".to_owned(), protocol.to_owned()]);
-        }
-        for (name, value) in &self.settings {
-            let row = Protocol::of_bytes().find_map(|p| Setting::find(p.family().table(), name));
-            match (row, name.split_once('.')) {
-                (Some(row), Some((_, flag))) if row.has_flag => {
-                    flags.extend([format!("--{flag}"), (*value).to_owned()]);
-                }
-                _ => flags.extend(["--set".to_owned(), format!("{name}={value}")]),
-            }
-        }
-        flags
+        flags(self.protocol, &self.settings)
     }
 
     /// The same as a sentence.
@@ -40,6 +27,24 @@ impl Step {
         let flags = self.flags().join(" ");
         if flags.is_empty() { self.text.clone() } else { format!("{}: {flags}", self.text) }
     }
+}
+
+/// The flags that choose a protocol and make settings.
+pub(in super::super) fn flags(protocol: Option<&str>, settings: &[(&str, &str)]) -> Vec<String> {
+    let mut flags = Vec::new();
+    if let Some(protocol) = protocol {
+        flags.extend(["-P".to_owned(), protocol.to_owned()]);
+    }
+    for (name, value) in settings {
+        let row = Protocol::of_bytes().find_map(|p| Setting::find(p.family().table(), name));
+        match (row, name.split_once('.')) {
+            (Some(row), Some((_, flag))) if row.has_flag => {
+                flags.extend([format!("--{flag}"), (*value).to_owned()]);
+            }
+            _ => flags.extend(["--set".to_owned(), format!("{name}={value}")]),
+        }
+    }
+    flags
 }
 
 impl From<&Remedy> for Step {
@@ -70,7 +75,7 @@ fn set(text: &str, settings: Values) -> Step {
 pub(super) fn of(trouble: Trouble, protocol: Protocol) -> Vec<Step> {
     let remedies = &protocol.remedies;
     match trouble {
-        Trouble::Unanswered => vec![
+        Trouble::Unanswered | Trouble::CancelledUnanswered => vec![
             words("start the peer, and see that one sends and the other receives"),
             words("use the same rate, parity and cable at both ends"),
             words("see which protocol the peer speaks (-P)"),

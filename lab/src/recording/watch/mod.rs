@@ -126,5 +126,7 @@ fn values(seen: &[Seen<'_>]) -> impl Iterator<Item = TraceEvent<'static>> {
     let rate = rate.map(|value| TraceEvent::Value { name: "rate_bps", value });
     let reliable = seen.iter().any(|seen| seen.side.reliable);
     let reliable = reliable.then_some(TraceEvent::Value { name: "reliable", value: 1 });
-    rate.into_iter().chain(reliable)
+    // Whose programs they were is not known.
+    let recorded = TraceEvent::Value { name: "recorded", value: 1 };
+    rate.into_iter().chain(reliable).chain([recorded])
 }
