@@ -14,8 +14,8 @@ use rustix::termios::LocalModes;
 /// Asks as `ssh` does: at its terminal, the password without echo; then it runs something.
 const ASK: &str = r#"printf 'are you sure (yes/no)? ' >/dev/tty
 read ANSWER </dev/tty
-printf "anna@box's password: " >/dev/tty
 stty -echo </dev/tty
+printf "anna@box's password: " >/dev/tty
 read PASSWORD </dev/tty
 stty echo </dev/tty
 echo >/dev/tty

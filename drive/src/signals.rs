@@ -139,8 +139,12 @@ impl Signals {
 
     /// Forgets Ctrl-C, which was for what is over. A signal that ends the program stays.
     pub fn forget_interrupts(&self) {
-        if self.last() == Some(INT) {
-            self.reset();
+        let seen = self.count();
+        // One that arrives meanwhile is not forgotten with it.
+        if self.last() == Some(INT)
+            && self.0.count.compare_exchange(seen, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        {
+            *self.0.first() = None;
         }
     }
 

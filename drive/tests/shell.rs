@@ -71,6 +71,9 @@ fn but(begins: &'static str, answer: &'static [u8]) -> impl FnMut(&str) -> Vec<u
         if line.starts_with(begins) {
             return answer.to_vec();
         }
+        if line.starts_with("[ -t 0 ]") {
+            return says("pipe");
+        }
         if let Some(rest) = line.strip_prefix("r ") {
             let lines = rest.split(' ').next().and_then(|lines| lines.parse().ok());
             left = lines.expect("a number of lines");
@@ -153,7 +156,6 @@ fn failures_say_what_was_expected_and_what_came() {
     const LOGIN: &str = "expected a shell that runs a command (logged in, at its prompt, with no line half typed), got 'login:'";
     const PASSWORD: &str = "expected a shell that runs a command (logged in, at its prompt, with no line half typed), got 'Password:'";
     const ECHO: &str = "expected a shell that runs a command (logged in, at its prompt, with no line half typed), got 'only the echo of what was typed'";
-    let echoes = says("up echoes").leak();
     let full = format!("cat: no space left on device\r\n@{NONCE} fail 1\r\n").leak().as_bytes();
     let wrong = says("17 3").leak();
     let there = says("file").leak();
@@ -163,7 +165,6 @@ fn failures_say_what_was_expected_and_what_came() {
         (" (w=", &b"login: "[..], LOGIN),
         (" (w=", &b" (w=0badcafe;s=;;esac;done)\r\nPassword: "[..], PASSWORD),
         (" (w=", &b" (w=0badcafe;s=;;esac;done)\r\n"[..], ECHO),
-        (" (w=", echoes, "expected stty at the shell, which turns off the echo"),
         ("if [ -f", there, "./a.txt is at the shell already; --overwrite replaces it"),
         ("if [ -f", b"", "expected whether the file is there, got nothing"),
         ("t=${n", says("no").leak(), "expected a temporary file at the shell, got nothing"),
@@ -180,6 +181,18 @@ fn failures_say_what_was_expected_and_what_came() {
         assert!(end.ends_with("\n\n0badcafe exit\n"), "it leaves: {end}");
         assert!(!store.closed.contains(&(true, true)), "{say}");
     }
+}
+
+#[test]
+fn a_terminal_without_stty_is_named() {
+    let script = |line: &str| match line {
+        line if line.starts_with(" (w=") => says("up"),
+        line if line.contains("[ -t 0 ]") => says("echoes"),
+        line => but("nothing", b"")(line),
+    };
+    let (result, ..) = put_hi(script);
+    let said = result.expect_err("no stty").to_string();
+    assert!(said.starts_with("expected stty at the shell, which turns off the echo"), "{said}");
 }
 
 #[test]

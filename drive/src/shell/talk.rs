@@ -144,9 +144,8 @@ impl<'a> Talk<'a> {
         };
         // The blank keeps it out of some histories. The marker does not stand in its own echo.
         let first = format!(
-            " (w={nonce};s=;n=;a(){{ echo \"@$w $*\";}};trap '[ \"$s\" ]&&stty \"$s\";a bye' 0;\
-             trap 'exit 1' 1 2 15;s=$(stty -g 2>/dev/null)&&stty -echo icanon isig;\
-             [ -z \"$s\" ]&&[ -t 0 ]&&n=echoes;a up ${{s:+tty}} $n;\
+            " (w={nonce};s=;a(){{ echo \"@$w $*\";}};trap '[ \"$s\" ]&&stty \"$s\";a bye' 0;\
+             trap 'exit 1' 1 2 15;s=$(stty -g 2>/dev/null)&&stty -echo icanon isig;a up ${{s:+tty}};\
              while IFS= read -r l;do case $l in $w\\ *)eval \"${{l#* }}\";;esac;done)"
         );
         let done = talk.begun(&first);
@@ -160,7 +159,9 @@ impl<'a> Talk<'a> {
     fn begun(&mut self, first: &str) -> Result<(), Broken> {
         self.send(&[first.as_bytes(), b"\n"].concat())?;
         let up = self.answer(A_SHELL).map_err(without_echo)?;
-        if up == b"up echoes" {
+        if up == b"up"
+            && self.ask("[ -t 0 ]&&a echoes||a pipe", "what the shell reads")? == b"echoes"
+        {
             let say =
                 "expected stty at the shell, which turns off the echo of its terminal, got none";
             return Err(Broken::Missing(say.to_owned()));
