@@ -108,7 +108,8 @@ pub enum Resume {
     Never,
     /// A `NAME.part` of this program, known by its mark; where both ends compare the existing data first
     /// ([`FileInfo::compared`]), also one without the mark, as a copy. Where they do not, only if the sender
-    /// states the same length and date of the file as when it was begun.
+    /// states the same length and date of the file as when it was begun, or states nothing else and the whole file is
+    /// compared at its end ([`FileInfo::proved`]).
     #[default]
     Part,
     /// As [`Resume::Part`], and as [`Resume::Existing`] where both ends compare the file or its beginning: for
