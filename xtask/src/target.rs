@@ -40,7 +40,7 @@ const ARM64: Option<Linux> =
 
 /// What the whole-program LTO may inline: a tenth of LLVM's limit makes a program smaller by 6 %. Loops that move bytes are inlined when
 /// their own crate is compiled, and are as fast (docs/decisions/110).
-const INLINE: &str = "-Cllvm-args=-inline-threshold=12";
+const INLINE: &str = "-Cllvm-args=-inline-threshold=15";
 /// The linker that comes with Rust's compiler: the ones of GNU cannot fold functions.
 pub(crate) const LLD: &str = "-Clink-arg=-fuse-ld=lld";
 /// Relocations as a bitmap: a fortieth of the program less. Functions of the same code as one: a hundredth. No address of a function
