@@ -128,10 +128,7 @@ impl Conversation {
 
     /// The line has closed. Returns whether that is no fault: all was done, and the last command may have restarted the device.
     pub fn closed(&mut self, now: Instant) -> bool {
-        let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return false };
-        let Some(command) = wait.shows.clone().filter(|_| !self.failed) else { return false };
-        self.show(&command, now);
-        true
+        !self.failed && self.show(now)
     }
 
     /// It is to end. Returns whether that takes more than hanging up: the device has another rate, and is brought back.
@@ -278,6 +275,10 @@ impl Conversation {
         let quiet = now >= self.heard + QUIET;
         let prompts = self.at_prompt() && quiet;
         let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return Ok(false) };
+        if wait.shows.is_some() && (prompts || now >= self.since + wait.limit) {
+            self.show(now);
+            return Ok(true);
+        }
         for (sees, types) in &wait.answers {
             if let Some(found) = sees.find(&self.text) {
                 let end = found.end();
@@ -298,11 +299,6 @@ impl Conversation {
                     return Err(self.unlike(wait));
                 }
             }
-            None if prompts && wait.shows.is_some() => {
-                let command = wait.shows.clone().unwrap_or_default();
-                self.show(&command, now);
-                return Ok(true);
-            }
             None if prompts => {
                 if wait.with.as_ref().is_some_and(|with| !self.failed && !with.is_match(&self.all))
                 {
@@ -318,13 +314,6 @@ impl Conversation {
             self.step(now);
             return Ok(true);
         }
-        if let Some(command) = &wait.shows
-            && now >= self.since + wait.limit
-        {
-            let command = command.clone();
-            self.show(&command, now);
-            return Ok(true);
-        }
         if now >= self.since + wait.limit {
             let say = format!("expected {}, got {}", wait.what, self.last_words());
             let fault = if self.all.is_empty() { Fault::Timeout } else { Fault::Peer };
@@ -333,13 +322,16 @@ impl Conversation {
         Ok(self.remind(now))
     }
 
-    /// Shows what was answered to the last command.
-    fn show(&mut self, command: &str, now: Instant) {
+    /// Shows what was answered to the last command. False if something else is awaited.
+    fn show(&mut self, now: Instant) -> bool {
+        let Some((Op::Await(wait), _)) = self.script.ops.get(self.index) else { return false };
+        let Some(command) = wait.shows.clone() else { return false };
         let prompt = self.script.prompt.as_ref().and_then(|prompt| prompt.find(&self.all));
         self.all.truncate(prompt.map_or(self.all.len(), |prompt| prompt.start()));
         let said = self.last_words();
         self.due.push_back(Act::Tell(format!("{command}: the device answers {said}")));
         self.step(now);
+        true
     }
 
     /// When something is done again.

@@ -145,6 +145,7 @@ impl Signals {
             && self.0.count.compare_exchange(seen, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         {
             *self.0.first() = None;
+            self.noticed();
         }
     }
 
@@ -201,6 +202,9 @@ mod tests {
             }
             signals.forget_interrupts();
             assert_eq!(signals.last(), left, "{came:?}");
+            // What is forgotten wakes nothing any more.
+            let wakes = (&signals.0.reader).read(&mut [0]).is_ok();
+            assert_eq!(wakes, left.is_some(), "{came:?}");
         }
     }
 }

@@ -145,7 +145,7 @@ fn shared<'w>(a: &'w str, b: &str) -> &'w str {
 
 /// A backslash takes the meaning of the next character, unless it is between the parts of a path: there blanks are for
 /// quotes.
-pub(crate) const ESCAPES: bool = std::path::MAIN_SEPARATOR != '\\';
+const ESCAPES: bool = std::path::MAIN_SEPARATOR != '\\';
 
 /// The last word of several names, as it is typed: with its quotes and backslashes.
 fn last_word(text: &str) -> &str {
@@ -215,8 +215,17 @@ pub(crate) fn names(line: &str) -> Vec<PathBuf> {
     words.iter().map(|word| path_of(word)).collect()
 }
 
+/// The same, where a blank that is typed as it is may belong to the name: if only `one` is asked for, or if there is a file of
+/// that name, and not of each word.
+pub(crate) fn names_or_one(line: &str, one: bool) -> Vec<PathBuf> {
+    let (words, whole) = (names(line), path_of(line));
+    let quoted = line.contains(['\'', '"']) || ESCAPES && line.contains('\\');
+    let is_one = || one || whole.exists() && !words.iter().all(|word| word.exists());
+    if words.len() > 1 && !quoted && is_one() { vec![whole] } else { words }
+}
+
 /// A word as a path: `~/` is the home, `file://` the form of desktops.
-pub(crate) fn path_of(word: &str) -> PathBuf {
+fn path_of(word: &str) -> PathBuf {
     if let Some(rest) = word.strip_prefix("~/")
         && let Some(home) = std::env::home_dir()
     {
@@ -309,5 +318,22 @@ mod tests {
         assert_eq!(read("file://host/tmp/x"), ["/tmp/x"]);
         assert_eq!(read("\"it's\""), ["it's"]);
         assert!(read("  ").is_empty());
+    }
+
+    #[test]
+    fn a_blank_that_is_typed_may_belong_to_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().display();
+        let [both, first] = [format!("{at}/my log.txt"), format!("{at}/my")];
+        let read = |line: &str, one| names_or_one(line, one);
+        assert_eq!(read(&both, true), [PathBuf::from(&both)]);
+        assert_eq!(read("'my log' b", true).len(), 2, "quoted as several");
+        assert_eq!(read(&both, false).len(), 2, "there is no such file");
+        std::fs::write(&both, "").unwrap();
+        assert_eq!(read(&both, false), [PathBuf::from(&both)]);
+        // Two files that are there are two files.
+        std::fs::write(&first, "").unwrap();
+        assert_eq!(read(&format!("{first} {first}"), false).len(), 2);
+        assert_eq!(read("a", true), [PathBuf::from("a")]);
     }
 }

@@ -7,7 +7,7 @@ use wetstring_drive::line::Parity;
 
 use super::Session;
 use super::autostart::{Start, into, title};
-use super::editor::{Completes, ESCAPES, Editor, Typed, names, path_of};
+use super::editor::{Completes, Editor, Typed, names_or_one};
 use super::screen::{Maps, Screen};
 use super::transfers::Begun;
 use crate::config::protocol::Protocol;
@@ -136,18 +136,8 @@ impl Session<'_> {
     }
 
     fn answered(&mut self, question: Question, line: &str) -> Result<(), Ending> {
-        let mut files = names(line);
-        // A blank that is typed as it is belongs to the name, if only one is asked for, or if there is such a file.
-        let whole = path_of(line);
-        let asks_for_one =
-            matches!(question, Question::Log | Question::Script | Question::ReceiveAs(_));
-        if files.len() > 1
-            && !line.contains(['\'', '"'])
-            && !(ESCAPES && line.contains('\\'))
-            && (asks_for_one || (whole.exists() && !files.iter().all(|file| file.exists())))
-        {
-            files = vec![whole];
-        }
+        let one = matches!(question, Question::Log | Question::Script | Question::ReceiveAs(_));
+        let mut files = names_or_one(line, one);
         match question {
             Question::SendBy(sources) => match self.protocol_of(line) {
                 Some(by) => return self.send_files(Begun::Held, &sources, by).map(drop),

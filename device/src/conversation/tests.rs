@@ -264,51 +264,45 @@ fn the_order_of_chunks_does_not_matter() {
     assert_eq!(acts, [Act::Transfer(Vec::new())]);
 }
 
-#[test]
-fn what_follows_the_last_command_may_never_return() {
-    let mut desk = Desk::new("uboot", "ymodem", &["then=bootm ${loadaddr}"]);
+/// A transfer is over and its check sum is equal; what is done then.
+fn checked(then: &str) -> (Desk, Vec<Act>) {
+    let mut desk = Desk::new("uboot", "ymodem", &[&format!("then={then}")]);
     desk.does();
     desk.says("\r\n=> ").does();
     desk.says(&format!("loady ${{loadaddr}}\r\n{READY}")).does();
+    assert!(!desk.talk.closed(desk.now), "before the transfer the line may not close");
     desk.talk.transferred(true, LOADED.as_bytes(), desk.now);
     desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
+    assert!(!desk.talk.closed(desk.now), "nor before the check");
     let acts = desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
-    let boot = Act::Type(b"bootm ${loadaddr}\r".to_vec());
-    assert_eq!(acts[1..], [boot]);
+    (desk, acts)
+}
+
+fn told(text: &str) -> [Act; 2] {
+    [Act::Tell(text.to_owned()), Act::End(Ok(()))]
+}
+
+#[test]
+fn what_follows_the_last_command_may_never_return() {
+    let (mut desk, acts) = checked("bootm ${loadaddr}");
+    assert_eq!(acts[1..], [Act::Type(b"bootm ${loadaddr}\r".to_vec())]);
     desk.says("bootm ${loadaddr}\r\n## Booting kernel\r\nStarting kernel ...\r\n");
     assert_eq!(desk.does(), []);
-    let acts = desk.after(SECONDS).does();
-    let told = "bootm ${loadaddr}: the device answers ## Booting kernel / Starting kernel ...";
-    assert_eq!(acts, [Act::Tell(told.to_owned()), Act::End(Ok(()))]);
+    let said = "bootm ${loadaddr}: the device answers ## Booting kernel / Starting kernel ...";
+    assert_eq!(desk.after(SECONDS).does(), told(said));
 }
 
 #[test]
 fn what_fails_behind_the_last_command_is_shown() {
-    let mut desk = Desk::new("uboot", "ymodem", &["then=bootm ${loadaddr}"]);
-    desk.does();
-    desk.says("\r\n=> ").does();
-    desk.says(&format!("loady ${{loadaddr}}\r\n{READY}")).does();
-    desk.talk.transferred(true, LOADED.as_bytes(), desk.now);
-    desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
-    desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
+    let (mut desk, _) = checked("bootm ${loadaddr}");
     let acts = desk.says("bootm ${loadaddr}\r\nWrong Image Format\r\n=> ").does();
-    let told = "bootm ${loadaddr}: the device answers Wrong Image Format";
-    assert_eq!(acts, [Act::Tell(told.to_owned()), Act::End(Ok(()))]);
+    assert_eq!(acts, told("bootm ${loadaddr}: the device answers Wrong Image Format"));
 }
 
 /// A board that starts takes its USB port away.
 #[test]
 fn a_line_that_closes_behind_the_last_command_is_no_fault() {
-    let mut desk = Desk::new("uboot", "ymodem", &["then=reset"]);
-    desk.does();
-    desk.says("\r\n=> ").does();
-    desk.says(&format!("loady ${{loadaddr}}\r\n{READY}")).does();
-    assert!(!desk.talk.closed(desk.now), "before the transfer it is one");
-    desk.talk.transferred(true, LOADED.as_bytes(), desk.now);
-    desk.exchange("=> ", "crc32 ${loadaddr} 0x9\r");
-    assert!(!desk.talk.closed(desk.now), "before the check it is one");
-    desk.says(&format!("{SUM}cbf43926\r\n=> ")).does();
+    let (mut desk, _) = checked("reset");
     assert!(desk.talk.closed(desk.now));
-    let told = "reset: the device answers nothing";
-    assert_eq!(desk.does(), [Act::Tell(told.to_owned()), Act::End(Ok(()))]);
+    assert_eq!(desk.does(), told("reset: the device answers nothing"));
 }

@@ -169,14 +169,9 @@ pub(super) fn put_sender(file: &OwnedFd, sender: Option<Sender>) {
     mark::put_sender(file, sender.map(Sender::text).as_deref());
 }
 
-/// Whether it was begun by a sender that stated the same.
-pub(super) fn is_of(file: &OwnedFd, sender: Option<Sender>) -> bool {
-    sender.is_some_and(|sender| mark::sender(file).is_some_and(|text| text == sender.text()))
-}
-
-/// Whether it was begun by a sender that stated something else: the file has changed since.
-pub(super) fn is_of_another(file: &OwnedFd, sender: Option<Sender>) -> bool {
-    sender.is_some_and(|sender| mark::sender(file).is_some_and(|text| text != sender.text()))
+/// Whether it was begun by a sender that stated the same; `None` if either did not say.
+pub(super) fn is_of(file: &OwnedFd, sender: Option<Sender>) -> Option<bool> {
+    Some(mark::sender(file)? == sender?.text())
 }
 
 /// The block map of a part received in any order; `None` if in order.

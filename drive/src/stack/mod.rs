@@ -313,12 +313,14 @@ impl Stack {
     }
 
     fn take_one(&mut self, handle: SocketHandle, to: SocketAddr) {
-        let full = self.joints.len() >= self.connections;
-        match connect(to).map(|local| Joint::from_line(handle, local, to)) {
-            Ok(joint) if !full => self.joints.push(joint),
-            refused => {
-                let full = refused.as_ref().map(|_| "as many connections as --connections allows");
-                let why = full.map_or_else(in_words, str::to_owned);
+        let local = if self.joints.len() >= self.connections {
+            Err("there are as many connections as are allowed".to_owned())
+        } else {
+            connect(to).map_err(|error| in_words(&error))
+        };
+        match local {
+            Ok(local) => self.joints.push(Joint::from_line(handle, local, to)),
+            Err(why) => {
                 self.refused(format!("{to}: {why}"));
                 self.sockets.get_mut::<tcp::Socket<'_>>(handle).abort();
                 // Its RST is sent by the next poll; the finished joint is removed after that.

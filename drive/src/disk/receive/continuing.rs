@@ -71,11 +71,11 @@ impl Receiving {
         let usable = |part: &OwnedFd, ours: bool| {
             // Without comparison, a part of another file would produce a mixture. A digest of the whole file would show that,
             // but only once all of the rest has been sent for nothing.
-            let wasted = !info.compared && (info.proved || !anything);
-            if wasted && part::is_of_another(part, sender) {
+            let same = part::is_of(part, sender);
+            if same == Some(false) && !info.compared && (info.proved || !anything) {
                 false
             } else if ours {
-                checked || anything || part::is_of(part, sender)
+                checked || anything || same == Some(true)
             } else {
                 // A file that is not ours may be anything, unless it is compared.
                 info.compared || anything
