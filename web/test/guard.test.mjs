@@ -1,7 +1,10 @@
 // Who gets to the line of `wst web`, and who does not.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { request } from "node:http";
+import { join } from "node:path";
 import { test } from "node:test";
 import { scratch, SHELL, web } from "./helpers.mjs";
 
@@ -24,10 +27,11 @@ function ask(url, headers, path = "/line") {
   });
 }
 
-test("only a page of ours with the token gets the line", async (t) => {
-  const url = await web(t, SHELL, { cwd: scratch(t) });
+/** The headers of a page of ours that asks for the line. */
+function handshake(url) {
   const { host, hash } = new URL(url);
-  const good = {
+  assert.equal(hash.length, 33);
+  return {
     Host: host,
     Origin: `http://${host}`,
     Connection: "Upgrade",
@@ -36,7 +40,36 @@ test("only a page of ours with the token gets the line", async (t) => {
     "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
     "Sec-WebSocket-Protocol": `wetstring, ${hash.slice(1)}`,
   };
-  assert.equal(hash.length, 33);
+}
+
+/** A page that says this over the line, whose device does not stop talking, and whose connection is then reset. */
+async function last(url, words) {
+  const { hostname, port } = new URL(url);
+  const asked = request({ hostname, port, path: "/line", headers: handshake(url) });
+  asked.end();
+  const [, socket] = await once(asked, "upgrade");
+  await once(socket, "data");
+  // A mask of zeros changes nothing.
+  socket.write(Buffer.concat([Buffer.from([0x82, 0x80 | words.length, 0, 0, 0, 0]), Buffer.from(words)]));
+  socket.resetAndDestroy();
+}
+
+test("what a page has sent before it is gone reaches the line", async (t) => {
+  const cwd = scratch(t);
+  const url = await web(t, "exec:sh -c 'cat /dev/zero & exec cat > heard'", { cwd });
+  const said = Array.from({ length: 300 }, (_, index) => `page ${index}\n`);
+  for (const words of said) await last(url, words);
+  const [heard, all] = [join(cwd, "heard"), said.join("")];
+  const until = Date.now() + 5000;
+  const got = () => (existsSync(heard) ? readFileSync(heard, "latin1") : "");
+  while (got() !== all && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(got(), all);
+});
+
+test("only a page of ours with the token gets the line", async (t) => {
+  const url = await web(t, SHELL, { cwd: scratch(t) });
+  const { host } = new URL(url);
+  const good = handshake(url);
   const status = async (changes) => (await ask(url, { ...good, ...changes })).status;
   assert.equal(await status({}), 101);
   assert.equal(await status({ Origin: "http://evil.example" }), 403);

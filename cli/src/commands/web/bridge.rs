@@ -5,7 +5,7 @@
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wetstring_drive::event::{Interest, wait};
@@ -22,6 +22,8 @@ const READ: usize = 64 * 1024;
 const MOST_WAITING: usize = 256 * 1024;
 /// How soon it is noticed that another page has come.
 const TURN: Duration = Duration::from_millis(100);
+/// How long a line may take for what a page has left to it.
+const PARTING: Duration = Duration::from_secs(1);
 /// Codes of the end (RFC 6455 7.4): the line has closed, the rules are broken, another page has the line.
 const OVER: u16 = 1000;
 const PROTOCOL_ERROR: u16 = 1002;
@@ -44,6 +46,9 @@ pub(super) fn run(site: &Site, socket: &mut dyn Port, ahead: &[u8]) {
         Ok(()) => bridge.until_over(&mut line, ahead),
         Err(why) => Over::Line(why),
     };
+    if !matches!(why, Over::Line(_)) {
+        bridge.last_words(&mut line);
+    }
     match why {
         Over::Page => return,
         Over::Line(why) => {
@@ -191,8 +196,6 @@ impl Bridge<'_> {
             told(port, words);
         }
         if came.closed {
-            // What it sent before is for the line: the end of a transfer, for example.
-            let _ = port.write(&self.to_line);
             let _ = self.sent();
             return Err(Over::Page);
         }
@@ -227,6 +230,27 @@ impl Bridge<'_> {
         let mut interests: Vec<_> = sources.into_iter().flatten().collect();
         let patience = if rest.is_zero() { TURN } else { rest.min(TURN) };
         let _ = wait(&mut interests, Some(patience));
+    }
+
+    /// What the page sent before it went is for the line: the end of a transfer, for example. At a reload it may not be read yet
+    /// when the next page connects, or when a write fails since the browser has reset the connection.
+    fn last_words(&mut self, line: &mut Option<Box<dyn Port>>) {
+        let Some(port) = line.as_deref_mut() else { return };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        while let Ok(Some(len @ 1..)) = self.socket.read(&mut buffer) {
+            if self.came(port, &buffer[..len]).is_err() || self.to_line.len() >= MOST_WAITING {
+                break;
+            }
+        }
+        let until = Instant::now() + PARTING;
+        while !self.to_line.is_empty() && Instant::now() < until {
+            match port.write(&self.to_line) {
+                Ok(Some(len @ 1..)) => drop(self.to_line.drain(..len)),
+                Ok(_) => drop(wait(&mut [Interest::write(port.write_source())], Some(TURN))),
+                Err(_) => return,
+            }
+        }
+        let _ = port.flush();
     }
 
     /// Gives the last frames a moment to leave.
