@@ -86,7 +86,8 @@ export async function browser(t) {
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM, headless: true, args: FLAGS, acceptDownloads: true,
   });
-  t.after(() => context.close());
+  // On a busy machine it may not end; the process ends it.
+  t.after(() => Promise.race([context.close(), new Promise((resolve) => setTimeout(resolve, 10_000))]));
   return context;
 }
 
