@@ -19,7 +19,7 @@ pub(super) fn title(protocol: PeerProtocol) -> &'static str {
         PeerProtocol::Kermit => "Kermit",
         PeerProtocol::Xmodem => "XMODEM",
         PeerProtocol::Ymodem | PeerProtocol::Xymodem => "YMODEM",
-        PeerProtocol::YmodemG => "YMODEM-g",
+        PeerProtocol::YmodemG => "YMODEM-G",
         PeerProtocol::Zmodem => "ZMODEM",
         PeerProtocol::Uucp => "UUCP",
         PeerProtocol::Trzsz => "trzsz",

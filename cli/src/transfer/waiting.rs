@@ -74,7 +74,7 @@ const fn flag(protocol: PeerProtocol) -> (&'static str, &'static str) {
         PeerProtocol::Xmodem => ("an XMODEM", "-P xmodem"),
         PeerProtocol::Ymodem => ("a YMODEM", "-P ymodem"),
         PeerProtocol::Xymodem => ("an XMODEM or YMODEM", "-P xmodem (rx) or -P ymodem (rb)"),
-        PeerProtocol::YmodemG => ("a YMODEM-g", "-P ymodem-g"),
+        PeerProtocol::YmodemG => ("a YMODEM-G", "-P ymodem-g"),
         PeerProtocol::Zmodem => ("a ZMODEM", "-P zmodem"),
         PeerProtocol::Uucp => ("a UUCP", "-P uucp-g"),
         PeerProtocol::Trzsz => ("a trzsz", "wst ssh HOST or wst -- COMMAND"),

@@ -2,7 +2,7 @@
 //!
 //! A command that ends with ` &` runs beside those that follow; what waits for a peer has to end well when the block does,
 //! what serves indefinitely is interrupted. A device that one command alone has leads to a peer if it sends or receives,
-//! else to a console with a shell. `=> ` is the prompt of a device whose part that peer plays.
+//! else to a console with a shell, or to one of `devices` in `stand-ins.toml`. `=> ` is the prompt of a device whose part that peer plays.
 
 use super::output;
 use super::pages::{Block, Step};
@@ -119,11 +119,16 @@ impl Alone<'_> {
         let first = with.first()?;
         let mut ends = [0, 1].map(|end| format!("pty:{}", self.stage.tty(end)));
         let alone = with.iter().all(|step| is_to_a_console(&step.command));
-        if alone {
+        let mut devices = STAND_INS.devices.iter();
+        let device = devices.find(|(word, _)| with.iter().any(|step| step.command.contains(*word)));
+        if let Some((_, script)) = device {
+            self.stage.program("device", &format!("#!/bin/sh\n{script}\n"));
+            "exec-pty:device".clone_into(&mut ends[1]);
+        } else if alone {
             "exec-pty:console".clone_into(&mut ends[1]);
         }
         self.play("wire", &format!("wst line 1000000 -a {} -b {}", ends[0], ends[1]));
-        if with.len() > 1 || alone {
+        if with.len() > 1 || alone || device.is_some() {
             return None;
         }
         let changed = self.stage.changed(&first.host, &first.command);

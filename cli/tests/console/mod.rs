@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::common::{run, wst};
 use crate::peers;
 use pages::{Block, Kind, blocks, pages, prompt};
+use stand_ins::STAND_INS;
 
 /// How many blocks run at once.
 const AT_ONCE: usize = 4;
@@ -51,7 +52,9 @@ impl Job {
         let uses = |word: &str| steps.iter().any(|step| step.command.contains(word));
         let board = self.blocks.iter().any(|block| block.kind == Kind::Board);
         let real_ssh = self.is_session() && uses("ssh ");
-        let kermit = steps.iter().any(|step| step.command.starts_with("kermit "));
+        let device = |(word, script): (&String, &String)| script.contains("kermit ") && uses(word);
+        let kermit = steps.iter().any(|step| step.command.starts_with("kermit "))
+            || STAND_INS.devices.iter().any(device);
         let missing = [
             self.is_session() && peers::peer("tmux", "tmux").is_none(),
             board && !peers::uboot::is_there(),

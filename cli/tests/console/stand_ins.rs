@@ -12,6 +12,7 @@ use serde::Deserialize;
 pub(super) struct StandIns {
     pub(super) replaced: Vec<Replaced>,
     pub(super) device: Device,
+    pub(super) devices: BTreeMap<String, String>,
     pub(super) ports: Ports,
     pub(super) files: BTreeMap<String, usize>,
     pub(super) gates: BTreeMap<String, String>,

@@ -365,7 +365,9 @@ impl Core {
         let (data, why) = (flight.data, flight.why);
         self.lent = false;
         self.early = None;
-        if again > 0 {
+        // Receivers refuse the first EOT to make sure of it: nothing was lost.
+        let is_custom = self.state == Sending::Eof && again == 1 && why == Some(Again::Nak);
+        if again > 0 && !is_custom {
             self.link.stats.retransmissions += 1;
             self.link.stats.repeated_bytes += wire as u64;
         }
