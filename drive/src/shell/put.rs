@@ -20,6 +20,8 @@ use wetstring_proto::stats::Stats;
 pub struct PutOptions<'a> {
     /// Files that are there are replaced.
     pub overwrites: bool,
+    /// How the user asks for that, for the error; `--overwrite` unless said.
+    pub overwrites_by: Option<&'a str>,
     /// The path of the only file, if it is not its name in the shell's directory.
     pub name: Option<Vec<u8>>,
     /// A program that is uploaded first.
@@ -70,7 +72,7 @@ pub fn put(
             None => *tools.insert(look_around(talk, &mut report)?),
         };
         let target = path(options.name.as_ref().unwrap_or(&wanted.name));
-        let mut done = target_is_free(talk, &target, options.overwrites);
+        let mut done = target_is_free(talk, &target, options);
         if done.is_ok() {
             report.stats.current_file_bytes = 0;
             let event = Event::FileStarted { info: wanted.info(), offset: 0 };
@@ -146,7 +148,11 @@ pub(super) fn check(talk: &mut Talk<'_>) -> Result<Option<&'static Tool>, Broken
 }
 
 /// Sets `n`, the path, and `t`, the temporary file beside it, which is made.
-fn target_is_free(talk: &mut Talk<'_>, target: &[u8], overwrites: bool) -> Result<bool, Broken> {
+fn target_is_free(
+    talk: &mut Talk<'_>,
+    target: &[u8],
+    options: &PutOptions<'_>,
+) -> Result<bool, Broken> {
     for line in assign("n", target) {
         talk.tell(&line)?;
     }
@@ -154,9 +160,10 @@ fn target_is_free(talk: &mut Talk<'_>, target: &[u8], overwrites: bool) -> Resul
     let is = talk.ask(IS_THERE, "whether the file is there")?;
     match &is[..] {
         b"free" => {}
-        b"file" if overwrites => {}
+        b"file" if options.overwrites => {}
         b"file" => {
-            let say = format!("{shown} is at the shell already; --overwrite replaces it");
+            let by = options.overwrites_by.unwrap_or("--overwrite");
+            let say = format!("{shown} is at the shell already; {by} replaces it");
             return Err(Broken::Refused(say));
         }
         b"other" => {
