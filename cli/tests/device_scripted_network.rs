@@ -192,8 +192,8 @@ fn a_router_with_openwrt_in_failsafe_mode() {
     let file = scene.file("image.bin", &bytes).display().to_string();
     let folder = scene.folder("there");
     let line = format!(
-        "@openwrt:exec-pty:cd {}; echo 'Press the [f] key and hit [enter] to enter failsafe mode'; \
-         read -r key; [ \"$key\" = f ] || exit 1; PS1='root@(none):/# ' exec {} ash -i",
+        "@openwrt:exec-pty:stty sane; cd {}; echo 'Press the [f] key and hit [enter] to enter failsafe mode'; \
+         until read -r key && [ \"$key\" = f ]; do :; done; PS1='root@(none):/# ' exec {} ash -i",
         folder.display(),
         busybox.display()
     );
