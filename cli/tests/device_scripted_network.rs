@@ -19,8 +19,12 @@ fn router(sum: &'static str) -> Vec<Move<'static>> {
         Hears("\r"),
         Says("Router#"),
         Hears("copy xmodem: flash:image.bin\r"),
-        Says("\t\t\t**** WARNING ****\r\nx/ymodem is a slow transfer protocol limited to the current"),
-        Says(" speed\r\nsettings of the auxiliary/console ports.\r\n\t\t\t---- ******* ----\r\n\r\n\r\n"),
+        Says(
+            "\t\t\t**** WARNING ****\r\nx/ymodem is a slow transfer protocol limited to the current",
+        ),
+        Says(
+            " speed\r\nsettings of the auxiliary/console ports.\r\n\t\t\t---- ******* ----\r\n\r\n\r\n",
+        ),
         Says("Proceed? [confirm]"),
         Hears("y"),
         Says("\r\nSource filename []? "),
@@ -121,7 +125,10 @@ fn a_file_in_flash_is_replaced_only_on_request() {
 #[test]
 fn who_is_not_in_enable_mode_is_told_at_once() {
     for (says, say) in [
-        ("\r\nRouter>", "expected enable mode: type enable, in wst connect; the device says Router>"),
+        (
+            "\r\nRouter>",
+            "expected enable mode: type enable, in wst connect; the device says Router>",
+        ),
         ("\r\nUser Access Verification\r\n\r\nPassword: ", "log in, in wst connect"),
         ("\r\nrommon 1 >", "@rommon loads it"),
         ("\r\nswitch: ", "@catalyst loads it"),
@@ -193,7 +200,7 @@ fn a_router_with_openwrt_in_failsafe_mode() {
     let folder = scene.folder("there");
     let line = format!(
         "@openwrt:exec-pty:stty sane; cd {}; echo 'Press the [f] key and hit [enter] to enter failsafe mode'; \
-         until read -r key && [ \"$key\" = f ]; do :; done; PS1='root@(none):/# ' exec {} ash -i",
+         while read -r key; do case $key in *f) break;; esac; done; PS1='root@(none):/# ' exec {} ash -i",
         folder.display(),
         busybox.display()
     );

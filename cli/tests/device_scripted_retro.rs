@@ -2,9 +2,9 @@
 
 use crate::peers;
 
+use peers::Scene;
 use peers::device::Move::{Hears, Receives, Says};
 use peers::device::{Move, send, sends};
-use peers::Scene;
 
 /// CP/M up to the command, and what that answers.
 fn cpm(rest: Vec<Move<'static>>) -> Vec<Move<'static>> {
@@ -60,7 +60,9 @@ fn cpm_by_kermit() {
         cpm(vec![
             Hears("KERMIT\r"),
             Says("\r\nKermit-80 v4.11 configured for Generic CP/M-80 with Generic (Dumb) CRT "),
-            Says("Terminal type\r\nFor help, type ? at any point in a command\r\n\r\nKermit-80   0B:>"),
+            Says(
+                "Terminal type\r\nFor help, type ? at any point in a command\r\n\r\nKermit-80   0B:>",
+            ),
             Hears("SET FILE-MODE BINARY\r"),
             Says("\r\nKermit-80   0B:>"),
             Hears("RECEIVE\r"),
@@ -94,7 +96,8 @@ fn what_cpm_refuses_is_told() {
     let file = scene.file("firmware-2.0.bin", b"1").display().to_string();
     let end = send(&scene, &["send", &file, "@cpm:pty:"]);
     assert_eq!(end.code, 2, "{end:?}");
-    let say = "expected a name of CP/M, of at most 8 letters, a dot and 3 for name, got firmware-2.0.bin";
+    let say =
+        "expected a name of CP/M, of at most 8 letters, a dot and 3 for name, got firmware-2.0.bin";
     assert!(end.said.contains(say), "{end:?}");
 }
 
@@ -125,7 +128,9 @@ fn vms_by_kermit() {
             Hears("\r"),
             Says("\r\n$ "),
             Hears("KERMIT\r"),
-            Says("\r\nVMS Kermit-32 version 3.3.126\r\nDefault terminal for transfers is: _VTA1:\r\n"),
+            Says(
+                "\r\nVMS Kermit-32 version 3.3.126\r\nDefault terminal for transfers is: _VTA1:\r\n",
+            ),
             Says("\r\nKermit-32>"),
             Hears("SET FILE TYPE FIXED\r"),
             Says("\r\nKermit-32>"),

@@ -165,7 +165,9 @@ fn forms(device: &Device, vars: &Vars) -> Result<(), String> {
         let value = vars.fill(vars.get(name))?;
         if !vars.regex(&form.matches)?.is_match(value.as_bytes()) {
             let is = &form.is;
-            return Err(format!("expected {is} for {name}, got {value}; --var {name}= has another"));
+            return Err(format!(
+                "expected {is} for {name}, got {value}; --var {name}= has another"
+            ));
         }
     }
     Ok(())

@@ -149,7 +149,8 @@ impl Vars {
     ///
     /// A name that has no value, and a text that is no regular expression.
     pub fn regex(&self, text: &str) -> Result<Regex, String> {
-        let pattern = self.with(text, |value| self.fill(value).map(|value| regex::escape(&value)))?;
+        let pattern =
+            self.with(text, |value| self.fill(value).map(|value| regex::escape(&value)))?;
         let built = RegexBuilder::new(&pattern).unicode(false).build();
         built.map_err(|bad| format!("expected a regular expression, got {text}: {bad}"))
     }

@@ -97,7 +97,12 @@ pub fn send(scene: &Scene, args: &[&str]) -> End {
 pub const MD5: &str = "25f9e794323b453885f5181f1b624d0b";
 
 /// Sends nine bytes to a device whose console follows the script.
-pub fn sends(device: &str, echo: bool, flags: &[&str], moves: Vec<Move<'static>>) -> (End, Vec<u8>) {
+pub fn sends(
+    device: &str,
+    echo: bool,
+    flags: &[&str],
+    moves: Vec<Move<'static>>,
+) -> (End, Vec<u8>) {
     let scene = Scene::new();
     let file = scene.file("image.bin", b"123456789").display().to_string();
     let (port, console) = console(&scene, echo, moves);

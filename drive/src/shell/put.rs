@@ -3,7 +3,7 @@
 use super::blocks::blocks;
 use super::check::{Digest, TOOLS, Tool, is_known};
 use super::coding::{DECODERS, Decoder};
-use super::fast::{self, Fast, Role};
+use super::fast::{self, Fast, Role, Stages};
 use super::quote::{assign, path};
 use super::report::Report;
 use super::store;
@@ -57,6 +57,11 @@ pub fn put(
     (watch, stats): (&mut dyn Watch, &mut Stats),
     options: &PutOptions<'_>,
 ) -> Result<(), Broken> {
+    if options.fast.is_some_and(|fast| fast.stages == Stages::Two) {
+        talk.without_echo()?;
+    }
+    // A program needs a raw terminal.
+    let fast = options.fast.filter(|_| !talk.echoes);
     let mut report = Report::new(watch, stats);
     let mut tools = None;
     loop {
@@ -78,7 +83,7 @@ pub fn put(
             let event = Event::FileStarted { info: wanted.info(), offset: 0 };
             report.event(talk, &event);
             let is_program = wanted.mode.is_some_and(|mode| mode & 0o111 != 0);
-            let how = (wanted.size, options.fast);
+            let how = (wanted.size, fast);
             done = put_one(talk, store, &mut report, tools, how)
                 .and_then(|proved| name_it(talk, is_program, options.overwrites).map(|()| proved));
         }
