@@ -18,6 +18,8 @@ mod connect_uboot;
 mod console;
 mod delete;
 mod device_scripted;
+mod device_scripted_network;
+mod device_scripted_retro;
 mod device_uboot;
 mod events;
 mod explain_html;

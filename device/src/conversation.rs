@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wetstring_proto::Instant;
 
-use crate::script::{Again, Await, Op, Script};
+use crate::script::{Again, Await, Op, Response, Script};
 
 /// Silence after a prompt: what only looks like one is followed by more.
 const QUIET: Duration = Duration::from_millis(100);
@@ -81,6 +81,8 @@ pub struct Conversation {
     failed: bool,
     /// What went wrong before the device is brought back.
     trouble: Option<Trouble>,
+    /// The device has refused, or asks what the user has to answer.
+    refused: Option<Trouble>,
     /// What is done at once.
     due: VecDeque<Act>,
 }
@@ -102,6 +104,7 @@ impl Conversation {
             transferring: false,
             failed: false,
             trouble: None,
+            refused: None,
             due: VecDeque::new(),
         }
     }
@@ -180,7 +183,12 @@ impl Conversation {
                     self.transferring = true;
                     return Some(Act::Transfer(std::mem::take(&mut self.text)));
                 }
-                Op::Await(_) => match self.awaited(now) {
+                Op::Tell(text) => {
+                    let text = text.clone();
+                    self.step(now);
+                    return Some(Act::Tell(text));
+                }
+                Op::Await(_) => match self.refused.take().map_or_else(|| self.awaited(now), Err) {
                     Ok(true) => {}
                     Ok(false) => return None,
                     Err(trouble) if always || !self.script.fast.contains(&self.index) => {
@@ -210,7 +218,9 @@ impl Conversation {
                 if let Some((_, typed)) = &self.echo {
                     at = at.min(*typed + ECHO);
                 }
-                if self.echo.is_none() && self.at_prompt() {
+                let may_be_over = self.at_prompt()
+                    || wait.answers.iter().any(|one| one.last && one.sees.is_match(&self.text));
+                if self.echo.is_none() && may_be_over {
                     at = at.min(self.heard + QUIET);
                 }
                 if let Some(again) = &wait.again {
@@ -279,13 +289,16 @@ impl Conversation {
             self.show(now);
             return Ok(true);
         }
-        for (sees, types) in &wait.answers {
-            if let Some(found) = sees.find(&self.text) {
-                let end = found.end();
-                self.text.drain(..end);
-                self.due.push_back(Act::Type(types.clone()));
-                return Ok(true);
+        if let Some((end, one)) = response(&wait.answers, &self.text, quiet) {
+            if !one.types.is_empty() {
+                self.due.push_back(Act::Type(one.types.clone()));
             }
+            if let Some(fails) = &one.fails {
+                let say = format!("{fails}; the device says {}", self.last_words());
+                self.refused = Some(Trouble { fault: Fault::Peer, say });
+            }
+            self.text.drain(..end);
+            return Ok(true);
         }
         match &wait.until {
             Some(until) => {
@@ -381,6 +394,12 @@ impl Conversation {
         let text = escaped_lines(&self.all, self.escaped);
         if text.is_empty() { "nothing".to_owned() } else { text }
     }
+}
+
+/// What is done at this text, and where that ends.
+fn response<'a>(all: &'a [Response], text: &[u8], quiet: bool) -> Option<(usize, &'a Response)> {
+    let fits = |one: &&Response| quiet || !one.last;
+    all.iter().filter(fits).find_map(|one| Some((one.sees.find(text)?.end(), one)))
 }
 
 fn escaped_lines(bytes: &[u8], escaped: fn(&[u8]) -> String) -> String {

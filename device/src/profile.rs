@@ -5,21 +5,35 @@
 //! its user.
 //!
 //! `%{name}` in texts to type and in patterns is a variable: of `[vars]`, or of the file: `length`, `length-hex`,
-//! `crc32`, `md5`, `sha256`, `name` (if `[vars]` has it, the user may choose another).
+//! `crc32`, `md5`, `md5-padded` (of the file with XMODEM's padding), `sha256`, `name` (if `[vars]` has it, the user may
+//! choose another). The value of a variable may have others in it.
+//!
+//! A method of the protocol [`SHELL`] has no receiver: the file goes through the shell that the device is, by the tools
+//! that are there.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
 /// The built-in profiles, by name.
-pub const BUILT_IN: [(&str, &str); 6] = [
+pub const BUILT_IN: [(&str, &str); 13] = [
     ("barebox", include_str!("../profiles/barebox.toml")),
     ("busybox", include_str!("../profiles/busybox.toml")),
     ("catalyst", include_str!("../profiles/catalyst.toml")),
+    ("cpm", include_str!("../profiles/cpm.toml")),
+    ("hp48", include_str!("../profiles/hp48.toml")),
+    ("ios", include_str!("../profiles/ios.toml")),
+    ("juniper", include_str!("../profiles/juniper.toml")),
+    ("openwrt", include_str!("../profiles/openwrt.toml")),
+    ("pdp11", include_str!("../profiles/pdp11.toml")),
     ("rommon", include_str!("../profiles/rommon.toml")),
     ("stm32-iap", include_str!("../profiles/stm32-iap.toml")),
     ("uboot", include_str!("../profiles/uboot.toml")),
+    ("vms", include_str!("../profiles/vms.toml")),
 ];
+
+/// The name that stands for a protocol if the file goes through a shell.
+pub const SHELL: &str = "shell";
 
 /// A device profile.
 #[derive(Clone, Deserialize, Debug)]
@@ -45,6 +59,9 @@ pub struct Device {
     /// Variables and their defaults.
     #[serde(default)]
     pub vars: BTreeMap<String, String>,
+    /// Variables that the device takes only in some form.
+    #[serde(default)]
+    pub forms: BTreeMap<String, Form>,
     /// How to get to the prompt.
     #[serde(default)]
     pub reach: Reach,
@@ -65,6 +82,16 @@ const fn yes() -> bool {
     true
 }
 
+/// The form of a variable.
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Form {
+    /// A regular expression.
+    pub matches: String,
+    /// The form in words.
+    pub is: String,
+}
+
 /// How to get to the prompt.
 #[derive(Clone, Deserialize, Debug)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -79,7 +106,7 @@ pub struct Reach {
     pub pulse: String,
     /// What to type at what the device says while it starts.
     pub answer: Vec<Answer>,
-    /// What the user is told if there is no prompt.
+    /// What the user is told if there is no prompt; at the begin if the device has none.
     pub hint: String,
     /// The longest wait for the prompt.
     pub limit_s: u64,
@@ -103,10 +130,15 @@ impl Default for Reach {
 #[derive(Clone, Deserialize, Debug)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Answer {
-    /// A regular expression.
+    /// Only if this variable has a value.
+    pub needs: Option<String>,
+    /// A regular expression. One that ends in `$` is for what is followed by nothing, such as a prompt.
     pub sees: String,
     /// What to type.
+    #[serde(default)]
     pub types: String,
+    /// It is a refusal, or a question that the user has to answer: the error then, in words.
+    pub fails: Option<String>,
 }
 
 /// A command, and what it answers before the prompt.
@@ -117,6 +149,9 @@ pub struct Step {
     pub needs: Option<String>,
     /// What to type.
     pub types: String,
+    /// What to type at what the device asks or refuses.
+    #[serde(default)]
+    pub answer: Vec<Answer>,
     /// A regular expression that the answer must match.
     pub sees: Option<String>,
     /// Message for the user then.
@@ -134,8 +169,15 @@ const fn a_minute() -> u64 {
 #[derive(Clone, Deserialize, Debug)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Method {
-    /// The protocols that it knows, the best first.
+    /// The protocols that it knows, the best first; or only [`SHELL`].
     pub protocols: Vec<String>,
+    /// The path of the file at the shell, with [`SHELL`].
+    pub path: Option<String>,
+    /// A file that is there is replaced if this variable has a value, with [`SHELL`].
+    pub replaces: Option<String>,
+    /// Typed before the command.
+    #[serde(default)]
+    pub prepare: Vec<Step>,
     /// The command.
     #[serde(default)]
     pub types: String,
@@ -192,6 +234,13 @@ impl Device {
         {
             return Err(format!("{at}: expected a [[method]] with protocols"));
         }
+        for method in &device.method {
+            let by_shell = method.protocols.iter().any(|name| name == SHELL);
+            if by_shell != method.path.is_some() || by_shell && method.protocols.len() > 1 {
+                let say = "expected a path with the protocol shell, which is alone in its method";
+                return Err(format!("{at}: {say}"));
+            }
+        }
         Ok(device)
     }
 
@@ -242,5 +291,20 @@ mod tests {
         assert_eq!(device.method_for(None).unwrap().1, "ymodem");
         assert!(device.method_for(Some("kermit")).unwrap().0.types.starts_with("loadb"));
         assert!(device.method_for(Some("zmodem")).unwrap_err().contains("kermit"));
+    }
+
+    #[test]
+    fn a_shell_has_a_path_and_nothing_else_has() {
+        let head = "title = 'x'\ntested = 'no'\n[[method]]\n";
+        for method in [
+            "protocols = ['shell']",
+            "protocols = ['kermit']\npath = '/tmp/x'",
+            "protocols = ['shell', 'kermit']\npath = '/tmp/x'",
+        ] {
+            let say = Device::parse("x.toml", &format!("{head}{method}")).unwrap_err();
+            assert!(say.contains("x.toml: expected a path with the protocol shell"), "{say}");
+        }
+        let method = "protocols = ['shell']\npath = '/tmp/x'";
+        Device::parse("x.toml", &format!("{head}{method}")).unwrap();
     }
 }

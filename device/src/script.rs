@@ -30,10 +30,23 @@ pub(crate) enum Op {
     Transfer,
     /// Typed if the transfer failed or was cancelled.
     Abort(Vec<u8>),
+    /// Tells the user something.
+    Tell(String),
 }
 
 /// How long the answer to the last command is listened to.
 const SHOWN: Duration = Duration::from_secs(2);
+
+/// What is done at what the device says.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) sees: Regex,
+    /// It is a match only if nothing follows.
+    pub(crate) last: bool,
+    pub(crate) types: Vec<u8>,
+    /// The error then.
+    pub(crate) fails: Option<String>,
+}
 
 /// What is awaited.
 #[derive(Debug)]
@@ -51,7 +64,7 @@ pub(crate) struct Await {
     /// The last command, which may start what never returns: what it answers is shown, whatever it is.
     pub(crate) shows: Option<String>,
     /// What to type at what the device says.
-    pub(crate) answers: Vec<(Regex, Vec<u8>)>,
+    pub(crate) answers: Vec<Response>,
     /// The action to repeat until then.
     pub(crate) again: Option<Again>,
     /// Message for the user if the step is slow.
@@ -128,12 +141,16 @@ pub fn baud(method: &Method, vars: &Vars) -> Result<Option<u32>, String> {
 ///
 /// A text of the profile with an unknown variable, or a pattern that is no regular expression.
 pub fn script(device: &Device, method: &Method, vars: &Vars) -> Result<Script, String> {
+    forms(device, vars)?;
     let prompt = (!device.prompt.is_empty()).then(|| vars.regex(&device.prompt)).transpose()?;
     let mut ops = Vec::new();
     if prompt.is_some() {
         ops.push((Op::Await(reach(device, vars)?), false));
+    } else if !device.reach.hint.is_empty() {
+        ops.push((Op::Tell(vars.fill(&device.reach.hint)?), false));
     }
     steps(&device.prepare, vars, Part::Before, &mut ops)?;
+    steps(&method.prepare, vars, Part::Before, &mut ops)?;
     let fast = load(method, vars, prompt.is_some(), &mut ops)?;
     if !method.ends {
         steps(&device.verify, vars, Part::Verify, &mut ops)?;
@@ -142,10 +159,35 @@ pub fn script(device: &Device, method: &Method, vars: &Vars) -> Result<Script, S
     Ok(Script { prompt, echo: device.echo, ops, fast })
 }
 
-fn answers(all: &[Answer], vars: &Vars) -> Result<Vec<(Regex, Vec<u8>)>, String> {
-    let one =
-        |answer: &Answer| Ok((vars.regex(&answer.sees)?, vars.fill(&answer.types)?.into_bytes()));
-    all.iter().map(one).collect()
+/// What the device does not take is told before anything is typed.
+fn forms(device: &Device, vars: &Vars) -> Result<(), String> {
+    for (name, form) in &device.forms {
+        let value = vars.fill(vars.get(name))?;
+        if !vars.regex(&form.matches)?.is_match(value.as_bytes()) {
+            let is = &form.is;
+            return Err(format!(
+                "expected {is} for {name}, got {value}; --var {name}= has another"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether something is done only with a variable that has no value.
+fn lacks(needs: Option<&String>, vars: &Vars) -> bool {
+    needs.is_some_and(|name| vars.get(name).is_empty())
+}
+
+fn answers(all: &[Answer], vars: &Vars) -> Result<Vec<Response>, String> {
+    let one = |answer: &Answer| {
+        Ok(Response {
+            sees: vars.regex(&answer.sees)?,
+            last: answer.sees.ends_with('$'),
+            types: vars.fill(&answer.types)?.into_bytes(),
+            fails: answer.fails.as_ref().map(|say| vars.fill(say)).transpose()?,
+        })
+    };
+    all.iter().filter(|answer| !lacks(answer.needs.as_ref(), vars)).map(one).collect()
 }
 
 fn reach(device: &Device, vars: &Vars) -> Result<Box<Await>, String> {
@@ -173,7 +215,7 @@ enum Part {
 
 fn steps(all: &[Step], vars: &Vars, part: Part, ops: &mut Vec<Planned>) -> Result<(), String> {
     for (index, step) in all.iter().enumerate() {
-        if step.needs.as_ref().is_some_and(|name| vars.get(name).is_empty()) {
+        if lacks(step.needs.as_ref(), vars) {
             continue;
         }
         let types = vars.fill(&step.types)?;
@@ -183,6 +225,7 @@ fn steps(all: &[Step], vars: &Vars, part: Part, ops: &mut Vec<Planned>) -> Resul
         let mut wait = Await::new(what, None, limit);
         wait.shows = is_last.then(|| types.trim_end().to_owned());
         ops.push((Op::Type(types.into_bytes()), false));
+        wait.answers = answers(&step.answer, vars)?;
         wait.with = step.sees.as_ref().map(|sees| vars.regex(sees)).transpose()?;
         wait.says = step.says.as_ref().map(|says| vars.fill(says)).transpose()?;
         wait.verifies = part == Part::Verify;
@@ -259,4 +302,27 @@ fn load(
     wait.with = with;
     ops.push((Op::Await(wait), true));
     Ok(at_another_rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::named;
+    use crate::vars::Digests;
+
+    #[test]
+    fn a_name_that_the_device_would_cut_is_refused() {
+        let device = Device::parse("cpm", named("cpm").unwrap()).unwrap();
+        let made = |file: &str, sets: &[String]| {
+            let mut vars = Vars::new(&device.vars, sets).unwrap();
+            vars.of_file(file, Digests::default());
+            script(&device, &device.method[0], &vars).map(|_| ())
+        };
+        made("game.com", &[]).unwrap();
+        made("firmware-2.0.bin", &["name=B:FW.BIN".to_owned()]).unwrap();
+        for long in ["firmware-2.bin", "game.command", "a.b.c"] {
+            let say = made(long, &[]).unwrap_err();
+            assert!(say.contains(&format!("for name, got {long}; --var name=")), "{say}");
+        }
+    }
 }

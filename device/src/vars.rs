@@ -51,6 +51,12 @@ impl Digests {
     }
 }
 
+/// What XMODEM fills the last block with, and the length of a block.
+const PADDING: (u8, u64) = (0x1A, 128);
+
+/// The depth of variables in values of variables.
+const DEEPEST: usize = 4;
+
 fn hex(bytes: &[u8]) -> String {
     let mut out = String::new();
     for byte in bytes {
@@ -92,6 +98,11 @@ impl Vars {
     /// Adds those of the file of this name.
     pub fn of_file(&mut self, name: &str, digests: Digests) {
         let Digests { len, crc, md5, sha256 } = digests;
+        let mut padded = md5.clone();
+        let (padding, block) = PADDING;
+        for _ in len..len.next_multiple_of(block) {
+            padded.update([padding]);
+        }
         // It is typed at a command line.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
         let name: String = name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
@@ -100,6 +111,7 @@ impl Vars {
             ("length-hex", format!("{len:x}")),
             ("crc32", format!("{crc:08x}")),
             ("md5", hex(&md5.finalize())),
+            ("md5-padded", hex(&padded.finalize())),
             ("sha256", hex(&sha256.finalize())),
             ("name", name.trim_start_matches('-').to_owned()),
         ] {
@@ -115,13 +127,20 @@ impl Vars {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// A text with the values in place of the names.
+    /// A text with the values in place of the names, also in the values.
     ///
     /// # Errors
     ///
-    /// A name that has no value.
+    /// A name that has no value, and values that have each other in them.
     pub fn fill(&self, text: &str) -> Result<String, String> {
-        self.with(text, str::to_owned)
+        let mut text = text.to_owned();
+        for _ in 0..=DEEPEST {
+            if !text.contains("%{") {
+                return Ok(text);
+            }
+            text = self.with(&text, |value| Ok(value.to_owned()))?;
+        }
+        Err(format!("expected variables that do not have each other in them, got {text}"))
     }
 
     /// The regular expression of a text, in which values stand for themselves.
@@ -130,12 +149,17 @@ impl Vars {
     ///
     /// A name that has no value, and a text that is no regular expression.
     pub fn regex(&self, text: &str) -> Result<Regex, String> {
-        let pattern = self.with(text, regex::escape)?;
+        let pattern =
+            self.with(text, |value| self.fill(value).map(|value| regex::escape(&value)))?;
         let built = RegexBuilder::new(&pattern).unicode(false).build();
         built.map_err(|bad| format!("expected a regular expression, got {text}: {bad}"))
     }
 
-    fn with(&self, text: &str, show: impl Fn(&str) -> String) -> Result<String, String> {
+    fn with(
+        &self,
+        text: &str,
+        show: impl Fn(&str) -> Result<String, String>,
+    ) -> Result<String, String> {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("%{") {
@@ -144,7 +168,7 @@ impl Vars {
             let value = self.0.get(name);
             let value = value.ok_or_else(|| format!("no such variable: {name}, in {text}"))?;
             out.push_str(before);
-            out.push_str(&show(value));
+            out.push_str(&show(value)?);
             rest = after;
         }
         out.push_str(rest);
@@ -172,6 +196,16 @@ mod tests {
     }
 
     #[test]
+    fn values_may_have_names_in_them() {
+        let command = vars(&["address=load %{baud} (all)", "baud=9600"]).unwrap();
+        assert_eq!(command.fill("%{address}!").unwrap(), "load 9600 (all)!");
+        assert!(command.regex("^%{address}$").unwrap().is_match(b"load 9600 (all)"));
+        let endless = vars(&["address=%{baud}", "baud=%{address}"]).unwrap();
+        assert!(endless.fill("%{address}").unwrap_err().contains("each other"));
+        assert!(endless.regex("%{address}").is_err());
+    }
+
+    #[test]
     fn unknown_variables_are_refused() {
         let say = vars(&["adress=4"]).unwrap_err().to_string();
         assert_eq!(say, "no such variable of the device: adress; it has address, baud");
@@ -190,6 +224,7 @@ mod tests {
             ("length", "9"),
             ("crc32", "cbf43926"),
             ("md5", "25f9e794323b453885f5181f1b624d0b"),
+            ("md5-padded", "b42a83d49df3489b2324811d5ed28d76"),
             ("sha256", "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225"),
             ("name", "a_b_c.bin"),
         ] {

@@ -184,18 +184,6 @@ fn failures_say_what_was_expected_and_what_came() {
 }
 
 #[test]
-fn a_terminal_without_stty_is_named() {
-    let script = |line: &str| match line {
-        line if line.starts_with(" (w=") => says("up"),
-        line if line.contains("[ -t 0 ]") => says("echoes"),
-        line => but("nothing", b"")(line),
-    };
-    let (result, ..) = put_hi(script);
-    let said = result.expect_err("no stty").to_string();
-    assert!(said.starts_with("expected stty at the shell, which turns off the echo"), "{said}");
-}
-
-#[test]
 fn what_a_shell_lacks_is_named() {
     let script = |line: &str| match line {
         line if line.contains("|d 2>") => says("no"),

@@ -153,6 +153,8 @@ class Talk {
 
 interface Begun {
   protocol: string;
+  /** As the commands to the device have it. */
+  name: string;
   set: Record<string, string>;
   pause_ms: number;
   /** The wire that resets the device: `dtr`, `rts` or none. */
@@ -217,7 +219,8 @@ export async function sendToDevice(wire: Wire, file: Source, options: DeviceOpti
         const before = talk.bytes();
         onbegin?.(begun.protocol);
         const settings = { ...begun.set, ...rest.settings };
-        const store = new Outbox([file]);
+        const modified = file instanceof File ? Math.floor(file.lastModified / 1000) : file.modified;
+        const store = new Outbox([{ name: begun.name, data, ...(modified !== undefined && { modified }) }]);
         end = await runOn(wire, { ...rest, settings, protocol: begun.protocol, direction: "send", store, before });
         talk.transferred(performance.now(), end.outcome === "done");
         break;

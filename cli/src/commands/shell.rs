@@ -45,7 +45,7 @@ pub(crate) fn put(
     }
     let disk = outbox(ui, sources, SendOptions::default());
     let name = verb.name.as_ref().map(|name| name.as_encoded_bytes().to_vec());
-    let what = What::Put { overwrites: verb.overwrite, name };
+    let what = What::Put { overwrites: verb.overwrite, overwrites_by: None, name };
     let store = FileStore::Disk(Box::new(disk));
     let (file_store, ending) = run(ui, &spec, (store, what), minis(&verb.stages), all)?;
     let mut ending = ending;

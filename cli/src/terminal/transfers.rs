@@ -98,7 +98,7 @@ impl Session<'_> {
             signals: self.signals,
             medium,
             file_store: FileStore::Disk(Box::new(outbox(self.ui, all, SendOptions::default()))),
-            what: What::Put { overwrites: false, name: None },
+            what: What::Put { overwrites: false, overwrites_by: None, name: None },
             minis: Minis::default(),
             all: self.settings.clone(),
         };

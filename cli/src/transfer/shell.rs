@@ -26,8 +26,9 @@ const TO_A_PROGRAM: usize = 48 * 1024;
 
 /// What is to be done.
 pub(crate) enum What {
-    /// Sends the files of the store: whether they replace existing ones, and the path for a single one.
-    Put { overwrites: bool, name: Option<Vec<u8>> },
+    /// Sends the files of the store: whether they replace existing ones, how the user asks for that if not by
+    /// `--overwrite`, and the path for a single one.
+    Put { overwrites: bool, overwrites_by: Option<String>, name: Option<Vec<u8>> },
     /// These files go into the store.
     Get(Vec<Vec<u8>>),
 }
@@ -98,9 +99,13 @@ impl ByShell<'_> {
         // Any program on the way may act on a byte, and a device of seven bits has not each.
         fast.tries_bytes = self.medium == LineKind::Serial && !facts.xon_xoff && !facts.seven_bit;
         let done = match &self.what {
-            What::Put { overwrites, name } => {
-                let name = name.clone();
-                let options = PutOptions { overwrites: *overwrites, name, fast: Some(&fast) };
+            What::Put { overwrites, overwrites_by, name } => {
+                let options = PutOptions {
+                    overwrites: *overwrites,
+                    overwrites_by: overwrites_by.as_deref(),
+                    name: name.clone(),
+                    fast: Some(&fast),
+                };
                 shell::put(&mut talk, store, (observer, stats), &options)
             }
             What::Get(names) => shell::get(&mut talk, store, (observer, stats), names, Some(&fast)),

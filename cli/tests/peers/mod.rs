@@ -7,6 +7,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod ckermit;
+pub mod device;
 pub mod lrzsz;
 pub mod netblt_python;
 pub mod ser2net;

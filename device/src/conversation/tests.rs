@@ -1,7 +1,7 @@
 //! Conversations in virtual time.
 
 use super::*;
-use crate::profile::{Device, named};
+use crate::profile::{BUILT_IN, Device, named};
 use crate::script::script;
 use crate::vars::{Digests, Vars};
 
@@ -129,6 +129,59 @@ fn a_silent_device_is_asked_again_and_the_user_told() {
     let Some(Act::End(Err(trouble))) = acts.last() else { panic!("{acts:?}") };
     assert_eq!(trouble.fault, Fault::Timeout);
     assert_eq!(trouble.say, "expected the prompt of U-Boot, got nothing");
+}
+
+/// What is known of the silence of a device is for each: the user is told what to do, and it ends.
+#[test]
+fn no_device_is_waited_for_without_end() {
+    for (name, text) in BUILT_IN {
+        let device = Device::parse(name, text).unwrap();
+        let protocol = device.method[0].protocols[0].as_str();
+        let mut desk = Desk::new(name, protocol, &[]);
+        let mut acts = desk.does();
+        if device.prompt.is_empty() {
+            let hint = Act::Tell(device.reach.hint.clone());
+            assert_eq!(acts, [hint, Act::Transfer(Vec::new())], "{name}");
+            continue;
+        }
+        acts.extend(desk.after(HINT).does());
+        assert!(acts.contains(&Act::Tell(device.reach.hint.clone())), "{name}: {acts:?}");
+        let acts = desk.after(Duration::from_secs(device.reach.limit_s)).does();
+        let Some(Act::End(Err(trouble))) = acts.last() else { panic!("{name}: {acts:?}") };
+        assert_eq!(trouble.fault, Fault::Timeout, "{name}");
+        assert_eq!(trouble.say, format!("expected the prompt of {}, got nothing", device.title));
+    }
+}
+
+/// What may go on, such as a name in a text that ends in `>`, is no refusal yet.
+#[test]
+fn a_refusal_is_one_only_if_nothing_follows() {
+    let mut desk = Desk::new("ios", "xmodem-crc", &[]);
+    desk.does();
+    desk.talk.heard(b"\r\nRouter>", desk.now);
+    assert_eq!(desk.does(), []);
+    assert_eq!(desk.talk.deadline(), Some(desk.now + QUIET));
+    desk.talk.heard(b"\r\nRouter#", desk.now);
+    assert_eq!(desk.does(), []);
+    let acts = desk.after(QUIET).does();
+    assert_eq!(acts, [Act::Type(b"copy xmodem: flash:k.bin\r".to_vec())]);
+}
+
+#[test]
+fn a_question_is_left_before_its_refusal_is_told() {
+    let question = "copy xmodem: flash:k.bin\r\nDo you want to over write? [confirm]";
+    let mut desk = Desk::new("ios", "xmodem-crc", &[]);
+    desk.does();
+    desk.exchange("\r\nRouter#", "copy xmodem: flash:k.bin\r");
+    let acts = desk.says(question).does();
+    let [Act::Type(no), Act::End(Err(trouble))] = &acts[..] else { panic!("{acts:?}") };
+    assert_eq!(no, b"n");
+    assert_eq!(trouble.fault, Fault::Peer);
+    assert!(trouble.say.starts_with("flash:k.bin is there already"), "{trouble:?}");
+    let mut desk = Desk::new("ios", "xmodem-crc", &["overwrite=yes"]);
+    desk.does();
+    desk.exchange("\r\nRouter#", "copy xmodem: flash:k.bin\r");
+    assert_eq!(desk.says(question).does(), [Act::Type(b"y".to_vec())]);
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub fn get(
     names: &[Vec<u8>],
     fast: Option<&Fast<'_>>,
 ) -> Result<(), Broken> {
+    talk.without_echo()?;
     let mut report = Report::new(watch, stats);
     let Some(encoder) = encoder(talk)? else {
         let names: Vec<&str> = ENCODERS.iter().map(|tool| tool.name).collect();

@@ -3,7 +3,7 @@
 use super::blocks::blocks;
 use super::check::{Digest, TOOLS, Tool, is_known};
 use super::coding::{DECODERS, Decoder};
-use super::fast::{self, Fast, Role};
+use super::fast::{self, Fast, Role, Stages};
 use super::quote::{assign, path};
 use super::report::Report;
 use super::store;
@@ -20,6 +20,8 @@ use wetstring_proto::stats::Stats;
 pub struct PutOptions<'a> {
     /// Files that are there are replaced.
     pub overwrites: bool,
+    /// How the user asks for that, for the error; `--overwrite` unless said.
+    pub overwrites_by: Option<&'a str>,
     /// The path of the only file, if it is not its name in the shell's directory.
     pub name: Option<Vec<u8>>,
     /// A program that is uploaded first.
@@ -55,6 +57,11 @@ pub fn put(
     (watch, stats): (&mut dyn Watch, &mut Stats),
     options: &PutOptions<'_>,
 ) -> Result<(), Broken> {
+    if options.fast.is_some_and(|fast| fast.stages == Stages::Two) {
+        talk.without_echo()?;
+    }
+    // A program needs a raw terminal.
+    let fast = options.fast.filter(|_| !talk.echoes);
     let mut report = Report::new(watch, stats);
     let mut tools = None;
     loop {
@@ -70,13 +77,13 @@ pub fn put(
             None => *tools.insert(look_around(talk, &mut report)?),
         };
         let target = path(options.name.as_ref().unwrap_or(&wanted.name));
-        let mut done = target_is_free(talk, &target, options.overwrites);
+        let mut done = target_is_free(talk, &target, options);
         if done.is_ok() {
             report.stats.current_file_bytes = 0;
             let event = Event::FileStarted { info: wanted.info(), offset: 0 };
             report.event(talk, &event);
             let is_program = wanted.mode.is_some_and(|mode| mode & 0o111 != 0);
-            let how = (wanted.size, options.fast);
+            let how = (wanted.size, fast);
             done = put_one(talk, store, &mut report, tools, how)
                 .and_then(|proved| name_it(talk, is_program, options.overwrites).map(|()| proved));
         }
@@ -146,7 +153,11 @@ pub(super) fn check(talk: &mut Talk<'_>) -> Result<Option<&'static Tool>, Broken
 }
 
 /// Sets `n`, the path, and `t`, the temporary file beside it, which is made.
-fn target_is_free(talk: &mut Talk<'_>, target: &[u8], overwrites: bool) -> Result<bool, Broken> {
+fn target_is_free(
+    talk: &mut Talk<'_>,
+    target: &[u8],
+    options: &PutOptions<'_>,
+) -> Result<bool, Broken> {
     for line in assign("n", target) {
         talk.tell(&line)?;
     }
@@ -154,9 +165,10 @@ fn target_is_free(talk: &mut Talk<'_>, target: &[u8], overwrites: bool) -> Resul
     let is = talk.ask(IS_THERE, "whether the file is there")?;
     match &is[..] {
         b"free" => {}
-        b"file" if overwrites => {}
+        b"file" if options.overwrites => {}
         b"file" => {
-            let say = format!("{shown} is at the shell already; --overwrite replaces it");
+            let by = options.overwrites_by.unwrap_or("--overwrite");
+            let say = format!("{shown} is at the shell already; {by} replaces it");
             return Err(Broken::Refused(say));
         }
         b"other" => {

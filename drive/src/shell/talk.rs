@@ -1,10 +1,14 @@
 //! A conversation with a shell: commands without echo or prompt, and answers behind a marker.
+//!
+//! A terminal that cannot be told to leave its echo is borne with where nothing but answers comes back: the echo of a
+//! line has no marker of an answer, and is dropped.
 
 use super::coding::LONGEST_LINE;
 use super::report::Counted;
 use super::wire::{Broken, Wire};
 use crate::hex;
 use crate::run::{Ended, Watch};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::{Engine, Outcome};
 use wetstring_proto::file::Store;
@@ -20,6 +24,8 @@ const A_SHELL: &str =
     "a shell that runs a command (logged in, at its prompt, with no line half typed)";
 /// The end of the first line, which may be echoed.
 const FIRST_ENDS: &[u8] = b";;esac;done)";
+/// Lines whose echo is awaited: more than any terminal holds.
+const MOST_ECHO: usize = 4096;
 /// The byte of Ctrl-C.
 const CTRL_C: u8 = 3;
 /// After this the shell gets another line to answer.
@@ -103,6 +109,10 @@ pub struct Talk<'a> {
     said: Vec<u8>,
     /// The shell is at a terminal.
     pub(super) at_terminal: bool,
+    /// The terminal echoes what is sent, since there is no stty.
+    pub(super) echoes: bool,
+    /// Lines that have not come back as echo.
+    echo: VecDeque<Vec<u8>>,
     /// Bytes sent since the last answer.
     unanswered: usize,
     /// Lines of data that the shell may wait for.
@@ -136,6 +146,8 @@ impl<'a> Talk<'a> {
             behind: None,
             said: Vec::new(),
             at_terminal: false,
+            echoes: false,
+            echo: VecDeque::new(),
             unanswered: 0,
             lines: 0,
             runs_program: false,
@@ -159,20 +171,24 @@ impl<'a> Talk<'a> {
     fn begun(&mut self, first: &str) -> Result<(), Broken> {
         self.send(&[first.as_bytes(), b"\n"].concat())?;
         let up = self.answer(A_SHELL).map_err(without_echo)?;
-        if up == b"up"
-            && self.ask("[ -t 0 ]&&a echoes||a pipe", "what the shell reads")? == b"echoes"
-        {
-            let say =
-                "expected stty at the shell, which turns off the echo of its terminal, got none";
-            return Err(Broken::Missing(say.to_owned()));
-        }
-        self.at_terminal = up == b"up tty";
+        self.echoes = up == b"up"
+            && self.ask("[ -t 0 ]&&a echoes||a pipe", "what the shell reads")? == b"echoes";
+        self.at_terminal = up == b"up tty" || self.echoes;
         if !up.starts_with(b"up") {
             return Err(Broken::Peer { expected: "up from the shell".to_owned(), got: up });
         }
         // The user's shell settings do not interfere; the temporary file is removed in every case.
         self.tell("LC_ALL=C;export LC_ALL;set +C;t=;unset IFS")?;
         self.tell("m=;trap '[ \"$t$m\" ]&&rm -f \"$t\" \"$m\";[ \"$s\" ]&&stty \"$s\";a bye' 0")
+    }
+
+    /// For what an echo would be taken for data.
+    pub(super) fn without_echo(&self) -> Result<(), Broken> {
+        if !self.echoes {
+            return Ok(());
+        }
+        let say = "expected stty at the shell, which turns off the echo of its terminal, got none";
+        Err(Broken::Missing(say.to_owned()))
     }
 
     /// How fast the shell is written to.
@@ -202,6 +218,12 @@ impl<'a> Talk<'a> {
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), Broken> {
         self.unanswered += bytes.len();
         self.sent += bytes.len() as u64;
+        if self.echoes {
+            let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+            self.echo.extend(lines.filter(|line| !line.is_empty()).map(<[u8]>::to_vec));
+            let surplus = self.echo.len().saturating_sub(MOST_ECHO);
+            self.echo.drain(..surplus);
+        }
         self.wire.send(bytes)
     }
 
@@ -337,7 +359,11 @@ impl<'a> Talk<'a> {
             if let Some(end) = end {
                 let line: Vec<u8> = self.received.drain(..=self.searched + end).collect();
                 self.searched = 0;
-                return Ok(self.divided(line.trim_ascii_end()));
+                let heard = self.divided(line.trim_ascii_end());
+                if matches!(&heard, Heard::Line(line) if self.is_echo(line)) {
+                    continue;
+                }
+                return Ok(heard);
             }
             self.searched = self.received.len();
             if self.searched > MOST_LINE {
@@ -356,6 +382,12 @@ impl<'a> Talk<'a> {
                 return Err(Broken::Silence { expected: expected.to_owned(), got });
             }
         }
+    }
+
+    /// Whether a line is only what was sent. One before it that has not come back was mixed with an answer.
+    fn is_echo(&mut self, line: &[u8]) -> bool {
+        let at = self.echo.iter().position(|sent| sent == line);
+        at.is_some_and(|at| self.echo.drain(..=at).next().is_some())
     }
 
     /// A line, or an answer in it.

@@ -263,6 +263,43 @@ fn names_arrive_as_they_are() {
     }
 }
 
+/// As routers have it: no stty, so that the terminal echoes. What comes back from there could not be told from the echo.
+#[test]
+fn without_stty_files_go_there_and_none_comes() {
+    // Busybox of this machine has all of its tools in the shell.
+    for shell in SHELLS.into_iter().filter(|shell| !shell.starts_with("busybox")) {
+        let tools = ["mv", "rm", "chmod", "base64", "head", "sha256sum"];
+        let Some(host) = Host::new(shell, &tools) else { return };
+        let bytes = noise(3, 60_000);
+        let (mut store, mut stats) =
+            (Source::new(vec![File::new("a.bin", &bytes)]), Stats::default());
+        let done = host
+            .with(|talk| put(talk, &mut store, (&mut NoWatch, &mut stats), &PutOptions::default()));
+        assert_eq!(done, Ok(()), "{shell}");
+        assert!(std::fs::read(host.home().join("a.bin")).expect("it") == bytes, "{shell}");
+        assert_eq!(store.closed, [(true, true)], "{shell}");
+        assert_eq!(host.names(), ["a.bin"], "{shell}");
+        let (mut store, mut stats) = (Sink::new(), Stats::default());
+        let asked = [b"a.bin".to_vec()];
+        let got = host.with(|talk| get(talk, &mut store, (&mut NoWatch, &mut stats), &asked, None));
+        let said = got.expect_err("an echo").to_string();
+        assert!(said.starts_with("expected stty at the shell"), "{shell}: {said}");
+        // What is wrong is told, and not the echo.
+        let (mut store, mut stats) =
+            (Source::new(vec![File::new("a.bin", b"1")]), Stats::default());
+        let done = host
+            .with(|talk| put(talk, &mut store, (&mut NoWatch, &mut stats), &PutOptions::default()));
+        let said = done.expect_err("it is there").to_string();
+        assert_eq!(said, "./a.bin is at the shell already; --overwrite replaces it", "{shell}");
+        let (mut store, mut stats) = (Source::new(vec![File::new("no/b", b"1")]), Stats::default());
+        let done = host
+            .with(|talk| put(talk, &mut store, (&mut NoWatch, &mut stats), &PutOptions::default()));
+        let said = done.expect_err("no such directory").to_string();
+        assert!(said.starts_with("expected a temporary file at the shell, got '"), "{said}");
+        assert!(!said.contains("set -C"), "{shell}: {said}");
+    }
+}
+
 /// A file that is there stays unless told otherwise, and a directory in any case; a failure leaves nothing.
 #[test]
 fn nothing_is_replaced_unasked_and_nothing_is_left() {

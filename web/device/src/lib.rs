@@ -8,7 +8,7 @@ mod exports;
 use serde_json::json;
 use std::time::Duration;
 use wetstring_device::conversation::{Act, Conversation, Fault};
-use wetstring_device::profile::{BUILT_IN, Device, named};
+use wetstring_device::profile::{BUILT_IN, Device, SHELL, named};
 use wetstring_device::script::script;
 use wetstring_device::vars::{Digests, Vars};
 use wetstring_proto::Instant;
@@ -27,12 +27,13 @@ impl Talk {
         self.output = text.as_bytes().to_vec();
     }
 
-    /// The profiles.
+    /// The profiles, without those for which only the program has what it takes.
     fn list() -> String {
         let profile = |(name, text): &(&str, &str)| {
             let device = Device::parse(name, text).ok()?;
-            let protocols: Vec<_> =
-                device.method.iter().flat_map(|method| method.protocols.clone()).collect();
+            let protocols: Vec<_> = device.method.iter().flat_map(|one| &one.protocols).collect();
+            let protocols: Vec<_> = protocols.into_iter().filter(|name| *name != SHELL).collect();
+            (!protocols.is_empty()).then_some(())?;
             Some(json!({
                 "name": name,
                 "title": device.title,
@@ -56,6 +57,9 @@ impl Talk {
         let device = Device::parse(name, text)?;
         let protocol = (!protocol.is_empty()).then_some(protocol);
         let (method, protocol) = device.method_for(protocol)?;
+        if protocol == SHELL {
+            return Err(format!("expected another device than {name}: files go through a shell by wst only"));
+        }
         let mut vars = Vars::new(&device.vars, &sets).map_err(|bad| bad.to_string())?;
         if !vars.get("baud").is_empty() {
             return Err("expected no baud: the rate of this line cannot be changed".to_owned());
@@ -67,6 +71,7 @@ impl Talk {
         self.talk = Some(Conversation::new(script, now, plain));
         Ok(json!({
             "protocol": protocol,
+            "name": vars.get("name"),
             "set": method.set,
             "pause_ms": device.pause_ms,
             "pulse": device.reach.pulse,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wetstring_device::conversation::{Act, Conversation, Fault};
+use wetstring_device::profile::{Method, SHELL};
 use wetstring_device::script;
 use wetstring_device::vars::Vars;
 use wetstring_drive::clock::Clock;
@@ -24,11 +25,12 @@ use crate::transfer::limits::Limits;
 use crate::transfer::opening::signals;
 use crate::transfer::outgoing::{outbox, sources};
 use crate::transfer::raw::{self, Heard};
+use crate::transfer::shell::{ByShell, Minis, What};
 use crate::transfer::speaks::Speaks;
 use crate::transfer::store::FileStore;
 use crate::transfer::tapped;
 use crate::ui::ending::{Ending, usage};
-use crate::ui::exit::Exit;
+use crate::ui::exit::{Exit, LineKind};
 use crate::ui::format::escaped;
 use crate::ui::output::{Level, Output};
 
@@ -82,7 +84,14 @@ pub(crate) fn send(
     let chosen = wanted.protocol.map(|protocol| protocol.name);
     let (method, protocol) = wanted.profile.method_for(chosen).map_err(usage)?;
     let method = method.clone();
-    let protocol = Protocol::of(&protocol)
+    let by_shell = protocol == SHELL;
+    if by_shell && wanted.explain {
+        let say = "expected no --explain: the file goes through a shell, which is not explained";
+        return Err(usage(say.to_owned()));
+    }
+    // A second stage is by Kermit.
+    let protocol = if by_shell { "kermit" } else { protocol.as_str() };
+    let protocol = Protocol::of(protocol)
         .ok_or_else(|| usage(format!("the device profile has an unknown protocol {protocol}")))?;
     for (name, value) in &method.set {
         if !wanted.settings.is_chosen(name) {
@@ -93,6 +102,7 @@ pub(crate) fn send(
     add_file(&mut wanted.vars, file).map_err(|say| Ending::early(Exit::Store, say))?;
     let rate = script::baud(&method, &wanted.vars).map_err(usage)?;
     let script = script::script(&wanted.profile, &method, &wanted.vars).map_err(usage)?;
+    let at_shell = at_shell(&method, &wanted.vars).map_err(usage)?;
     let signals = signals()?;
     let job = job((ui, common), &wanted, protocol, file)?;
     let mut port = job.open(&signals)?;
@@ -113,10 +123,21 @@ pub(crate) fn send(
         clock: Clock::default(),
     };
     live.pulse(&wanted.profile.reach.pulse)?;
-    let ended = live.converse(script, job);
+    let ended = live.converse(script, (job, at_shell));
     // The device may have more to say than anyone reads.
     let _ = live.port.finish(signals.patience(PATIENCE));
     ended
+}
+
+/// What is done at the shell, if the file goes through one.
+fn at_shell(method: &Method, vars: &Vars) -> Result<Option<What>, String> {
+    let Some(path) = &method.path else { return Ok(None) };
+    let by = method.replaces.as_ref();
+    Ok(Some(What::Put {
+        overwrites: by.is_some_and(|name| !vars.get(name).is_empty()),
+        overwrites_by: by.map(|name| format!("--var {name}=yes")),
+        name: Some(vars.fill(path)?.into_bytes()),
+    }))
 }
 
 fn job<'a>(
@@ -125,11 +146,12 @@ fn job<'a>(
     protocol: Protocol,
     file: &Path,
 ) -> Result<Job<'a>, Ending> {
-    let disk = outbox(
-        ui,
-        sources(ui, file, (false, false), &Selection::default())?,
-        SendOptions::default(),
-    );
+    let mut all = sources(ui, file, (false, false), &Selection::default())?;
+    if !protocol.name.starts_with("xmodem") {
+        // The device uses the name that it gets, and the commands have the one of the variable.
+        all = all.into_iter().map(|one| one.named(wanted.vars.get("name"))).collect();
+    }
+    let disk = outbox(ui, all, SendOptions::default());
     Ok(Job {
         ui,
         common,
@@ -152,8 +174,35 @@ fn failed(what: &str, error: &std::io::Error) -> Ending {
 }
 
 impl Live<'_> {
+    /// The transfer, by an engine or at the shell. Returns what came after it, too.
+    fn transfer(
+        &mut self,
+        job: Job<'_>,
+        at_shell: Option<What>,
+        before: &[u8],
+    ) -> (Ending, Vec<u8>) {
+        let Some(what) = at_shell else {
+            let done = job.run_on(&mut *self.port, self.signals, before);
+            return done.unwrap_or_else(|end| (end, Vec::new()));
+        };
+        let mut by_shell = ByShell {
+            ui: self.ui,
+            signals: self.signals,
+            medium: LineKind::of(&job.spec),
+            file_store: job.file_store,
+            what,
+            minis: Minis::default(),
+            all: job.all,
+        };
+        by_shell.run_on(&mut *self.port, before)
+    }
+
     /// Does what the conversation wants, to its end.
-    fn converse(&mut self, script: script::Script, job: Job<'_>) -> Result<Ending, Ending> {
+    fn converse(
+        &mut self,
+        script: script::Script,
+        (job, mut at_shell): (Job<'_>, Option<What>),
+    ) -> Result<Ending, Ending> {
         let mut talk = Conversation::new(script, self.clock.now(), escaped);
         let mut job = Some(job);
         let mut ending: Option<Ending> = None;
@@ -180,11 +229,7 @@ impl Live<'_> {
                 Some(Act::Tell(text)) => self.ui.say(Level::Note, &text),
                 Some(Act::Transfer(before)) => {
                     let Some(job) = job.take() else { continue };
-                    let done = job.run_on(&mut *self.port, self.signals, &before);
-                    let (end, leftover) = match done {
-                        Ok(done) => done,
-                        Err(end) => (end, Vec::new()),
-                    };
+                    let (end, leftover) = self.transfer(job, at_shell.take(), &before);
                     let ok = end.exit == Exit::Done;
                     ending = Some(end);
                     self.show(&leftover);
