@@ -91,6 +91,7 @@ mod tmux;
 mod touched;
 mod transfer;
 mod trzsz;
+mod trzsz_forms;
 mod uucp_python_deaths;
 mod uucp_python_peer;
 mod wrap;

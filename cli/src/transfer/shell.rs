@@ -69,7 +69,12 @@ impl ByShell<'_> {
         let mut talked = talked.behind(self.medium);
         let mut leftover = Vec::new();
         let result = self.talk(port, before, talked.watched(), &mut leftover);
-        (talked.end(&self.file_store, result), leftover)
+        let lost = result == Err(Broken::Lost);
+        let mut ending = talked.end(&self.file_store, result);
+        if lost {
+            ending.message.push_str("; what ran at the shell was ended: send the file again");
+        }
+        (ending, leftover)
     }
 
     fn talk(
@@ -84,15 +89,15 @@ impl ByShell<'_> {
             pace.unacknowledged = TO_A_PROGRAM;
         }
         let facts = port.facts().clone();
-        let mut wire = PortWire::new(port, Some(self.signals), before);
+        let ui = self.ui;
+        let note = |text: &str| ui.say(Level::Note, text);
+        let mut wire = PortWire::new(port, Some(self.signals), before).telling(&note);
         wire.until_not_asked(observer)?;
         let mut talk = Talk::begin(&mut wire, pace, &shell::nonce())?;
         let store = self.file_store.store();
-        let ui = self.ui;
         let folder = self.minis.folder.as_deref();
         let program = |role: Role, processor: &str| mini::program(folder, role, processor);
         let engine = |role: Role, passes: bool| engine(&facts, self.all.clone(), role, passes);
-        let note = |text: &str| ui.say(Level::Note, text);
         let mut fast = Fast::new(&program, &engine, &note);
         fast.stages = self.minis.stages;
         // Any program on the way may act on a byte, and a device of seven bits has not each.
