@@ -18,7 +18,7 @@ use wetstring_testkit::{Within, terminal, within};
 
 /// Bytes that the cable holds in each direction.
 const HOLDS: usize = 4096;
-/// How long it is out.
+/// How long it is out, if it comes back.
 const OUT: Duration = Duration::from_millis(500);
 const BYTES: usize = 200_000;
 
@@ -33,6 +33,8 @@ struct Cable {
     /// The port's other side, and its own, which is held open between programs.
     plugged: Option<(File, File)>,
     plug_at: Instant,
+    /// How long it is out.
+    out: Duration,
     peer: (ChildStdin, ChildStdout),
     to_peer: Vec<u8>,
     to_user: Vec<u8>,
@@ -48,6 +50,7 @@ impl Cable {
             link: link.to_owned(),
             plugged: None,
             plug_at: Instant::now(),
+            out: OUT,
             peer: (stdin, stdout),
             to_peer: Vec::new(),
             to_user: Vec::new(),
@@ -72,7 +75,7 @@ impl Cable {
         self.plugged = None;
         self.to_peer.clear();
         self.to_user.clear();
-        self.plug_at = Instant::now() + OUT;
+        self.plug_at = Instant::now() + self.out;
     }
 
     /// Carries until the peer ends. The cable is pulled whenever this many bytes have passed since it was plugged in.
@@ -217,7 +220,11 @@ fn ends_when_pulled(desk: &Desk, peer: &[&str], first: &[(String, &str)], says: 
     let (mut user, cable, mut child) = session(desk, peer);
     let carrying = std::thread::spawn(move || cable.carry_until_the_end(&[60_000]));
     for (keys, says) in first {
-        user.type_and_see(keys.as_bytes(), says);
+        if keys.is_empty() {
+            user.until(says, |user| user.screen().contains(says));
+        } else {
+            user.type_and_see(keys.as_bytes(), says);
+        }
     }
     user.until("the reason", |user| user.screen().contains(says));
     let screen = user.screen();
@@ -228,7 +235,8 @@ fn ends_when_pulled(desk: &Desk, peer: &[&str], first: &[(String, &str)], says: 
     user.type_and_see(b"\x14v", "connected again 1 time");
     // A shell is at its prompt, with its echo; it is left to it.
     if peer[0] == "script" {
-        user.type_and_see(b"\recho still $((6 * 7))\r", "echo still $((6 * 7))\r\nstill 42");
+        user.type_and_see(b"\r", "ready> ");
+        user.type_and_see(b"echo still $((6 * 7))\r", "echo still $((6 * 7))\r\nstill 42");
         user.press(b"exit\r");
     }
     let came = within(Duration::from_secs(30), || carrying.is_finished());
@@ -251,12 +259,32 @@ fn a_download_from_tsz_is_ended_and_told() {
     }
 }
 
+/// The user need not wait for a port that stays away: the session does.
+#[test]
+fn a_user_may_end_the_wait_for_the_port() {
+    let Some(_) = peers::peer("tsz", "none; pip install trzsz") else { return };
+    let desk = desk();
+    let (mut user, mut cable, mut child) = session(&desk, &["tsz", &desk.path("data.bin")]);
+    cable.out = Duration::from_secs(1000);
+    let carrying = std::thread::spawn(move || cable.carry_until_the_end(&[60_000]));
+    user.until("the wait", |user| user.screen().contains("waiting for it, Ctrl-C ends"));
+    user.type_and_see(b"\x03", "interrupted by signal 2");
+    user.until("the session", |user| !user.modes().contains(LocalModes::ISIG));
+    assert!(user.screen().contains("/port is gone; waiting for "), "{}", user.screen());
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0), "{}", user.screen());
+    child.kill().expect("it waits for an answer");
+    child.wait().expect("it ends");
+    carrying.join().expect("the peer ended");
+}
+
 #[test]
 fn an_upload_to_trz_is_ended_and_told() {
     let Some(_) = peers::peer("trz", "none; pip install trzsz") else { return };
     for flag in ["-y", "-b"] {
         let desk = desk();
-        let first = [(format!("{}\r", desk.path("data.bin")), "keys: x")];
+        let file = format!("{}\r", desk.path("data.bin"));
+        let first = [(String::new(), "Send: "), (file, "keys: x")];
         ends_when_pulled(
             &desk,
             &["trz", flag],

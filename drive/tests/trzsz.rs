@@ -125,14 +125,22 @@ fn a_digest_that_differs_leaves_no_file() {
 fn a_peer_that_lies_ends_the_transfer() {
     let one = |line: &str| format!("#NUM:1\n{}#SIZE:100\n{line}", packed("NAME", b"a"));
     let bomb = packed("DATA", &vec![0; 50_000_000]);
-    let cases: [(String, &str); 14] = [
+    let sized = |size: &str| format!("#NUM:1\n{}#SIZE:{size}\n", packed("NAME", b"a"));
+    let endless = packed("DATA", &[1; 100]);
+    let cases: [(String, &str); 19] = [
         ("#NUM:x\n".into(), "a number"),
         ("#NUM:-1\n".into(), "a number"),
         ("#NUM:99999999999999999999999\n".into(), "a number"),
         ("#NUM:\n".into(), "a number"),
         ("nonsense\n".into(), "#NUM:"),
         ("#SIZE:3\n".into(), "#NUM:"),
-        (format!("#NUM:1\n{}#SIZE:1e9\n", packed("NAME", b"a")), "a number"),
+        (sized("1e9"), "a number"),
+        (sized("-1"), "a number"),
+        (sized("99999999999999999999"), "a number"),
+        // As much as there is: no room is made before it comes.
+        (sized("18446744073709551615") + &endless, "the line closed"),
+        (sized("18446744073709551615") + &endless + "#DATA:!\n", "a part of it"),
+        (format!("#NUM:1\n#NAME:{}\n", "A".repeat(70_000)), "#NAME:"),
         ("#NUM:1\n#NAME:!!!!\n".into(), "no base64"),
         (one(&bomb), "more than was announced"),
         (one(&packed("DATA", &[1; 101])), "more than was announced"),
@@ -146,7 +154,8 @@ fn a_peer_that_lies_ends_the_transfer() {
         let (result, heard, _) = received(&says, "", &mut store);
         let say = result.expect_err(why).to_string();
         assert!(say.contains(why), "{why}: {say}");
-        assert!(heard.contains("#fail:"), "{why}");
+        assert_eq!(heard.contains("#fail:"), why != "the line closed", "{why}");
+        assert!(say.len() < 1500, "{}", say.len());
         assert!(store.files.iter().all(|file| !file.complete && file.bytes.len() <= 100), "{why}");
     }
 }

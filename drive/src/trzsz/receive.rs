@@ -84,7 +84,7 @@ fn one(talk: &mut Talk<'_>, store: &mut dyn Store, name: &[u8]) -> Result<(), Br
 fn stored(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u8>, Broken> {
     let mut written = 0;
     let mut waiting = Vec::with_capacity(WRITE);
-    bytes(talk, size, &mut |talk, bytes| {
+    let done = bytes(talk, size, &mut |talk, bytes| {
         waiting.extend_from_slice(bytes);
         let stats = &mut *talk.report.stats;
         stats.file_bytes += bytes.len() as u64;
@@ -97,7 +97,16 @@ fn stored(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u
         written += waiting.len() as u64;
         waiting.clear();
         talk.go_on()
-    })
+    });
+    // What came before the end is kept, unless it is what was wrong.
+    let came = matches!(
+        done,
+        Err(Broken::Lost | Broken::Line(_) | Broken::Silence { .. } | Broken::Interrupted(_))
+    );
+    if came && !waiting.is_empty() {
+        store::write(store, written, &waiting)?;
+    }
+    done
 }
 
 /// Bytes and digest of a file as the peer has them; an error if they differ.
