@@ -162,7 +162,7 @@ fn lines_of_windows_are_read_out_of_what_is_drawn() {
             let mut shown = format!("\x1b[?25l\x1b[{row};1H{}", rows[0]);
             for (above, row) in rows.iter().zip(&rows[1..]) {
                 let last = &above[above.len() - 1..];
-                shown.push_str(&format!("\r\n\x1b[25;119H{last}{row}"));
+                shown.extend(["\r\n\x1b[25;119H", last, row]);
             }
             shown + "!\x1b[?25h\r\n"
         })

@@ -26,7 +26,7 @@ const CONFIGS: [&[u8]; 7] = [
     br#"{"binary":true,"escape_chars":[["~","~"]]}"#,
     br#"{"directory":true,"tmux_output_junk":true}"#,
     br#"{"binary":1,"directory":"x","timeout":-1}"#,
-    br#"[1"#,
+    b"[1",
 ];
 const NUMBERS: [&str; 9] =
     ["0", "1", "2", "14", "26", "-1", "1e9", "18446744073709551615", "99999999999999999999"];

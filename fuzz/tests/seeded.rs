@@ -248,7 +248,7 @@ fn uucp_pair() {
 
 #[test]
 fn trzsz_talk() {
-    let reached = body("trzsz-talk", 20_000, trzsz::talk);
+    let reached = body("trzsz-talk", 8000, trzsz::talk);
     let files = reached.iter().filter(|stats| stats.files_done > 0).count();
     let bytes = reached.iter().filter(|stats| stats.file_bytes > 0).count();
     println!("{} scripts: {bytes} moved data, {files} ended a file", reached.len());

@@ -67,14 +67,16 @@ impl ByShell<'_> {
         let talked =
             Talked::begin(self.ui, self.signals, self.what.direction(), port.carries_bps());
         let mut talked = talked.behind(self.medium);
-        let mut leftover = Vec::new();
+        let mut leftover = None;
         let result = self.talk(port, before, talked.watched(), &mut leftover);
         let lost = result == Err(Broken::Lost);
         let mut ending = talked.end(&self.file_store, result);
-        if lost {
+        if lost && leftover.is_some() {
             ending.message.push_str("; what ran at the shell was ended: send the file again");
+        } else if lost {
+            ending.message.push_str("; if the shell does not answer, Ctrl-C ends what runs there");
         }
-        (ending, leftover)
+        (ending, leftover.unwrap_or_default())
     }
 
     fn talk(
@@ -82,7 +84,7 @@ impl ByShell<'_> {
         port: &mut dyn Port,
         before: &[u8],
         (observer, stats): (&mut Observer<'_>, &mut Stats),
-        leftover: &mut Vec<u8>,
+        leftover: &mut Option<Vec<u8>>,
     ) -> Result<(), Broken> {
         let mut pace = Pace { rate_bps: port.carries_bps(), ..Pace::default() };
         if self.medium == LineKind::Program {
@@ -111,9 +113,9 @@ impl ByShell<'_> {
             What::Get(names) => shell::get(&mut talk, store, (observer, stats), names, Some(&fast)),
         };
         match done {
-            Ok(()) => *leftover = talk.end()?,
+            Ok(()) => *leftover = Some(talk.end()?),
             Err(broken) => {
-                *leftover = talk.leave().unwrap_or_default();
+                *leftover = talk.leave();
                 return Err(broken);
             }
         }

@@ -41,21 +41,28 @@ impl ByTrzsz<'_> {
             talk.stop(broken);
         }
         let leftover = talk.over();
+        let has_ended = talk.peer_has_ended();
         let lost = result == Err(Broken::Lost);
         let mut ending = talked.end(&self.file_store, result);
         if lost {
-            ending.message.push_str(self.how_to_go_on());
+            ending.message.push_str(self.how_to_go_on(has_ended));
         }
         (ending, leftover)
     }
 
     /// What a user does whose port was gone: the peer's program sends nothing twice, and takes no part of a file.
-    const fn how_to_go_on(&self) -> &'static str {
-        match self.direction {
-            Direction::Send => {
+    const fn how_to_go_on(&self, has_ended: bool) -> &'static str {
+        match (self.direction, has_ended) {
+            (Direction::Send, true) => {
                 "; trz was ended, and has a part of the file: start it again for the whole file"
             }
-            Direction::Receive => "; tsz was ended: start it again for the whole file",
+            (Direction::Send, false) => {
+                "; trz has a part of the file: if it still runs, Ctrl-C ends it; start it again for the whole file"
+            }
+            (Direction::Receive, true) => "; tsz was ended: start it again for the whole file",
+            (Direction::Receive, false) => {
+                "; if tsz still runs, Ctrl-C ends it; start it again for the whole file"
+            }
         }
     }
 }

@@ -50,6 +50,8 @@ pub struct Talk<'a> {
     unanswered: usize,
     /// A part of it was sent.
     is_cut: bool,
+    /// The last that the peer's program writes has come.
+    is_over: bool,
     redrawn: Redrawn,
     received: Vec<u8>,
     /// Received bytes that were looked at.
@@ -88,6 +90,7 @@ impl<'a> Talk<'a> {
             binary: None,
             unanswered: 0,
             is_cut: false,
+            is_over: false,
             redrawn: Redrawn::default(),
             received: Vec::new(),
             taken: 0,
@@ -337,6 +340,11 @@ impl<'a> Talk<'a> {
         let _ = self.bytes_out(&last);
     }
 
+    /// Whether the peer's program was seen to end, after [`Talk::over`]. Where its screen is drawn nobody sees that.
+    pub fn peer_has_ended(&self) -> bool {
+        self.is_over
+    }
+
     /// The bytes after the peer's last message. Where that is drawn by something else it is all for the screen.
     pub fn over(&mut self) -> Vec<u8> {
         self.wire.clean_up();
@@ -349,6 +357,7 @@ impl<'a> Talk<'a> {
         loop {
             let last = self.received.windows(LAST.len()).position(|part| part == LAST);
             if let Some(at) = last {
+                self.is_over = true;
                 return self.received.split_off(at + LAST.len());
             }
             let surplus = self.received.len().saturating_sub(KEPT);
