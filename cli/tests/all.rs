@@ -93,6 +93,7 @@ mod tmux;
 mod touched;
 mod transfer;
 mod trzsz;
+mod trzsz_forms;
 mod uucp_python_deaths;
 mod uucp_python_peer;
 mod wrap;

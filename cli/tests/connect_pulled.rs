@@ -1,4 +1,4 @@
-//! `wst connect` when the cable is pulled in a transfer, and plugged in again.
+//! `wst connect` when the cable is pulled in a transfer, and plugged in again: engines go on, conversations end.
 
 use crate::common;
 use crate::peers;
@@ -18,7 +18,7 @@ use wetstring_testkit::{Within, terminal, within};
 
 /// Bytes that the cable holds in each direction.
 const HOLDS: usize = 4096;
-/// How long it is out.
+/// How long it is out, if it comes back.
 const OUT: Duration = Duration::from_millis(500);
 const BYTES: usize = 200_000;
 
@@ -33,6 +33,8 @@ struct Cable {
     /// The port's other side, and its own, which is held open between programs.
     plugged: Option<(File, File)>,
     plug_at: Instant,
+    /// How long it is out.
+    out: Duration,
     peer: (ChildStdin, ChildStdout),
     to_peer: Vec<u8>,
     to_user: Vec<u8>,
@@ -48,6 +50,7 @@ impl Cable {
             link: link.to_owned(),
             plugged: None,
             plug_at: Instant::now(),
+            out: OUT,
             peer: (stdin, stdout),
             to_peer: Vec::new(),
             to_user: Vec::new(),
@@ -72,7 +75,7 @@ impl Cable {
         self.plugged = None;
         self.to_peer.clear();
         self.to_user.clear();
-        self.plug_at = Instant::now() + OUT;
+        self.plug_at = Instant::now() + self.out;
     }
 
     /// Carries until the peer ends. The cable is pulled whenever this many bytes have passed since it was plugged in.
@@ -121,9 +124,9 @@ impl Cable {
     }
 }
 
-/// A transfer with this program, in which the cable is pulled twice; what the user types first, and sees.
+/// A session with this program at the other end of a cable.
 #[track_caller]
-fn pulled_twice(desk: &Desk, peer: &[&str], first: &[(String, &str)]) {
+fn session(desk: &Desk, peer: &[&str]) -> (Desktop, Cable, Child) {
     let link = desk.path("port");
     let mut command = Command::new(peer[0]);
     tame(&mut command);
@@ -134,8 +137,15 @@ fn pulled_twice(desk: &Desk, peer: &[&str], first: &[(String, &str)]) {
     cable.plug();
     let into = desk.path("in");
     let line = format!("serial:{link}");
-    let mut user = Desktop::start(&["connect", "--autodownload", "on", "-o", &into, &line]);
+    let user = Desktop::start(&["connect", "--autodownload", "on", "-o", &into, &line]);
     user.until("the terminal", |user| user.screen().contains("connected to"));
+    (user, cable, child)
+}
+
+/// A transfer with this program, in which the cable is pulled twice; what the user types first, and sees.
+#[track_caller]
+fn pulled_twice(desk: &Desk, peer: &[&str], first: &[(String, &str)]) {
+    let (mut user, cable, mut child) = session(desk, peer);
     for (keys, says) in first {
         user.type_and_see(keys.as_bytes(), says);
     }
@@ -201,4 +211,109 @@ fn a_download_from_sz_goes_on() {
     let file = desk.path("data.bin");
     pulled_twice(&desk, &["sz", "-b", &file], &[]);
     desk.arrived();
+}
+
+/// A conversation with this program, in which the cable is pulled once: it is ended at both ends, which is told, and
+/// the session goes on. What the user types first, and sees.
+#[track_caller]
+fn ends_when_pulled(desk: &Desk, peer: &[&str], first: &[(String, &str)], says: &str) {
+    let (mut user, cable, mut child) = session(desk, peer);
+    let carrying = std::thread::spawn(move || cable.carry_until_the_end(&[60_000]));
+    for (keys, says) in first {
+        if keys.is_empty() {
+            user.until(says, |user| user.screen().contains(says));
+        } else {
+            user.type_and_see(keys.as_bytes(), says);
+        }
+    }
+    user.until("the reason", |user| user.screen().contains(says));
+    let screen = user.screen();
+    assert_eq!(screen.matches("is gone").count(), 1, "{screen}");
+    assert!(screen.contains("waiting for it, Ctrl-C ends the transfer"), "{screen}");
+    assert!(screen.contains("the port was gone, and what was on the way is lost"), "{screen}");
+    user.until("the session", |user| !user.modes().contains(LocalModes::ISIG));
+    user.type_and_see(b"\x14v", "connected again 1 time");
+    // A shell is at its prompt, with its echo; it is left to it.
+    if peer[0] == "script" {
+        user.type_and_see(b"\r", "ready> ");
+        user.type_and_see(b"echo still $((6 * 7))\r", "echo still $((6 * 7))\r\nstill 42");
+        user.press(b"exit\r");
+    }
+    let came = within(Duration::from_secs(30), || carrying.is_finished());
+    assert_eq!(came, Within::Done, "{}", user.screen());
+    let cable = carrying.join().expect("the peer ended");
+    child.wait().expect("it ends");
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0));
+    drop(cable);
+}
+
+#[test]
+fn a_download_from_tsz_is_ended_and_told() {
+    let Some(_) = peers::peer("tsz", "none; pip install trzsz") else { return };
+    for flag in ["-y", "-b"] {
+        let desk = desk();
+        let file = desk.path("data.bin");
+        ends_when_pulled(&desk, &["tsz", flag, &file], &[], "tsz was ended: start it again");
+        assert_eq!(desk.names(), ["data.bin.part"], "{flag}");
+    }
+}
+
+/// The user need not wait for a port that stays away: the session does.
+#[test]
+fn a_user_may_end_the_wait_for_the_port() {
+    let Some(_) = peers::peer("tsz", "none; pip install trzsz") else { return };
+    let desk = desk();
+    let (mut user, mut cable, mut child) = session(&desk, &["tsz", &desk.path("data.bin")]);
+    cable.out = Duration::from_secs(1000);
+    let carrying = std::thread::spawn(move || cable.carry_until_the_end(&[60_000]));
+    user.until("the wait", |user| user.screen().contains("waiting for it, Ctrl-C ends"));
+    user.type_and_see(b"\x03", "interrupted by signal 2");
+    user.until("the session", |user| !user.modes().contains(LocalModes::ISIG));
+    assert!(user.screen().contains("/port is gone; waiting for "), "{}", user.screen());
+    user.press(b"\x14q");
+    assert_eq!(user.end().code(), Some(0), "{}", user.screen());
+    child.kill().expect("it waits for an answer");
+    child.wait().expect("it ends");
+    carrying.join().expect("the peer ended");
+}
+
+#[test]
+fn an_upload_to_trz_is_ended_and_told() {
+    let Some(_) = peers::peer("trz", "none; pip install trzsz") else { return };
+    for flag in ["-y", "-b"] {
+        let desk = desk();
+        let file = format!("{}\r", desk.path("data.bin"));
+        let first = [(String::new(), "Send: "), (file, "keys: x")];
+        ends_when_pulled(
+            &desk,
+            &["trz", flag],
+            &first,
+            "trz was ended, and has a part of the file",
+        );
+    }
+}
+
+/// Ctrl-T u to a shell without a receiver.
+#[test]
+fn an_upload_to_a_shell_is_ended_and_told() {
+    let Some(_) = peers::peer("script", "bsdutils") else { return };
+    let desk = desk();
+    let bin = desk.path("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    for tool in ["base64", "chmod", "head", "mv", "rm", "sha256sum", "stty"] {
+        let from = ["/usr/bin", "/bin"].map(|dir| format!("{dir}/{tool}"));
+        let from = from.iter().find(|path| std::path::Path::new(path).exists());
+        std::os::unix::fs::symlink(from.expect(tool), format!("{bin}/{tool}")).expect("a link");
+    }
+    let shell = format!("PATH={bin} PS1='ready> ' /bin/sh -i");
+    let first = [
+        ("\r".to_owned(), "ready> "),
+        ("\x14u".to_owned(), "Upload files: "),
+        (format!("{}\r", desk.path("data.bin")), "data.bin"),
+    ];
+    let says = "what ran at the shell was ended: send the file again";
+    ends_when_pulled(&desk, &["script", "-qfec", &shell, "/dev/null"], &first, says);
+    let there = std::fs::read_dir(desk.path("there")).expect("the folder").count();
+    assert_eq!(there, 0, "no part of it is there");
 }

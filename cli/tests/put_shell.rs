@@ -51,6 +51,15 @@ fn what_is_no_shell_is_told() {
     run(wst(["put", "--shell", &file, "udp://127.0.0.1:9"])).expect(2);
 }
 
+/// Before it is given up.
+#[test]
+fn a_silent_shell_is_told_about() {
+    let desk = Desk::new(10);
+    let put = run(wst(["put", "--shell", &desk.path("data.bin"), "exec:sleep 7"]));
+    put.expect(3);
+    assert_eq!(put.stderr.matches("no answer for 5 s").count(), 1, "{}", put.stderr);
+}
+
 /// `wst-mini` goes first, up and down; what is missing is named.
 #[test]
 fn a_program_goes_to_the_shell_first() {

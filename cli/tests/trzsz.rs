@@ -183,3 +183,19 @@ fn a_file_that_is_refused_here_does_not_end_the_others() {
     same(&desk.path("in/next.bin"), &noise(9, 9000));
     leave(user);
 }
+
+/// A host that says nothing more is told about before anything is given up, and Ctrl-C ends the wait.
+#[test]
+fn a_silent_host_is_told_about() {
+    let desk = Desk::new(1);
+    let mut user = Desktop::shell(&desk, &["--autodownload", "on"]);
+    let line = r"\0337::TRZSZ:TRANSFER:S:1.1.7:6234567890100:40123\r\n";
+    let began = std::time::Instant::now();
+    typed(
+        &mut user,
+        &format!("stty raw; printf '{line}'; read -r l; stty sane\r"),
+        "no answer for 5 s",
+    );
+    assert!(began.elapsed().as_secs_f64() < 10.0, "{:?}", began.elapsed());
+    typed(&mut user, "\x03", "interrupted by signal 2");
+}

@@ -105,6 +105,14 @@ pub trait Port: Send {
     fn news(&mut self) -> Option<String> {
         None
     }
+    /// How often it has gone, where it may come again: what was on the way then is lost.
+    fn losses(&self) -> u32 {
+        0
+    }
+    /// It has gone, and is looked for: nothing passes until it is there again.
+    fn is_gone(&self) -> bool {
+        false
+    }
     /// Readable once the program at the other side has ended, where this process started it.
     fn end_source(&self) -> Option<Source<'_>> {
         None

@@ -31,3 +31,4 @@ mod stack;
 mod stack_fragments;
 mod stored;
 mod trzsz;
+mod trzsz_forms;

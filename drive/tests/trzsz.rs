@@ -8,17 +8,23 @@ use wetstring_drive::DiskStore;
 use wetstring_drive::disk::{PathRule, ReceiveOptions};
 use wetstring_drive::run::NoWatch;
 use wetstring_drive::shell::{Broken, Wire};
-use wetstring_drive::trzsz::{Talk, receive, send};
+use wetstring_drive::trzsz::{Talk, Terms, receive, send};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::{Refusal, Store};
 use wetstring_testkit::{File, Sink, Source, noise};
 
 /// What a peer says, whatever it is told; then the line closes.
-struct Peer {
+pub(crate) struct Peer {
     says: Vec<u8>,
     /// Said again and again after it.
-    floods: Vec<u8>,
-    heard: Vec<u8>,
+    pub(crate) floods: Vec<u8>,
+    pub(crate) heard: Vec<u8>,
+}
+
+impl Peer {
+    pub(crate) fn saying(says: &[u8]) -> Self {
+        Self { says: says.to_vec(), floods: Vec::new(), heard: Vec::new() }
+    }
 }
 
 impl Wire for Peer {
@@ -39,8 +45,12 @@ impl Wire for Peer {
     }
 }
 
-fn packed(kind: &str, bytes: &[u8]) -> String {
+pub(crate) fn packed(kind: &str, bytes: &[u8]) -> String {
     format!("#{kind}:{}\n", STANDARD.encode(miniz_oxide::deflate::compress_to_vec_zlib(bytes, 6)))
+}
+
+pub(crate) fn config_of(config: &serde_json::Value) -> String {
+    packed("CFG", config.to_string().as_bytes())
 }
 
 fn config() -> String {
@@ -48,7 +58,7 @@ fn config() -> String {
 }
 
 /// The lines of a file whose bytes are cut like this.
-fn file(name: &str, bytes: &[u8], chunk: usize) -> String {
+pub(crate) fn file(name: &str, bytes: &[u8], chunk: usize) -> String {
     let data: String = bytes.chunks(chunk).map(|part| packed("DATA", part)).collect();
     let head = packed("NAME", name.as_bytes());
     format!("{head}#SIZE:{}\n{data}{}", bytes.len(), packed("MD5", &Md5::digest(bytes)))
@@ -65,7 +75,7 @@ fn received(
     let says = [&config(), says].concat().into_bytes();
     let mut peer = Peer { says, floods: floods.into(), heard: Vec::new() };
     let (mut watch, mut stats) = (NoWatch, Stats::default());
-    let mut talk = Talk::new(&mut peer, &mut watch, &mut stats);
+    let mut talk = Talk::new(&mut peer, Terms::default(), (&mut watch, &mut stats));
     let result = receive(&mut talk, store);
     if let Err(broken) = &result {
         talk.stop(broken);
@@ -115,14 +125,22 @@ fn a_digest_that_differs_leaves_no_file() {
 fn a_peer_that_lies_ends_the_transfer() {
     let one = |line: &str| format!("#NUM:1\n{}#SIZE:100\n{line}", packed("NAME", b"a"));
     let bomb = packed("DATA", &vec![0; 50_000_000]);
-    let cases: [(String, &str); 14] = [
+    let sized = |size: &str| format!("#NUM:1\n{}#SIZE:{size}\n", packed("NAME", b"a"));
+    let endless = packed("DATA", &[1; 100]);
+    let cases: [(String, &str); 19] = [
         ("#NUM:x\n".into(), "a number"),
         ("#NUM:-1\n".into(), "a number"),
         ("#NUM:99999999999999999999999\n".into(), "a number"),
         ("#NUM:\n".into(), "a number"),
         ("nonsense\n".into(), "#NUM:"),
         ("#SIZE:3\n".into(), "#NUM:"),
-        (format!("#NUM:1\n{}#SIZE:1e9\n", packed("NAME", b"a")), "a number"),
+        (sized("1e9"), "a number"),
+        (sized("-1"), "a number"),
+        (sized("99999999999999999999"), "a number"),
+        // As much as there is: no room is made before it comes.
+        (sized("18446744073709551615") + &endless, "the line closed"),
+        (sized("18446744073709551615") + &endless + "#DATA:!\n", "a part of it"),
+        (format!("#NUM:1\n#NAME:{}\n", "A".repeat(70_000)), "#NAME:"),
         ("#NUM:1\n#NAME:!!!!\n".into(), "no base64"),
         (one(&bomb), "more than was announced"),
         (one(&packed("DATA", &[1; 101])), "more than was announced"),
@@ -136,7 +154,8 @@ fn a_peer_that_lies_ends_the_transfer() {
         let (result, heard, _) = received(&says, "", &mut store);
         let say = result.expect_err(why).to_string();
         assert!(say.contains(why), "{why}: {say}");
-        assert!(heard.contains("#fail:"), "{why}");
+        assert_eq!(heard.contains("#fail:"), why != "the line closed", "{why}");
+        assert!(say.len() < 1500, "{}", say.len());
         assert!(store.files.iter().all(|file| !file.complete && file.bytes.len() <= 100), "{why}");
     }
 }
@@ -192,7 +211,11 @@ fn names_do_not_leave_the_directory() {
                     heard: Vec::new(),
                 };
                 let (mut watch, mut stats) = (NoWatch, Stats::default());
-                receive(&mut Talk::new(&mut peer, &mut watch, &mut stats), &mut disk).expect(name);
+                receive(
+                    &mut Talk::new(&mut peer, Terms::default(), (&mut watch, &mut stats)),
+                    &mut disk,
+                )
+                .expect(name);
             } else {
                 received(&["#NUM:1\n", &says, LAST].concat(), "", &mut disk).0.expect(name);
             }
@@ -220,7 +243,7 @@ fn sent(says: &str, bytes: &[u8]) -> (Result<(), Broken>, Vec<u8>, Source) {
     let mut peer = Peer { says, floods: Vec::new(), heard: Vec::new() };
     let (mut watch, mut stats) = (NoWatch, Stats::default());
     let mut store = Source::new(vec![File::new("d/a.bin", bytes)]);
-    let mut talk = Talk::new(&mut peer, &mut watch, &mut stats);
+    let mut talk = Talk::new(&mut peer, Terms::default(), (&mut watch, &mut stats));
     let result = send(&mut talk, &mut store, 1);
     if let Err(broken) = &result {
         talk.stop(broken);
@@ -256,7 +279,7 @@ fn a_peer_that_takes_the_binary_form_all_the_same_is_told() {
     let says = packed("CFG", br#"{"binary":true,"escape_chars":[]}"#).into_bytes();
     let mut peer = Peer { says, floods: Vec::new(), heard: Vec::new() };
     let (mut watch, mut stats) = (NoWatch, Stats::default());
-    let mut talk = Talk::new(&mut peer, &mut watch, &mut stats);
+    let mut talk = Talk::new(&mut peer, Terms::default(), (&mut watch, &mut stats));
     let say = receive(&mut talk, &mut Sink::new()).expect_err("binary").to_string();
     assert!(say.contains("the binary form"), "{say}");
 }

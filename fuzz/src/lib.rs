@@ -26,6 +26,7 @@
 //! | [`pair::kermit`], [`pair::xymodem`], [`pair::zmodem`], [`pair::uucp`] | a script: what a wire does to a sender and a receiver, and packets put between | no panic, the order of requests, no endless talk, nothing whole that is not, both end |
 //! | [`names::names`] | names and lists of names of a peer | what is taken stays below the directory, and stays as it is; patterns end |
 //! | [`telnet::talk`] | a script: bytes of a peer, data, requests | no reply without a request, owed replies are bounded |
+//! | [`trzsz::talk`] | a script: lines of `trz` or `tsz`, right and wrong ones, in each form | no panic, nothing whole that is not, short reasons, bounded memory |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true peer's, changed | no amplification, bounded memory, no access without the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 //! | [`session::gate_by_code`], [`session::dialler_by_code`] | the same, where the ends have a code phrase | the same, and no more guesses than are allowed |
@@ -43,6 +44,7 @@ pub mod session;
 pub mod slip;
 pub mod talk;
 pub mod telnet;
+pub mod trzsz;
 
 /// Bytes that are taken from the front; zeros when they are used up.
 #[derive(Clone, Debug)]

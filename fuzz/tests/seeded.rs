@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use wetstring_fuzz::{
-    arpanet, bundle, kermit, names, netblt, pair, script, session, slip, talk, telnet,
+    arpanet, bundle, kermit, names, netblt, pair, script, session, slip, talk, telnet, trzsz,
 };
 use wetstring_proto::stats::Stats;
 use wetstring_protocols::Protocol;
@@ -244,4 +244,15 @@ fn zmodem_pair() {
 #[test]
 fn uucp_pair() {
     pairs("uucp-pair", pair::uucp);
+}
+
+#[test]
+fn trzsz_talk() {
+    let reached = body("trzsz-talk", 8000, trzsz::talk);
+    let files = reached.iter().filter(|stats| stats.files_done > 0).count();
+    let bytes = reached.iter().filter(|stats| stats.file_bytes > 0).count();
+    println!("{} scripts: {bytes} moved data, {files} ended a file", reached.len());
+    if is_whole() {
+        assert!(bytes > 100 && files > 100, "{bytes} {files}");
+    }
 }

@@ -10,11 +10,15 @@
 //! ^A, S~/ @-#Y1~  CR  (silence)                      Kermit: sends
 //! (ymodem) download to 0x... CR LF  C  (silence)     known prompts of X- and YMODEM and of Kermit's loadb
 //! ESC 7 ::TRZSZ:TRANSFER:S:1.1.7:0123456789000:40123 CR LF  (silence)     trzsz: tsz sends; R or D: trz receives
+//! ::TRZSZ:TRANSFER:S:1.1.7:0123456789020:40123  (drawing, silence)        the same in tmux; 10 for 20: on Windows
 //! ```
 //!
 //! trzsz is looked for only if [`StartDetector::and_trzsz`] says so: it has no engine.
 //!
-//! Bytes that may be a start are held back until that is decided, everything else shows at once.
+//! Bytes that may be a start are held back until that is decided, everything else shows at once. That is so for the
+//! line of trzsz in tmux, too: tmux draws it, with anything around it, and draws all again in the end.
+
+mod drawn;
 
 use std::ops::Add;
 use std::time::Duration;
@@ -30,7 +34,7 @@ const QUIET_AFTER_PROMPT: Duration = Duration::from_millis(300);
 /// Time for the rest of what may be a start.
 const REST: Duration = Duration::from_millis(300);
 /// Text that is kept to find a prompt in.
-const PROMPT: usize = 300;
+const PROMPT: usize = 1000;
 /// Longer than any first packet.
 const LONGEST: usize = 120;
 
@@ -51,7 +55,30 @@ const SAVE_CURSOR: &[u8] = b"\x1b7";
 /// What `trz` and `tsz` print first.
 const TRZSZ: &[u8] = b"::TRZSZ:TRANSFER:";
 /// `{"confirm":false}` as trzsz has it: base64 of zlib.
-const TRZSZ_REFUSED: &[u8] = b"#ACT:eJyrVkrOz0vLLMpVskpLzClOrQUAOKQGcA==\n";
+const TRZSZ_REFUSED: &[u8] = b"#ACT:eJyrVkrOz0vLLMpVskpLzClOrQUAOKQGcA==";
+
+/// What is between a program of the peer's host and the line. The programs of trzsz say so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Host {
+    /// Nothing that changes what passes.
+    #[default]
+    Plain,
+    /// tmux, which draws what the program writes to its window.
+    Tmux,
+    /// The console of Windows, which draws everything.
+    Windows,
+}
+
+impl Host {
+    /// As the last two digits of the number of a run of trzsz tell.
+    fn of_run(number: &[u8]) -> Self {
+        match number {
+            [.., b'1', b'0'] => Self::Windows,
+            [.., b'2', b'0'] => Self::Tmux,
+            _ => Self::Plain,
+        }
+    }
+}
 
 /// A peer that has started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,22 +87,25 @@ pub struct Start {
     pub protocol: PeerProtocol,
     /// What the peer does.
     pub part: Part,
-    /// Its first bytes, for the engine.
+    /// Its first bytes, for the engine; those that show already are not among them.
     pub bytes: Vec<u8>,
+    /// What its bytes pass.
+    pub host: Host,
 }
 
 impl Start {
-    /// The name of the protocol of our engine; trzsz has none.
-    pub fn engine(&self) -> &'static str {
-        match (self.protocol, self.part) {
+    /// The name of the protocol of our engine; `None` for trzsz, which has no engine.
+    pub fn engine(&self) -> Option<&'static str> {
+        let name = match (self.protocol, self.part) {
+            (PeerProtocol::Trzsz, _) => return None,
             (PeerProtocol::Kermit, _) => "kermit",
             (PeerProtocol::Xmodem, Part::Sender) => "xmodem-crc",
             (PeerProtocol::Xmodem, _) => "xmodem",
             (PeerProtocol::YmodemG, _) => "ymodem-g",
             (PeerProtocol::Ymodem | PeerProtocol::Xymodem, _) => "ymodem",
-            (PeerProtocol::Trzsz, _) => "trzsz",
             _ => "zmodem",
-        }
+        };
+        Some(name)
     }
 
     /// What ends the peer's program.
@@ -85,7 +115,8 @@ impl Start {
             return if self.bytes.is_empty() { vec![3] } else { error_packet() };
         }
         if self.protocol == PeerProtocol::Trzsz {
-            return TRZSZ_REFUSED.to_vec();
+            let end: &[u8] = if self.host == Host::Windows { b"!\n" } else { b"\n" };
+            return [TRZSZ_REFUSED, end].concat();
         }
         // Five CAN are enough; backspaces rub them out of a command line.
         [[0x18; 8], [8; 8]].concat()
@@ -107,9 +138,28 @@ enum Fate {
     /// They may be the beginning of a start.
     Open,
     /// A start, if nothing follows.
-    Start(PeerProtocol, Part),
+    Start(Found),
     /// None.
     Text,
+}
+
+/// What has started, as far as its bytes tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Found {
+    protocol: PeerProtocol,
+    part: Part,
+    host: Host,
+}
+
+impl Found {
+    const fn new(protocol: PeerProtocol, part: Part) -> Self {
+        Self { protocol, part, host: Host::Plain }
+    }
+
+    fn with(self, bytes: Vec<u8>) -> Start {
+        let Self { protocol, part, host } = self;
+        Start { protocol, part, bytes, host }
+    }
 }
 
 /// Finds starts. `T` is the time, of any clock.
@@ -122,9 +172,11 @@ pub struct StartDetector<T> {
     /// The last text.
     text: Vec<u8>,
     /// A prompt was in the text, and only requests for the first block after it.
-    prompted: Option<(PeerProtocol, Part)>,
+    prompted: Option<Found>,
     /// Starts of trzsz count.
     trzsz: bool,
+    /// The run of trzsz that was drawn last: tmux may draw its line once more.
+    run: Vec<u8>,
 }
 
 /// Whether a byte may begin a first packet, on lines with parity too.
@@ -141,6 +193,7 @@ impl<T> Default for StartDetector<T> {
             text: Vec::new(),
             prompted: None,
             trzsz: false,
+            run: Vec::new(),
         }
     }
 }
@@ -194,16 +247,19 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> StartDetector<T> {
     pub fn decide(&mut self, now: T, show: &mut Vec<u8>) -> Option<Start> {
         self.deadline().filter(|at| now >= *at)?;
         if self.held.is_empty() {
-            let (protocol, part) = self.prompted.take()?;
+            let found = self.prompted.take()?;
+            if let Some(drawn) = self.drawn() {
+                self.run = drawn.run.to_vec();
+            }
             self.text.clear();
-            return Some(Start { protocol, part, bytes: Vec::new() });
+            return Some(found.with(Vec::new()));
         }
         let fate = self.fate();
         let held = std::mem::take(&mut self.held);
-        if let Fate::Start(protocol, part) = fate {
+        if let Fate::Start(found) = fate {
             let bytes = [&b"**"[..self.stars], &held].concat();
             self.stars = 0;
-            return Some(Start { protocol, part, bytes });
+            return Some(found.with(bytes));
         }
         self.note(&held);
         show.extend_from_slice(&held);
@@ -305,18 +361,24 @@ impl<T: Copy + Ord + Add<Duration, Output = T>> StartDetector<T> {
         self.text.extend_from_slice(kept);
         let surplus = self.text.len().saturating_sub(PROMPT);
         self.text.drain(..surplus);
-        self.prompted = prompt(&self.text);
+        self.prompted = self.drawn().map(|drawn| drawn.found).or_else(|| prompt(&self.text));
+    }
+
+    /// A line of trzsz that was drawn, and is that of no earlier run.
+    fn drawn(&self) -> Option<drawn::Drawn<'_>> {
+        let drawn = drawn::start(&self.text).filter(|_| self.trzsz)?;
+        (drawn.run != self.run).then_some(drawn)
     }
 }
 
 /// The prompt that a text ends with, apart from requests for the first block.
-fn prompt(text: &[u8]) -> Option<(PeerProtocol, Part)> {
+fn prompt(text: &[u8]) -> Option<Found> {
     let asks = text.iter().rev().take_while(|byte| matches!(**byte, b'C' | b'G' | NAK)).count();
     let text = &text[..text.len() - asks];
     let trimmed = text.trim_ascii_end();
     let line = trimmed.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     let has = |words: &[u8]| line.windows(words.len()).any(|at| at == words);
-    let receives = |protocol| Some((protocol, Part::Receiver));
+    let receives = |protocol| Some(Found::new(protocol, Part::Receiver));
     // U-Boot: "## Ready for binary (kermit) download to 0x40000000 at 115200 bps...".
     let boots = line.starts_with(b"## Ready for binary (") && line.ends_with(b" bps...");
     if boots && has(b"(kermit) download") {
@@ -337,7 +399,7 @@ fn prompt(text: &[u8]) -> Option<(PeerProtocol, Part)> {
     }
     let sends = |words: &[u8]| trimmed.ends_with(words);
     if sends(b"Give your local XMODEM receive command now.") {
-        return Some((PeerProtocol::Xmodem, Part::Sender));
+        return Some(Found::new(PeerProtocol::Xmodem, Part::Sender));
     }
     None
 }
@@ -364,14 +426,14 @@ fn kermit(plain: &[u8]) -> Fate {
     let rest_is_end = plain[whole..].iter().all(|byte| matches!(byte, b'\r' | b'\n'));
     match peer::recognise(&plain[..whole], 0) {
         Some(found) if found.at == 0 && rest_is_end && found.part != Part::Client => {
-            Fate::Start(PeerProtocol::Kermit, found.part)
+            Fate::Start(Found::new(PeerProtocol::Kermit, found.part))
         }
         _ => Fate::Text,
     }
 }
 
-/// The line of `trz` or `tsz`, with BEL before it or without. Its version, a number of the run, whose last digits are
-/// 10 on Windows, and the port of a tunnel, which older ones do not have.
+/// The line of `trz` or `tsz`, with BEL before it or without. Its version, a number of the run, and the port of a
+/// tunnel, which older ones do not have.
 fn trzsz(plain: &[u8]) -> Fate {
     let (cursor, rest) = plain.split_at(plain.len().min(2));
     let rest = rest.strip_prefix(b"\x07").unwrap_or(rest);
@@ -381,23 +443,36 @@ fn trzsz(plain: &[u8]) -> Fate {
     }
     let mut fields = rest.trim_ascii_end().split(|byte| *byte == b':');
     let part = match fields.next() {
-        Some(b"S") => Part::Sender,
-        Some(b"R" | b"D") => Part::Receiver,
         Some(b"") => return Fate::Open,
-        _ => return Fate::Text,
+        letter => match letter.and_then(part_of) {
+            Some(part) => part,
+            None => return Fate::Text,
+        },
     };
     let numbers: Vec<&[u8]> = fields.collect();
     let is_number = |field: &&[u8]| field.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
-    // A Windows host redraws what passes: lines have another end there.
-    let windows =
-        numbers.get(1).is_some_and(|number| number.len() == 13 && number.ends_with(b"10"));
-    if numbers.len() > 3 || !numbers.iter().all(is_number) || windows && rest.ends_with(b"\n") {
+    if numbers.len() > 3 || !numbers.iter().all(is_number) {
         return Fate::Text;
     }
-    if numbers.len() > 1 && rest.ends_with(b"\n") {
-        return Fate::Start(PeerProtocol::Trzsz, part);
+    match numbers.get(1) {
+        Some(run) if rest.ends_with(b"\n") => {
+            let host = if run.len() == RUN { Host::of_run(run) } else { Host::Plain };
+            Fate::Start(Found { host, ..Found::new(PeerProtocol::Trzsz, part) })
+        }
+        _ => Fate::Open,
     }
-    Fate::Open
+}
+
+/// Digits of the number of a run of trzsz.
+const RUN: usize = 13;
+
+/// What a program of trzsz does, by its letter.
+fn part_of(letter: &[u8]) -> Option<Part> {
+    match letter {
+        b"S" => Some(Part::Sender),
+        b"R" | b"D" => Some(Part::Receiver),
+        _ => None,
+    }
 }
 
 /// ZRQINIT or ZRINIT in hexadecimal, as both ends begin.
@@ -428,7 +503,7 @@ fn zmodem(plain: &[u8]) -> Fate {
     }
     match peer::recognise(&[plain, b"\r\n\x11"].concat(), 0) {
         Some(found) if found.at == 0 && found.protocol == PeerProtocol::Zmodem => {
-            Fate::Start(PeerProtocol::Zmodem, found.part)
+            Fate::Start(Found::new(PeerProtocol::Zmodem, found.part))
         }
         _ => Fate::Text,
     }

@@ -16,7 +16,7 @@ use super::questions::Question;
 use super::screen::Screen;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::format::{escaped, size, time};
+use crate::ui::format::{count, escaped, size, time};
 
 /// A break that every UART notices, at 300 bit/s too.
 const BREAK: Duration = Duration::from_millis(250);
@@ -223,7 +223,8 @@ impl Session<'_> {
         );
         if counters.reconnected > 0 {
             // Writing to a string cannot fail.
-            let _ = write!(text, "\nconnected again {} times", counters.reconnected);
+            let times = count(counters.reconnected.into(), "time");
+            let _ = write!(text, "\nconnected again {times}");
         }
         self.screen.say(&text);
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use wetstring_proto::peer::{self, Part, PeerProtocol};
+use wetstring_proto::peer::{self, Part};
 use wetstring_protocols::start::{NO_RECEIVER, START_RECEIVER};
 
 use super::Session;
@@ -11,7 +11,7 @@ use super::autostart::Start;
 use super::keys::Action;
 use super::questions::Question;
 use super::trailer::Trailer;
-use super::transfers::{Begun, REDRAWN};
+use super::transfers::REDRAWN;
 use crate::args::session::Autodownload;
 use crate::config::protocol::Protocol;
 use crate::ui::ending::Ending;
@@ -118,38 +118,24 @@ impl Session<'_> {
             self.refuse(start);
             return Ok(());
         }
-        if start.protocol == PeerProtocol::Trzsz {
-            if !self.receive_trzsz()? {
-                self.refuse(start);
-            }
-            return Ok(());
-        }
-        let by = start.engine();
-        if !Protocol::named(by).tells_names {
+        if let Some(by) = start.engine().filter(|by| !Protocol::named(by).tells_names) {
             if self.has_user() {
                 self.ask(Question::ReceiveAs(by));
             }
             return Ok(());
         }
-        if self.receive_files(Begun::By(start.bytes.clone()), by, None)? {
-            return Ok(());
+        if !self.receive_from(start)? {
+            self.refuse(start);
         }
-        self.refuse(start);
         Ok(())
     }
 
     /// Files for a peer that waits for them.
     pub(super) fn offered(&mut self, start: &Start, files: &[PathBuf]) -> Result<(), Ending> {
-        let sent = if start.protocol == PeerProtocol::Trzsz {
-            self.send_trzsz(files)?
-        } else {
-            self.send_files(Begun::By(start.bytes.clone()), files, start.engine())?
-        };
-        if sent {
-            return Ok(());
+        if !self.send_to(start, files)? {
+            // Once more, with another name.
+            self.ask(Question::Offer(start.clone()));
         }
-        // Once more, with another name.
-        self.ask(Question::Offer(start.clone()));
         Ok(())
     }
 
@@ -169,9 +155,7 @@ impl Session<'_> {
         if peer::recognise(&self.held, 0).is_some() {
             self.held.clear();
         }
-        if start.protocol == PeerProtocol::Trzsz {
-            self.trailer = Some(Trailer::after_trzsz());
-        }
+        self.trailer = Trailer::after_refusing(start).or(self.trailer);
         let words = start.refusal();
         self.outgoing.extend_from_slice(&words);
     }

@@ -29,6 +29,15 @@ pub(crate) struct Plugged {
     said: String,
 }
 
+/// What a transfer is done by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum By {
+    /// An engine, which repeats what is lost.
+    Engine,
+    /// A conversation, which ends then.
+    Conversation,
+}
+
 /// Whether the line is the port of this name.
 fn is_called(spec: &LineSpec, name: &str) -> bool {
     matches!(spec, LineSpec::Serial(serial) if serial.path == Path::new(name))
@@ -108,15 +117,19 @@ impl Session<'_> {
     }
 
     /// Runs a transfer on a port. A port that disappears during it and returns is used again; `None` if it has not
-    /// returned.
+    /// returned. The user is told what happens meanwhile.
     pub(super) fn on_returning<T>(
         &mut self,
         mut port: Box<dyn Port>,
+        by: By,
         transfer: impl FnOnce(&mut dyn Port) -> T,
     ) -> (T, Option<Box<dyn Port>>) {
         let back = self.may_return().then(Signals::detached);
         let Some(Ok(back)) = back else { return (transfer(&mut *port), Some(port)) };
         let mut returning = Returning::new(port, self.plugged.lend(&self.spec), back);
+        if by == By::Conversation {
+            returning = returning.under_a_conversation();
+        }
         let done = transfer(&mut returning);
         while let Some(text) = returning.news() {
             self.ui.say(Level::Note, &format!("({text})"));

@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use wetstring_proto::peer::PeerProtocol;
 use wetstring_proto::{kermit, zmodem};
+use wetstring_protocols::start::Host;
 
+use super::autostart::Start;
 use crate::config::protocol::Protocol;
 use crate::transfer::direction::Direction;
 
@@ -28,10 +31,13 @@ impl Trailer {
         Self { rest, until: Instant::now() + LATE }
     }
 
-    /// What `trz` and `tsz` write when they are refused: the cursor goes back to where they began, and shows again. Their
-    /// terminal makes CR CR LF of CR LF.
-    pub(super) fn after_trzsz() -> Self {
-        Self { rest: b"\x1b8\x1b[0JCancelled\r\r\n\x1b[?25h", until: Instant::now() + LATE }
+    /// What a peer writes when it is refused and that is not for the screen. `trz` and `tsz` move the cursor back to
+    /// where they began, and let it show again; their terminal makes CR CR LF of CR LF. Where something else draws
+    /// that, it is for the screen.
+    pub(super) fn after_refusing(start: &Start) -> Option<Self> {
+        let rest = b"\x1b8\x1b[0JCancelled\r\r\n\x1b[?25h";
+        let writes = start.protocol == PeerProtocol::Trzsz && start.host == Host::Plain;
+        writes.then(|| Self { rest, until: Instant::now() + LATE })
     }
 
     /// How many of these bytes belong to it; `None` once it is complete or something else came.

@@ -7,8 +7,11 @@ use wetstring_drive::disk::{DiskStore, PathRule, ReceiveOptions, SendOptions, So
 use wetstring_proto::kermit;
 use wetstring_proto::kermit::Prefixing;
 use wetstring_proto::zmodem::escape::Escaping;
+use wetstring_protocols::start::Host;
 
 use super::Session;
+use super::autostart::Start;
+use super::plugged::By;
 use super::trailer::Trailer;
 use crate::args::selection::Selection;
 use crate::config::Settings;
@@ -89,7 +92,7 @@ impl Session<'_> {
     /// Sends files to the peer's shell, which has no receiver: its own tools decode them.
     pub(super) fn send_by_shell(&mut self, files: &[PathBuf]) -> Result<(), Ending> {
         let Some(all) = self.sources_of(files) else { return Ok(()) };
-        let Some((mut port, before)) = self.lend_port() else { return Ok(()) };
+        let Some((port, before)) = self.lend_port() else { return Ok(()) };
         // Behind a program there may be a line that it does not tell of.
         let medium =
             if self.options.wraps { LineKind::Connection } else { LineKind::of(&self.spec) };
@@ -102,17 +105,34 @@ impl Session<'_> {
             minis: Minis::default(),
             all: self.settings.clone(),
         };
-        let (ending, leftover) = by_shell.run_on(&mut *port, &before);
-        self.take_back(Some(port), &ending, &leftover)
+        let ((ending, leftover), port) =
+            self.on_returning(port, By::Conversation, |port| by_shell.run_on(port, &before));
+        self.take_back(port, &ending, &leftover)
+    }
+
+    /// Receives the files of a peer that has started to send; false if there is no directory for them.
+    pub(super) fn receive_from(&mut self, start: &Start) -> Result<bool, Ending> {
+        match start.engine() {
+            None => self.receive_trzsz(start.host),
+            Some(by) => self.receive_files(Begun::By(start.bytes.clone()), by, None),
+        }
+    }
+
+    /// Sends files to a peer that has started to receive; false if they cannot be read.
+    pub(super) fn send_to(&mut self, start: &Start, files: &[PathBuf]) -> Result<bool, Ending> {
+        match start.engine() {
+            None => self.send_trzsz(start.host, files),
+            Some(by) => self.send_files(Begun::By(start.bytes.clone()), files, by),
+        }
     }
 
     /// Receives the files of a `tsz`; false if there is no directory for them.
-    pub(super) fn receive_trzsz(&mut self) -> Result<bool, Ending> {
+    fn receive_trzsz(&mut self, host: Host) -> Result<bool, Ending> {
         // Names have directories only if the user there asks for it, by `tsz -d`.
         let options =
             ReceiveOptions { paths: PathRule::Relative, ..receive_options(&self.settings) };
         match inbox::receiving(&self.options.into, options) {
-            Ok(disk) => self.by_trzsz(Direction::Receive, disk).map(|()| true),
+            Ok(disk) => self.by_trzsz(Direction::Receive, host, disk).map(|()| true),
             Err(ending) => {
                 self.screen.say(&format!("({})", ending.message));
                 Ok(false)
@@ -121,22 +141,29 @@ impl Session<'_> {
     }
 
     /// Sends files to a `trz`; false if they cannot be read.
-    pub(super) fn send_trzsz(&mut self, files: &[PathBuf]) -> Result<bool, Ending> {
+    fn send_trzsz(&mut self, host: Host, files: &[PathBuf]) -> Result<bool, Ending> {
         let Some(all) = self.sources_of(files) else { return Ok(false) };
         let disk = outbox(self.ui, all, SendOptions::default());
-        self.by_trzsz(Direction::Send, disk).map(|()| true)
+        self.by_trzsz(Direction::Send, host, disk).map(|()| true)
     }
 
-    fn by_trzsz(&mut self, direction: Direction, disk: DiskStore) -> Result<(), Ending> {
-        let Some((mut port, before)) = self.lend_port() else { return Ok(()) };
+    fn by_trzsz(
+        &mut self,
+        direction: Direction,
+        host: Host,
+        disk: DiskStore,
+    ) -> Result<(), Ending> {
+        let Some((port, before)) = self.lend_port() else { return Ok(()) };
         let mut by_trzsz = ByTrzsz {
             ui: self.ui,
             signals: self.signals,
             direction,
+            host,
             file_store: FileStore::Disk(Box::new(disk)),
         };
-        let (ending, leftover) = by_trzsz.run_on(&mut *port, &before);
-        self.take_back(Some(port), &ending, &leftover)
+        let ((ending, leftover), port) =
+            self.on_returning(port, By::Conversation, |port| by_trzsz.run_on(port, &before));
+        self.take_back(port, &ending, &leftover)
     }
 
     /// The port for a transfer, and what was received. The user's terminal is as before the session meanwhile:
@@ -235,7 +262,8 @@ impl Session<'_> {
             looks_out,
         };
         let signals = self.signals;
-        let (done, port) = self.on_returning(port, |port| job.run_on(port, signals, &before));
+        let (done, port) =
+            self.on_returning(port, By::Engine, |port| job.run_on(port, signals, &before));
         let (ending, leftover) = match done {
             Ok((ending, leftover)) => (ending, leftover),
             Err(ending) => (ending, Vec::new()),

@@ -68,9 +68,16 @@ impl ByShell<'_> {
         let talked =
             Talked::begin(self.ui, self.signals, self.what.direction(), port.carries_bps());
         let mut talked = talked.behind(self.medium);
-        let mut leftover = Vec::new();
+        let mut leftover = None;
         let result = self.talk(port, before, talked.watched(), &mut leftover);
-        (talked.end(&self.file_store, result), leftover)
+        let lost = result == Err(Broken::Lost);
+        let mut ending = talked.end(&self.file_store, result);
+        if lost && leftover.is_some() {
+            ending.message.push_str("; what ran at the shell was ended: send the file again");
+        } else if lost {
+            ending.message.push_str("; if the shell does not answer, Ctrl-C ends what runs there");
+        }
+        (ending, leftover.unwrap_or_default())
     }
 
     fn talk(
@@ -78,22 +85,22 @@ impl ByShell<'_> {
         port: &mut dyn Port,
         before: &[u8],
         (observer, stats): (&mut Observer<'_>, &mut Stats),
-        leftover: &mut Vec<u8>,
+        leftover: &mut Option<Vec<u8>>,
     ) -> Result<(), Broken> {
         let mut pace = Pace { rate_bps: port.carries_bps(), ..Pace::default() };
         if self.medium == LineKind::Program {
             pace.unacknowledged = TO_A_PROGRAM;
         }
         let facts = port.facts().clone();
-        let mut wire = PortWire::new(port, Some(self.signals), before);
+        let ui = self.ui;
+        let note = |text: &str| ui.say(Level::Note, text);
+        let mut wire = PortWire::new(port, Some(self.signals), before).telling(&note);
         wire.until_not_asked(observer)?;
         let mut talk = Talk::begin(&mut wire, pace, &shell::nonce())?;
         let store = self.file_store.store();
-        let ui = self.ui;
         let folder = self.minis.folder.as_deref();
         let program = |role: Role, processor: &str| mini::program(folder, role, processor);
         let engine = |role: Role, passes: bool| engine(&facts, self.all.clone(), role, passes);
-        let note = |text: &str| ui.say(Level::Note, text);
         let mut fast = Fast::new(&program, &engine, &note);
         fast.stages = self.minis.stages;
         // Any program on the way may act on a byte, and a device of seven bits has not each.
@@ -111,9 +118,9 @@ impl ByShell<'_> {
             What::Get(names) => shell::get(&mut talk, store, (observer, stats), names, Some(&fast)),
         };
         match done {
-            Ok(()) => *leftover = talk.end()?,
+            Ok(()) => *leftover = Some(talk.end()?),
             Err(broken) => {
-                *leftover = talk.leave().unwrap_or_default();
+                *leftover = talk.leave();
                 return Err(broken);
             }
         }

@@ -95,7 +95,7 @@ impl<'a> Talked<'a> {
 
 fn outcome(broken: &Broken) -> Outcome {
     let (blame, kind) = match broken {
-        Broken::Line(_) => (Blame::Line, FailureKind::Closed),
+        Broken::Line(_) | Broken::Lost => (Blame::Line, FailureKind::Closed),
         Broken::Silence { .. } => (Blame::Peer, FailureKind::Silence),
         Broken::Peer { .. } => (Blame::Peer, FailureKind::Violation),
         Broken::Missing(_) => (Blame::Peer, FailureKind::Unsupported),

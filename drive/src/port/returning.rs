@@ -1,7 +1,8 @@
 //! A port that may be unplugged and come again while a protocol runs on it.
 //!
 //! To the protocol it is a line on which nothing passes for a while: bytes that were under way are lost, and
-//! retransmitted when it is back. How long that may take is the protocol's own patience.
+//! retransmitted when it is back. How long that may take is the protocol's own patience. A conversation that
+//! retransmits nothing looks at [`Port::losses`].
 
 use super::{Controls, Port, PortFacts};
 use crate::event::Source;
@@ -44,7 +45,10 @@ pub struct Returning<F> {
     /// Readable once a missing port has come again.
     back: Signals,
     news: VecDeque<String>,
+    /// What becomes of the transfer meanwhile, in words.
+    meanwhile: &'static str,
     times: u32,
+    losses: u32,
     /// Losses in a row without a byte between them.
     fruitless: u32,
 }
@@ -102,9 +106,17 @@ impl<F: Finder> Returning<F> {
             search: None,
             back,
             news: VecDeque::new(),
+            meanwhile: "the transfer continues if it comes back in time, Ctrl-C ends it",
             times: 0,
+            losses: 0,
             fruitless: 0,
         }
+    }
+
+    /// Under a conversation, which does not repeat what was lost.
+    #[must_use]
+    pub fn under_a_conversation(self) -> Self {
+        Self { meanwhile: "waiting for it, Ctrl-C ends the transfer", ..self }
     }
 
     /// The port, unless it has gone; what looks for it; how often it has come back.
@@ -128,6 +140,7 @@ impl<F: Finder> Returning<F> {
         let _ = port.finish(Duration::ZERO);
         drop(port);
         self.fruitless += 1;
+        self.losses += 1;
         let Some(mut finder) = self.finder.take() else { return Err(error.unwrap_or_else(closed)) };
         if self.fruitless > MOST_FRUITLESS {
             self.finder = Some(finder);
@@ -141,10 +154,7 @@ impl<F: Finder> Returning<F> {
             Builder::new().name("port".into()).spawn(move || search(finder, &back, &say, &stop))?;
         self.search = Some(Search { thread, says, over });
         let why = error.map(|error| format!(": {}", in_words(&error))).unwrap_or_default();
-        let name = &self.facts.name;
-        self.news.push_back(format!(
-            "{name} is gone{why}; the transfer continues if it comes back in time, Ctrl-C ends it"
-        ));
+        self.news.push_back(format!("{} is gone{why}; {}", self.facts.name, self.meanwhile));
         Ok(())
     }
 
@@ -233,6 +243,14 @@ impl<F: Finder> Port for Returning<F> {
 
     fn facts(&self) -> &PortFacts {
         &self.facts
+    }
+
+    fn losses(&self) -> u32 {
+        self.losses
+    }
+
+    fn is_gone(&self) -> bool {
+        self.port.is_none() && self.search.is_some()
     }
 
     fn asks(&self) -> bool {

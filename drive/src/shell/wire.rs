@@ -18,6 +18,8 @@ use wetstring_proto::trace::NoTrace;
 pub enum Broken {
     /// The line failed or closed.
     Line(String),
+    /// The port was gone and is there again: what was on the way is lost, and the peer may wait.
+    Lost,
     /// A timeout: what was expected, and the last bytes received instead.
     Silence {
         /// What was expected.
@@ -63,6 +65,7 @@ impl fmt::Display for Broken {
             Self::Line(say) | Self::Missing(say) | Self::Refused(say) | Self::Store(say) => {
                 f.write_str(say)
             }
+            Self::Lost => f.write_str("the port was gone, and what was on the way is lost"),
             Self::Silence { expected, got } | Self::Peer { expected, got } => {
                 write!(f, "expected {expected}, got {}", shown(got))
             }
@@ -112,6 +115,8 @@ pub trait Wire {
 
 /// How long a line may take nothing.
 const STALL: Duration = Duration::from_secs(60);
+/// Silence that the user is told about.
+const SILENT: Duration = Duration::from_secs(5);
 /// How often the user is asked.
 const LOOK: Duration = Duration::from_millis(250);
 /// Bytes kept of what was received last: a line of a terminal, or two.
@@ -127,13 +132,35 @@ pub struct PortWire<'a> {
     tail: Vec<u8>,
     heeds: bool,
     closed: bool,
+    /// What says something to the user.
+    tell: Option<&'a dyn Fn(&str)>,
+    /// When something last moved; `None` once the user was told that nothing does.
+    moved: Option<Instant>,
+    /// How often the port had gone when that was last looked at.
+    losses: u32,
 }
 
 impl<'a> PortWire<'a> {
     /// A port, and the signals that end the conversation.
     pub fn new(port: &'a mut dyn Port, signals: Option<&'a Signals>, before: &[u8]) -> Self {
         let (early, tail) = (before.to_vec(), before.to_vec());
-        Self { port, signals, early, tail, heeds: true, closed: false }
+        let losses = port.losses();
+        Self {
+            port,
+            signals,
+            early,
+            tail,
+            heeds: true,
+            closed: false,
+            tell: None,
+            moved: Some(Instant::now()),
+            losses,
+        }
+    }
+
+    /// The user is told when the peer is silent, and what becomes of the port.
+    pub fn telling(self, tell: &'a dyn Fn(&str)) -> Self {
+        Self { tell: Some(tell), ..self }
     }
 
     /// Waits while the other side asks the user for something, such as a password. What comes afterwards is the
@@ -146,6 +173,8 @@ impl<'a> PortWire<'a> {
         // What looks like a prompt may be a part of what is being said: it counts once nothing has followed.
         let mut quiet = !self.port.asks();
         while !quiet {
+            // The user thinks, and is no silent peer.
+            self.moved = Some(Instant::now());
             watch.port(0, true);
             if matches!(watch.command(), Some(Command::Abort)) {
                 return Err(Broken::Interrupted(INT));
@@ -167,6 +196,37 @@ impl<'a> PortWire<'a> {
             Some(signal) => Err(Broken::Interrupted(signal)),
             None => Ok(()),
         }
+    }
+
+    /// Tells the user of a silent peer, once, and of the port. Returns whether it is there.
+    ///
+    /// # Errors
+    ///
+    /// If it was gone meanwhile; if it is gone, and nobody waits for it.
+    fn look_at_port(&mut self) -> Result<bool, Broken> {
+        if let Some(tell) = self.tell {
+            while let Some(text) = self.port.news() {
+                tell(&format!("({text})"));
+            }
+        }
+        if self.port.is_gone() {
+            self.moved = None;
+            let gone = || Broken::Line("the port is not plugged in".to_owned());
+            return if self.heeds { Ok(false) } else { Err(gone()) };
+        }
+        let losses = self.port.losses();
+        if losses != self.losses {
+            self.losses = losses;
+            self.moved = Some(Instant::now());
+            return Err(Broken::Lost);
+        }
+        if let Some(tell) = self.tell.filter(|_| self.heeds)
+            && self.moved.is_some_and(|moved| moved.elapsed() >= SILENT)
+        {
+            self.moved = None;
+            tell(&format!("no answer for {} s; Ctrl-C ends the transfer", SILENT.as_secs()));
+        }
+        Ok(true)
     }
 
     fn failed(error: &std::io::Error) -> Broken {
@@ -191,6 +251,7 @@ impl<'a> PortWire<'a> {
                 Ok(false)
             }
             Ok(Some(len)) => {
+                self.moved = Some(Instant::now());
                 into.extend_from_slice(&buffer[..len]);
                 self.tail.extend_from_slice(&buffer[..len]);
                 self.tail.drain(..self.tail.len().saturating_sub(TAIL));
@@ -228,6 +289,11 @@ impl Wire for PortWire<'_> {
             if let Err(broken) = self.heed() {
                 break Err(broken);
             }
+            match self.look_at_port() {
+                Ok(true) => {}
+                Ok(false) => moved = Instant::now(),
+                Err(broken) => break Err(broken),
+            }
             if self.port.held()
                 && let Err(error) = self.port.flush()
             {
@@ -237,6 +303,7 @@ impl Wire for PortWire<'_> {
                 Ok(Some(len)) if len > 0 => {
                     sent += len;
                     moved = Instant::now();
+                    self.moved = Some(moved);
                     continue;
                 }
                 Err(error) => break Err(Self::failed(&error)),
@@ -267,17 +334,20 @@ impl Wire for PortWire<'_> {
         }
         loop {
             self.heed()?;
-            if self.take(into)? {
+            let came = self.take(into)?;
+            // A port that has gone may come again, however long that takes.
+            let is_there = self.look_at_port()?;
+            if came {
                 return Ok(());
             }
             if self.closed {
                 return Err(self.hung_up());
             }
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if left.is_zero() && is_there {
                 return Ok(());
             }
-            self.wait(self.port.held(), left);
+            self.wait(self.port.held(), if is_there { left.min(LOOK) } else { LOOK });
             if self.port.held() {
                 self.port.flush().map_err(|error| Self::failed(&error))?;
             }
@@ -296,7 +366,11 @@ impl Wire for PortWire<'_> {
         let mut options = RunOptions::new(&mut trace);
         options.signals = self.signals;
         options.before = &before;
-        Ok(run(engine, self.port, store, watch, options))
+        let ended = run(engine, self.port, store, watch, options);
+        // A protocol repeats what was lost.
+        self.losses = self.port.losses();
+        self.moved = Some(Instant::now());
+        Ok(ended)
     }
 
     fn clean_up(&mut self) {

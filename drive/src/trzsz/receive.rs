@@ -1,8 +1,8 @@
 //! Files of `tsz`.
 
-use super::agree;
 use super::line::{number, packed};
 use super::talk::{Takes, Talk, bad, unexpected};
+use super::{Host, agree};
 use crate::hex;
 use crate::shell::{Broken, store};
 use md5::{Digest as _, Md5};
@@ -20,22 +20,32 @@ const WRITE: usize = 64 * 1024;
 /// The first failure; the store then has that file as incomplete. [`Talk::stop`] tells the peer.
 pub fn receive(talk: &mut Talk<'_>, store: &mut dyn Store) -> Result<(), Broken> {
     let keeps = agree(talk)?;
-    talk.event(&Event::Negotiated("trzsz: base64 of zlib, MD5"));
     let files = talk.number("NUM")?;
-    talk.send(&number("SUCC", files))?;
+    talk.send(number("SUCC", files))?;
     for _ in 0..files {
         if let Some(name) = name(talk, keeps)? {
             one(talk, store, &name)?;
         }
     }
-    talk.send(&packed("EXIT", b""))
+    let said = summary(talk, files);
+    talk.send(packed("EXIT", said.as_bytes()))
+}
+
+/// What `tsz` says last. Where that is on the user's screen, drawn again, ours is not any more.
+fn summary(talk: &Talk<'_>, files: u64) -> String {
+    if talk.terms.host == Host::Plain {
+        return String::new();
+    }
+    let stats = &talk.report.stats;
+    let (done, bytes) = (stats.files_done, stats.file_bytes);
+    format!("wst: {done} of {files} received, {bytes} bytes in all, verified by MD5")
 }
 
 /// The name of the next file; `None` if it is a directory, which comes with the files in it.
 fn name(talk: &mut Talk<'_>, keeps: bool) -> Result<Option<Vec<u8>>, Broken> {
     if !keeps {
         let name = talk.bytes("NAME")?;
-        talk.send(&packed("SUCC", &name))?;
+        talk.send(packed("SUCC", &name))?;
         return Ok(Some(name));
     }
     let entry = talk.json("NAME")?;
@@ -43,7 +53,7 @@ fn name(talk: &mut Talk<'_>, keeps: bool) -> Result<Option<Vec<u8>>, Broken> {
         entry["path_name"].as_array().and_then(|all| all.iter().map(Value::as_str).collect());
     let parts = parts.filter(|parts| !parts.is_empty());
     let Some(parts) = parts else { return Err(bad("NAME", "no path_name")) };
-    talk.send(&packed("SUCC", parts[0].as_bytes()))?;
+    talk.send(packed("SUCC", parts[0].as_bytes()))?;
     Ok((entry["is_dir"] != true).then(|| parts.join("/").into_bytes()))
 }
 
@@ -57,14 +67,14 @@ fn one(talk: &mut Talk<'_>, store: &mut dyn Store, name: &[u8]) -> Result<(), Br
         talk.event(&Event::FileRefused { name, why: Some(why), by_peer: false });
         // A peer has no word for it: its bytes are discarded, and the next file follows.
         let digest = bytes(talk, size, &mut |_, _| Ok(()))?;
-        return talk.send(&packed("SUCC", &digest));
+        return talk.send(packed("SUCC", &digest));
     }
     talk.event(&Event::FileStarted { info, offset: 0 });
     let done = stored(talk, store, size);
     // A file that differs must not be resumed.
     let verified = matches!(done, Ok(_) | Err(Broken::Differs { .. }));
     let digest = store::close(store, done, verified)?;
-    talk.send(&packed("SUCC", &digest))?;
+    talk.send(packed("SUCC", &digest))?;
     talk.report.stats.files_done += 1;
     talk.event(&Event::FileDone { size, verified: true });
     Ok(())
@@ -74,7 +84,7 @@ fn one(talk: &mut Talk<'_>, store: &mut dyn Store, name: &[u8]) -> Result<(), Br
 fn stored(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u8>, Broken> {
     let mut written = 0;
     let mut waiting = Vec::with_capacity(WRITE);
-    bytes(talk, size, &mut |talk, bytes| {
+    let done = bytes(talk, size, &mut |talk, bytes| {
         waiting.extend_from_slice(bytes);
         let stats = &mut *talk.report.stats;
         stats.file_bytes += bytes.len() as u64;
@@ -87,12 +97,21 @@ fn stored(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u
         written += waiting.len() as u64;
         waiting.clear();
         talk.go_on()
-    })
+    });
+    // What came before the end is kept, unless it is what was wrong.
+    let came = matches!(
+        done,
+        Err(Broken::Lost | Broken::Line(_) | Broken::Silence { .. } | Broken::Interrupted(_))
+    );
+    if came && !waiting.is_empty() {
+        store::write(store, written, &waiting)?;
+    }
+    done
 }
 
 /// Bytes and digest of a file as the peer has them; an error if they differ.
 fn bytes(talk: &mut Talk<'_>, size: u64, to: &mut Takes<'_>) -> Result<Vec<u8>, Broken> {
-    talk.send(&number("SUCC", size))?;
+    talk.send(number("SUCC", size))?;
     let (mut digest, mut left) = (Md5::new(), size);
     while left > 0 {
         let len = talk.data(left, &mut |talk, bytes| {
@@ -103,7 +122,7 @@ fn bytes(talk: &mut Talk<'_>, size: u64, to: &mut Takes<'_>) -> Result<Vec<u8>, 
             return Err(bad("DATA", "nothing"));
         }
         left -= len;
-        talk.send(&number("SUCC", len))?;
+        talk.send(number("SUCC", len))?;
     }
     let (ours, theirs) = (digest.finalize().to_vec(), talk.bytes("MD5")?);
     if theirs.len() != ours.len() {

@@ -2,7 +2,7 @@
 
 use super::agree;
 use super::line::{number, packed};
-use super::talk::{Talk, unexpected};
+use super::talk::Talk;
 use crate::hex;
 use crate::shell::{Broken, store};
 use md5::{Digest as _, Md5};
@@ -24,9 +24,8 @@ const QUICK: Duration = Duration::from_millis(500);
 /// The first failure; the peer keeps its part of that file if [`Talk::stop`] says so.
 pub fn send(talk: &mut Talk<'_>, store: &mut dyn Store, files: u64) -> Result<(), Broken> {
     let keeps = agree(talk)?;
-    talk.event(&Event::Negotiated("trzsz: base64 of zlib, MD5"));
-    talk.send(&number("NUM", files))?;
-    echoed(talk, files)?;
+    talk.send(number("NUM", files))?;
+    talk.echoed(files)?;
     let mut tops = Tops::default();
     for _ in 0..files {
         let Some(info) = store::next(store)? else {
@@ -42,7 +41,7 @@ pub fn send(talk: &mut Talk<'_>, store: &mut dyn Store, files: u64) -> Result<()
         talk.report.stats.files_done += 1;
         talk.event(&Event::FileDone { size, verified: true });
     }
-    talk.send(&packed("EXIT", b""))
+    talk.send(packed("EXIT", b""))
 }
 
 /// The first component of a path.
@@ -73,16 +72,6 @@ impl Tops {
     }
 }
 
-/// The peer has heard the number.
-fn echoed(talk: &mut Talk<'_>, sent: u64) -> Result<(), Broken> {
-    let got = talk.number("SUCC")?;
-    if got == sent {
-        Ok(())
-    } else {
-        Err(unexpected(&format!("#SUCC:{sent}"), got.to_string().as_bytes()))
-    }
-}
-
 /// Sends a file, and returns its length.
 fn one(
     talk: &mut Talk<'_>,
@@ -93,7 +82,7 @@ fn one(
     let Some(size) = size else {
         return Err(Broken::Store("expected a file whose length is known".to_owned()));
     };
-    talk.send(&packed("NAME", on_wire))?;
+    talk.send(packed("NAME", on_wire))?;
     let there = talk.bytes("SUCC")?;
     if there != top {
         let said = [top, b" is stored as ", &there].concat();
@@ -102,10 +91,10 @@ fn one(
     talk.report.stats.current_file_bytes = 0;
     let info = FileInfo { name, size: Some(size), ..FileInfo::default() };
     talk.event(&Event::FileStarted { info, offset: 0 });
-    talk.send(&number("SIZE", size))?;
-    echoed(talk, size)?;
+    talk.send(number("SIZE", size))?;
+    talk.echoed(size)?;
     let digest = bytes(talk, store, size)?;
-    talk.send(&packed("MD5", &digest))?;
+    talk.send(packed("MD5", &digest))?;
     let there = talk.bytes("SUCC")?;
     if there != digest {
         let (expected, got) = (hex(&digest), hex(&there).into_bytes());
@@ -126,8 +115,7 @@ fn bytes(talk: &mut Talk<'_>, store: &mut dyn Store, size: u64) -> Result<Vec<u8
         }
         digest.update(&buffer[..read]);
         let began = Instant::now();
-        talk.send(&packed("DATA", &buffer[..read]))?;
-        echoed(talk, read as u64)?;
+        talk.send_data(&buffer[..read])?;
         if began.elapsed() >= QUICK {
             len = FIRST;
         } else if read == len {

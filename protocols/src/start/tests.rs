@@ -93,8 +93,6 @@ fn a_damaged_start_is_text() {
         b"\x1b7::TRZSZ:TRANSFER:X:1.1.7:6234567890100:40123\r\n",
         b"\x1b7::TRZSZ:TRANSFER:S:1.1.7:x:40123\r\n",
         b"\x1b7::TRZSZ:TRANSFER:S:1.1.7:6234567890100:40123",
-        // Of Windows, whose console redraws what passes.
-        b"\x1b7::TRZSZ:TRANSFER:S:1.1.7:6234567890110:40123\r\n",
     ];
     for bytes in bad {
         let (shown, starts) = scouted(&[bytes], Duration::from_millis(5));
@@ -125,7 +123,7 @@ fn prompts_of_boot_loaders_and_lrzsz_are_starts() {
     ] {
         let (shown, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
         assert_eq!(shown, text.as_bytes());
-        assert_eq!(starts, [Start { protocol, part, bytes: Vec::new() }], "{text}");
+        assert_eq!(starts, [Found::new(protocol, part).with(Vec::new())], "{text}");
     }
     for text in [format!("{y}CC## Total Size = 0\r\n"), format!("{k}=> "), "CCCC".to_owned()] {
         let (_, starts) = scouted(&[text.as_bytes()], Duration::from_millis(5));
@@ -186,6 +184,34 @@ fn nothing_in_a_corpus_of_false_starts_is_one() {
             assert!(starts.is_empty(), "{name}: {starts:?}");
             assert!(shown == bytes, "{name}: every byte shows once");
         }
+    }
+}
+
+/// Nothing that tmux draws is held back, and what it draws again is no other start.
+#[test]
+fn trzsz_is_found_where_tmux_or_windows_draws_it() {
+    let line = "\r\n::TRZSZ:TRANSFER:R:1.1.7:6234567890120:40123\r\n";
+    let status = "\x1b[30;1H[0] 0:trz*\x1b[6;1H";
+    let (tmux, other) = ([line, status].concat(), line.replace("120:", "320:"));
+    let mut detector = StartDetector::<Instant>::default().and_trzsz();
+    let mut now = Instant::now();
+    for (text, found) in [(&tmux, true), (&tmux, false), (&other, true)] {
+        let mut shown = Vec::new();
+        detector.feed(now, text.as_bytes(), &mut shown);
+        assert_eq!(shown, text.as_bytes(), "all of it shows");
+        now += QUIET_AFTER_PROMPT;
+        let start = detector.decide(now, &mut shown);
+        let host = start.map(|start| (start.host, start.part, start.bytes));
+        assert_eq!(host, found.then(|| (Host::Tmux, Part::Receiver, Vec::new())));
+    }
+    // As its own program writes it; no lone ESC 7 comes out of a console.
+    let windows = line.replace("120:", "110:");
+    for bytes in [windows.clone(), format!("\x1b7{}", windows.trim_start())] {
+        let (_, starts) = scouted(&[bytes.as_bytes()], Duration::from_millis(5));
+        let [start] = &starts[..] else { panic!("{starts:?}") };
+        assert_eq!(start.host, Host::Windows);
+        assert!(start.refusal().ends_with(b"==!\n"), "the end of a line there");
+        assert_eq!(start.engine(), None);
     }
 }
 

@@ -30,7 +30,8 @@ impl Session {
         self.output.extend_from_slice(&start.bytes);
         self.second = start.refusal();
         self.lend_output();
-        let engine = start.engine();
+        // Starts of trzsz, which has none, are not looked for.
+        let engine = start.engine().unwrap_or_default();
         self.lend(2, engine.as_ptr(), engine.len());
         let (address, len) = (self.second.as_ptr(), self.second.len());
         self.lend(4, address, len);
