@@ -14,6 +14,7 @@
 //!   its start to its end;
 //! * SLIP: what `iperf3` gets through, and the processor time of both ends meanwhile;
 //! * many small files: from the start of the sending program to its end;
+//! * what a program prints in a wrapper: from its start to its last byte at the terminal;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row notes it.
 
@@ -27,6 +28,7 @@ mod slip;
 mod small;
 mod suite;
 mod tables;
+mod wrapper;
 mod xyz;
 
 use std::path::Path;
@@ -46,7 +48,7 @@ pub(crate) struct Bench {
     huge: u64,
 }
 
-const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, netblt-live, netblt-load, slip, serve, small, wire, memory)";
+const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, netblt-live, netblt-load, slip, serve, small, wrapper, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
 use super::tables::{Bar, Contender, group, material, verdict};
-use super::{Bench, netblt, netblt_live, netblt_path, plain, serve, slip, small, xyz};
+use super::{Bench, netblt, netblt_live, netblt_path, plain, serve, slip, small, wrapper, xyz};
 
 const STREAMING: Setting =
     Setting { flags: &[], commands: &["set streaming on", "set reliable on"] };
@@ -67,6 +67,9 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     }
     if only == "small" {
         small::all(bench)?;
+    }
+    if only == "wrapper" {
+        wrapper::all(bench)?;
     }
     if wanted("wire") {
         wire(bench, &random)?;
