@@ -131,7 +131,7 @@ fn a_silent_device_is_asked_again_and_the_user_told() {
     assert_eq!(trouble.say, "expected the prompt of U-Boot, got nothing");
 }
 
-/// What is known of the silence of a device is for each: the user is told what to do, and it ends.
+/// A silent device of any profile: the user is told what to do, and the wait ends.
 #[test]
 fn no_device_is_waited_for_without_end() {
     for (name, text) in BUILT_IN {
