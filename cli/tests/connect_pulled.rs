@@ -124,7 +124,7 @@ impl Cable {
     }
 }
 
-/// A session with this program at the other end of a cable.
+/// A session with this program behind a cable.
 #[track_caller]
 fn session(desk: &Desk, peer: &[&str]) -> (Desktop, Cable, Child) {
     let link = desk.path("port");

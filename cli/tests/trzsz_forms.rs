@@ -133,7 +133,7 @@ fn a_cancel_in_the_binary_form_ends_both_ends() {
     user.type_and_see(b"echo still $((6 * 7))\r", "still 42");
 }
 
-/// The forms that Windows has: other ends of lines, and nothing binary. What the console drew stays the screen's.
+/// The forms that Windows has: lines that end otherwise, and nothing binary. What the console drew stays the screen's.
 #[test]
 fn files_pass_as_with_a_host_of_windows() {
     if !has_trzsz() {

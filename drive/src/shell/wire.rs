@@ -202,7 +202,7 @@ impl<'a> PortWire<'a> {
     ///
     /// # Errors
     ///
-    /// If it was gone meanwhile; if it is gone, and nobody waits for it.
+    /// If it was gone meanwhile; if it is gone, and is not waited for.
     fn look_at_port(&mut self) -> Result<bool, Broken> {
         if let Some(tell) = self.tell {
             while let Some(text) = self.port.news() {

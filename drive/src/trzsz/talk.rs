@@ -340,7 +340,7 @@ impl<'a> Talk<'a> {
         let _ = self.bytes_out(&last);
     }
 
-    /// Whether the peer's program was seen to end, after [`Talk::over`]. Where its screen is drawn nobody sees that.
+    /// Whether the peer's program was seen to end, after [`Talk::over`]. Where its screen is drawn, that cannot be seen.
     pub fn peer_has_ended(&self) -> bool {
         self.is_over
     }
