@@ -122,7 +122,9 @@ impl Alone<'_> {
         let mut devices = STAND_INS.devices.iter();
         let device = devices.find(|(word, _)| with.iter().any(|step| step.command.contains(*word)));
         if let Some((_, script)) = device {
-            self.stage.program("device", &format!("#!/bin/sh\n{script}\n"));
+            // What it echoes and what it says keep their order on one terminal; `exec-pty:` has two.
+            let text = format!("#!/bin/sh\nexec >/dev/tty 2>&1\n{script}\n");
+            self.stage.program("device", &text);
             "exec-pty:device".clone_into(&mut ends[1]);
         } else if alone {
             "exec-pty:console".clone_into(&mut ends[1]);

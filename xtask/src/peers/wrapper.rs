@@ -69,7 +69,8 @@ fn printed(bench: &Bench, command: &str) -> Result<Figure, String> {
         }
     });
     program.end(command)?;
-    let (count, last) = reader.join().map_err(|_| "wrapper: the reader panicked")?.map_err(words)?;
+    let (count, last) =
+        reader.join().map_err(|_| "wrapper: the reader panicked")?.map_err(words)?;
     if count < LEN {
         return Err(format!("{command}: expected {LEN} bytes, got {count}"));
     }
