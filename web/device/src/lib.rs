@@ -58,7 +58,9 @@ impl Talk {
         let protocol = (!protocol.is_empty()).then_some(protocol);
         let (method, protocol) = device.method_for(protocol)?;
         if protocol == SHELL {
-            return Err(format!("expected another device than {name}: files go through a shell by wst only"));
+            return Err(format!(
+                "expected another device than {name}: files go through a shell by wst only"
+            ));
         }
         let mut vars = Vars::new(&device.vars, &sets).map_err(|bad| bad.to_string())?;
         if !vars.get("baud").is_empty() {
