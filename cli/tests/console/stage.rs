@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use regex::Regex;
 
@@ -52,11 +53,21 @@ fn program(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
 }
 
-/// A port that is free for TCP and UDP.
+/// Ports of which Linux gives none away by itself: one that is free stays so until the block uses it.
+const PORTS: std::ops::Range<u16> = 10_000..32_000;
+
+/// A port that is free for TCP and UDP, another one each time.
 fn free() -> u16 {
-    let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let at = tcp.local_addr().expect("its number");
-    UdpSocket::bind(at).map_or(at.port(), |udp| udp.local_addr().expect("it").port())
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() as u16;
+    loop {
+        let nth = first.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
+        let port = PORTS.start + nth % PORTS.len() as u16;
+        let at = ("127.0.0.1", port);
+        if TcpListener::bind(at).is_ok() && UdpSocket::bind(at).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl Stage {
