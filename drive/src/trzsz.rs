@@ -26,11 +26,11 @@
 //!
 //! Sources: `trzsz` 1.1.7 of PyPI, whose protocol is version 1.
 //!
-//! The binary form has the number of bytes and LF behind `#DATA:`, and the bytes, some of them [escaped](escape) if
+//! The binary form has the number of bytes and LF behind `#DATA:`, and the bytes, some of them escaped if
 //! the peer says so. It is used where the peer was told to (`-b`) and every byte passes the line.
 //!
 //! In tmux the peer writes its lines to the terminal of tmux's client, between what tmux draws; that is left out. On
-//! [Windows](redrawn) the console draws the lines. In both cases what the peer says last is drawn, too.
+//! Windows the console draws the lines. In both cases what the peer says last is drawn, too.
 //!
 //! Not here: the tunnel beside the line; tmux in control mode, whose window is another program's.
 
