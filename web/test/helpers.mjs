@@ -1,7 +1,7 @@
 // What the tests in the browser share: `wst web`, a page in a real Chromium, files and their digests.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -86,8 +86,12 @@ export async function browser(t) {
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM, headless: true, args: FLAGS, acceptDownloads: true,
   });
-  // On a busy machine it may not end; the process ends it.
-  t.after(() => Promise.race([context.close(), new Promise((resolve) => setTimeout(resolve, 10_000))]));
+  t.after(async () => {
+    // On a busy machine it may not end by itself.
+    const timer = setTimeout(() => spawnSync("pkill", ["-KILL", "-f", profile]), 10_000);
+    await context.close();
+    clearTimeout(timer);
+  });
   return context;
 }
 
