@@ -299,13 +299,7 @@ fn an_upload_to_trz_is_ended_and_told() {
 fn an_upload_to_a_shell_is_ended_and_told() {
     let Some(_) = peers::peer("script", "bsdutils") else { return };
     let desk = desk();
-    let bin = desk.path("bin");
-    std::fs::create_dir(&bin).expect("a folder");
-    for tool in ["base64", "chmod", "head", "mv", "rm", "sha256sum", "stty"] {
-        let from = ["/usr/bin", "/bin"].map(|dir| format!("{dir}/{tool}"));
-        let from = from.iter().find(|path| std::path::Path::new(path).exists());
-        std::os::unix::fs::symlink(from.expect(tool), format!("{bin}/{tool}")).expect("a link");
-    }
+    let bin = desk.few_tools();
     let shell = format!("PATH={bin} PS1='ready> ' /bin/sh -i");
     let first = [
         ("\r".to_owned(), "ready> "),

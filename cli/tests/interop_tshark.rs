@@ -3,6 +3,7 @@
 use crate::{common, peers};
 
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use common::{Desk, run, wst};
 use peers::peer;
@@ -103,4 +104,20 @@ fn a_live_transfer_writes_what_passes_its_line() {
     let refused = run(wst(["send", &file, "udp://127.0.0.1:1", "--pcap", &capture]));
     refused.expect(2);
     assert!(refused.stderr.contains("expected a line of bytes with --pcap"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_passes_an_emulated_line_has_the_time_of_day() {
+    let desk = Desk::new(60);
+    let (spec, capture) = ("115200", desk.path("line.pcapng"));
+    let began = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let ends = ["-a", "exec:printf hello; sleep 1", "-b", "exec:head -c5"];
+    let mut args = vec!["line", spec, "--pcap", &capture];
+    args.extend(ends);
+    run(wst(args));
+    let ended = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let frames = wetstring_lab::capture::read(&std::fs::read(&capture).unwrap()).expect("pcapng");
+    let at = frames.iter().map(|frame| Duration::from_nanos(frame.at_ns));
+    let at: Vec<Duration> = at.collect();
+    assert!(at.len() > 1 && at.iter().all(|at| (began..=ended).contains(at)), "{at:?}");
 }

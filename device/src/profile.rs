@@ -106,7 +106,7 @@ pub struct Reach {
     pub pulse: String,
     /// What to type at what the device says while it starts.
     pub answer: Vec<Answer>,
-    /// What the user is told if there is no prompt; at the begin if the device has none.
+    /// What the user is told if there is no prompt; at the beginning if the device has none.
     pub hint: String,
     /// The longest wait for the prompt.
     pub limit_s: u64,

@@ -49,27 +49,7 @@ use crate::shell::Broken;
 use escape::Escapes;
 use serde_json::json;
 use wetstring_proto::engine::Event;
-
-/// What is between the peer's program and the line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Host {
-    /// Nothing that draws.
-    #[default]
-    Plain,
-    /// tmux: something may be drawn between lines.
-    Tmux,
-    /// The console of Windows: lines are drawn.
-    Windows,
-}
-
-impl Host {
-    const fn line_end(self) -> &'static [u8] {
-        match self {
-            Self::Plain | Self::Tmux => b"\n",
-            Self::Windows => b"!\n",
-        }
-    }
-}
+use wetstring_proto::peer::Host;
 
 /// What is known before the first line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

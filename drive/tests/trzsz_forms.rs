@@ -5,7 +5,8 @@ use md5::{Digest as _, Md5};
 use serde_json::json;
 use wetstring_drive::run::NoWatch;
 use wetstring_drive::shell::Broken;
-use wetstring_drive::trzsz::{Host, Talk, Terms, receive, send};
+use wetstring_drive::trzsz::{Talk, Terms, receive, send};
+use wetstring_proto::peer::Host;
 use wetstring_proto::stats::Stats;
 use wetstring_testkit::{File, Sink, Source, noise};
 

@@ -7,8 +7,9 @@ use crate::Script;
 use std::time::Duration;
 use wetstring_drive::run::NoWatch;
 use wetstring_drive::shell::{Broken, Wire};
-use wetstring_drive::trzsz::{Host, Talk, Terms, receive, send};
+use wetstring_drive::trzsz::{Talk, Terms, receive, send};
 use wetstring_lab::store::{MemoryFile, MemorySink, MemorySource};
+use wetstring_proto::peer::Host;
 use wetstring_proto::stats::Stats;
 
 /// Contents, and their MD5.

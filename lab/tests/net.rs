@@ -182,6 +182,16 @@ fn losses_duplicates_and_order() {
     assert!(delays.iter().all(|delay| (10_000_000..=17_000_000).contains(delay)));
     assert!(delays.iter().any(|delay| *delay > 16_900_000));
 
+    let came = run("path:delay=10ms,stall=8ms@50ms", &offers);
+    assert!(came.is_sorted_by_key(|(_, _, index, _)| *index), "a stall keeps the order");
+    let held: Vec<u64> = came.iter().map(|(at, _, index, _)| at - offers[*index].0).collect();
+    assert!(held.iter().all(|delay| (10_000_000..=18_000_000).contains(delay)));
+    // They last 4 ms on average, one begins 50 ms after the last has ended, and what they hold comes at once.
+    let late = held.iter().filter(|delay| **delay > 10_000_000).count();
+    assert!((6_500..8_500).contains(&late), "{late}");
+    let together = came.windows(2).filter(|pair| pair[0].0 + 2_000 == pair[1].0).count();
+    assert!((4_500..7_000).contains(&together), "{together}");
+
     let came = run("path:delay=10ms,reorder=2%@5500us", &offers);
     let late: Vec<u64> = came
         .iter()

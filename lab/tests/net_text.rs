@@ -17,7 +17,7 @@ fn texts_are_read_and_written() {
         "ethernet:10M,load=10%-50%@5s",
         "path:rate=1500k/64k,delay=34ms,queue=20p,loss=0.1%",
         "path:rate=10M,delay=10ms,queue=1p,police=1M,bucket=3000,loss=1%",
-        "path:rate=1M,queue=32K,loss=1%,lossrun=8,jitter=5ms,reorder=1%@5ms,dup=0.01%,cross=60%,\
+        "path:rate=1M,queue=32K,loss=1%,lossrun=8,jitter=5ms,stall=8ms@50ms,reorder=1%@5ms,dup=0.01%,cross=60%,\
          overhead=20,mtu=1500,dir=fwd,seed=3",
         "slotted:frame=21220us,capacity=3006,reserve=600ms,delay=270ms,miss=2%,queue=64K,\
          collapse=10s,overhead=4,fragment=1476@25%,loss=0.5%,seed=2",

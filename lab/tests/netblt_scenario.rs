@@ -27,21 +27,53 @@ fn jitter_is_not_taken_for_others() {
                 let line =
                     format!("path:rate={rate},delay={delay},queue=rtt,jitter={jitter},loss={loss}");
                 for seed in 1..4 {
-                    let text = format!(
-                        "protocol = 'netblt'\nseed = {seed}\nline = '{line}'\n\
-                         file = {{ made = 'pattern', bytes = 1000000000 }}\n\
-                         measure = {{ from-ms = 3000, ms = {ms} }}\n"
-                    );
-                    let scenario = parse(&text);
-                    let outcome = scenario.run(&mut Recorder::off());
-                    assert_eq!(outcome.ending, Ending::Measured);
-                    let limit = scenario.limit_millicps().expect("a rate");
-                    let share = outcome.millicps() * 100 / limit;
+                    let share = share(&line, seed, ms);
                     assert!(share >= least, "{line}, seed {seed}: {share} %");
                 }
             }
         }
     }
+}
+
+/// A busy host reads several packets at once, and a radio that slept hands them over so: pairs then tell several times what
+/// the bottleneck carries. That must not be taken for others who have the rest, nor every loss for one of theirs.
+#[test]
+fn stalls_are_not_taken_for_others() {
+    let paths = [
+        ("1M", "100ms", 40_000),
+        ("10M", "100ms", 20_000),
+        ("50M", "50ms", 8_000),
+        ("100M", "20ms", 4_000),
+    ];
+    let (mut sum, mut count) = (0, 0);
+    for (rate, delay, ms) in paths {
+        for stall in ["2ms@10ms", "8ms@50ms", "20ms@50ms", "40ms@300ms"] {
+            for loss in ["0%", "1%"] {
+                let line = format!(
+                    "path:rate={rate},delay={delay},queue=rtt,jitter=50us,stall={stall},loss={loss}"
+                );
+                let shares = [1, 2, 3].map(|seed| share(&line, seed, ms));
+                println!("{line}: {shares:?}");
+                assert!(shares.iter().all(|share| *share >= 55), "{line}: {shares:?}");
+                sum += shares.iter().sum::<u64>();
+                count += 3;
+            }
+        }
+    }
+    println!("{} % of {count} paths on average", sum / count);
+    assert!(sum >= 97 * count, "{sum} % of {count} paths");
+}
+
+/// The share of a path's limit, in percent, from the third second on.
+fn share(line: &str, seed: u32, ms: u64) -> u64 {
+    let scenario = parse(&format!(
+        "protocol = 'netblt'\nseed = {seed}\nline = '{line}'\n\
+         file = {{ made = 'pattern', bytes = 1000000000 }}\n\
+         measure = {{ from-ms = 3000, ms = {ms} }}\n"
+    ));
+    let outcome = scenario.run(&mut Recorder::off());
+    assert_eq!(outcome.ending, Ending::Measured);
+    outcome.millicps() * 100 / scenario.limit_millicps().expect("a rate")
 }
 
 const LOSSY: &str = "protocol = 'netblt'\nline = 'udp over path:10M,rtt=69ms,queue=rtt,loss=1%,lossrun=4,\

@@ -27,7 +27,7 @@ pub enum PeerProtocol {
     Ymodem,
     /// XMODEM or YMODEM: their receivers ask for the first block alike.
     Xymodem,
-    /// YMODEM-g.
+    /// YMODEM-G.
     YmodemG,
     /// ZMODEM.
     Zmodem,
@@ -35,6 +35,28 @@ pub enum PeerProtocol {
     Uucp,
     /// trzsz, which a terminal recognises.
     Trzsz,
+}
+
+/// What is between a peer's program and the line. The programs of trzsz say so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Host {
+    /// Nothing that draws.
+    #[default]
+    Plain,
+    /// tmux: it draws what the program writes to its window, and something may be drawn between lines.
+    Tmux,
+    /// The console of Windows, which draws everything.
+    Windows,
+}
+
+impl Host {
+    /// The end of a line of trzsz.
+    pub const fn line_end(self) -> &'static [u8] {
+        match self {
+            Self::Plain | Self::Tmux => b"\n",
+            Self::Windows => b"!\n",
+        }
+    }
 }
 
 /// The peer's role.

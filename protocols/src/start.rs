@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::packet::{LONG_HEADER, finish, kind};
-use wetstring_proto::peer::{self, Part, PeerProtocol};
+use wetstring_proto::peer::{self, Host, Part, PeerProtocol};
 
 /// Silence after a first packet.
 const QUIET: Duration = Duration::from_millis(100);
@@ -57,26 +57,12 @@ const TRZSZ: &[u8] = b"::TRZSZ:TRANSFER:";
 /// `{"confirm":false}` as trzsz has it: base64 of zlib.
 const TRZSZ_REFUSED: &[u8] = b"#ACT:eJyrVkrOz0vLLMpVskpLzClOrQUAOKQGcA==";
 
-/// What is between a program of the peer's host and the line. The programs of trzsz say so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Host {
-    /// Nothing that changes what passes.
-    #[default]
-    Plain,
-    /// tmux, which draws what the program writes to its window.
-    Tmux,
-    /// The console of Windows, which draws everything.
-    Windows,
-}
-
-impl Host {
-    /// As the last two digits of the number of a run of trzsz tell.
-    fn of_run(number: &[u8]) -> Self {
-        match number {
-            [.., b'1', b'0'] => Self::Windows,
-            [.., b'2', b'0'] => Self::Tmux,
-            _ => Self::Plain,
-        }
+/// As the last two digits of the number of a run of trzsz tell.
+fn host_of(run: &[u8]) -> Host {
+    match run {
+        [.., b'1', b'0'] => Host::Windows,
+        [.., b'2', b'0'] => Host::Tmux,
+        _ => Host::Plain,
     }
 }
 
@@ -115,8 +101,7 @@ impl Start {
             return if self.bytes.is_empty() { vec![3] } else { error_packet() };
         }
         if self.protocol == PeerProtocol::Trzsz {
-            let end: &[u8] = if self.host == Host::Windows { b"!\n" } else { b"\n" };
-            return [TRZSZ_REFUSED, end].concat();
+            return [TRZSZ_REFUSED, self.host.line_end()].concat();
         }
         // Five CAN are enough; backspaces rub them out of a command line.
         [[0x18; 8], [8; 8]].concat()
@@ -456,7 +441,7 @@ fn trzsz(plain: &[u8]) -> Fate {
     }
     match numbers.get(1) {
         Some(run) if rest.ends_with(b"\n") => {
-            let host = if run.len() == RUN { Host::of_run(run) } else { Host::Plain };
+            let host = if run.len() == RUN { host_of(run) } else { Host::Plain };
             Fate::Start(Found { host, ..Found::new(PeerProtocol::Trzsz, part) })
         }
         _ => Fate::Open,

@@ -1,9 +1,9 @@
 // What the tests in the browser share: `wst web`, a page in a real Chromium, files and their digests.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -79,6 +79,19 @@ export async function noisy(t, context, spec, cwd) {
   return page;
 }
 
+/** The processes of the Chromium with this profile. */
+function processesOf(profile) {
+  const isOne = (id) => {
+    try {
+      return /^\d+$/.test(id) && readFileSync(`/proc/${id}/cmdline`, "latin1").includes(`--user-data-dir=${profile}\0`);
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  };
+  return readdirSync("/proc").filter(isOne).map(Number);
+}
+
 /** Chromium, once for all tests of a file. */
 export async function browser(t) {
   assert.ok(existsSync(CHROMIUM), `${CHROMIUM} is missing`);
@@ -88,7 +101,7 @@ export async function browser(t) {
   });
   t.after(async () => {
     // On a busy machine it may not end by itself.
-    const timer = setTimeout(() => spawnSync("pkill", ["-KILL", "-f", profile]), 10_000);
+    const timer = setTimeout(() => processesOf(profile).forEach((id) => process.kill(id, "SIGKILL")), 10_000);
     await context.close();
     clearTimeout(timer);
   });

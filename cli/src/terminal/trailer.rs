@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use wetstring_proto::peer::PeerProtocol;
+use wetstring_proto::peer::{Host, PeerProtocol};
 use wetstring_proto::{kermit, zmodem};
-use wetstring_protocols::start::Host;
 
 use super::autostart::Start;
 use crate::config::protocol::Protocol;

@@ -6,8 +6,8 @@ use wetstring_drive::Port;
 use wetstring_drive::disk::{DiskStore, PathRule, ReceiveOptions, SendOptions, Source};
 use wetstring_proto::kermit;
 use wetstring_proto::kermit::Prefixing;
+use wetstring_proto::peer::Host;
 use wetstring_proto::zmodem::escape::Escaping;
-use wetstring_protocols::start::Host;
 
 use super::Session;
 use super::autostart::Start;

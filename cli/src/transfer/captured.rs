@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wetstring_drive::in_words;
 use wetstring_lab::capture::{Capture, Medium, Tap};
@@ -48,6 +48,8 @@ impl Captured {
         let Some(writing) = &self.0 else { return element };
         let capture = writing.capture.clone();
         capture.set_medium(medium);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        capture.set_begun(u64::try_from(now.as_nanos()).unwrap_or(0));
         let (ends, ended) = channel::<()>();
         let kept = capture.clone();
         let file = writing.file.try_clone();

@@ -3,7 +3,7 @@
 use wetstring_drive::shell::{Broken, PortWire};
 use wetstring_drive::trzsz::{self, Talk, Terms};
 use wetstring_drive::{Port, PortFacts, Signals};
-use wetstring_protocols::start::Host;
+use wetstring_proto::peer::Host;
 
 use crate::transfer::direction::Direction;
 use crate::transfer::store::FileStore;
@@ -69,11 +69,6 @@ impl ByTrzsz<'_> {
 
 /// What is known of a peer and a line.
 fn terms(host: Host, facts: &PortFacts) -> Terms {
-    let host = match host {
-        Host::Plain => trzsz::Host::Plain,
-        Host::Tmux => trzsz::Host::Tmux,
-        Host::Windows => trzsz::Host::Windows,
-    };
     Terms { host, clear: !facts.seven_bit && !facts.xon_xoff }
 }
 

@@ -1,14 +1,15 @@
 //! Files of `tsz`.
 
+use super::agree;
 use super::line::{number, packed};
 use super::talk::{Takes, Talk, bad, unexpected};
-use super::{Host, agree};
 use crate::hex;
 use crate::shell::{Broken, store};
 use md5::{Digest as _, Md5};
 use serde_json::Value;
 use wetstring_proto::engine::Event;
 use wetstring_proto::file::{FileInfo, Store};
+use wetstring_proto::peer::Host;
 
 /// Bytes that are written at once.
 const WRITE: usize = 64 * 1024;

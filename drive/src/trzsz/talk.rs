@@ -1,13 +1,14 @@
 //! A conversation with `trz` or `tsz`: a line, and the line that answers it.
 
+use super::Terms;
 use super::escape::Escapes;
 use super::line::{self, Unpacker, divided, is_letter, unpacked};
 use super::redrawn::Redrawn;
-use super::{Host, Terms};
 use crate::run::Watch;
 use crate::shell::{Broken, Counted, Report, Wire};
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::Event;
+use wetstring_proto::peer::Host;
 use wetstring_proto::stats::Stats;
 
 /// The longest line but those of a file's bytes.

@@ -7,7 +7,7 @@
 //!
 //! A [`Capture`] is given to a run and filled while it goes. Each end is an interface of the file, so that what was
 //! lost or damaged on the way is seen by comparing them; every packet says its direction there. Time is that of
-//! the run, in nanoseconds from 1970.
+//! the run, in nanoseconds: a run in virtual time begins in 1970.
 //!
 //! | bytes | link type | what stands before them |
 //! |---|---|---|
@@ -76,6 +76,8 @@ pub struct Capture(Arc<Mutex<Record>>);
 #[derive(Debug, Default)]
 struct Record {
     medium: Medium,
+    /// The time of the run's beginning, in ns from 1970.
+    begun_ns: u64,
     packets: Vec<Packet>,
     /// The latest packet at each end, and when its last byte came.
     latest: [Option<(usize, u64)>; 2],
@@ -106,9 +108,15 @@ impl Capture {
         self.record().medium = medium;
     }
 
-    /// These bytes were sent or received at this end.
-    pub fn note(&self, at_ns: u64, at: End, sent: bool, bytes: &[u8]) {
+    /// The run begins at this time, in ns from 1970: 0 unless it is a live one.
+    pub fn set_begun(&self, begun_ns: u64) {
+        self.record().begun_ns = begun_ns;
+    }
+
+    /// These bytes were sent or received at this end, this long after the run began.
+    pub fn note(&self, after_ns: u64, at: End, sent: bool, bytes: &[u8]) {
         let record = &mut *self.record();
+        let at_ns = record.begun_ns.saturating_add(after_ns);
         if record.medium == Medium::Serial
             && let Some((index, last)) = &mut record.latest[at.index()]
             && let Some(packet) = record.packets.get_mut(*index)

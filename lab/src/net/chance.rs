@@ -92,6 +92,45 @@ impl Loss {
     }
 }
 
+/// Times in which nothing is handed over: a host that was busy, or a radio that slept. What has come meanwhile is handed over
+/// all at once.
+#[derive(Clone, Debug)]
+pub(super) struct Stalls {
+    random: Random,
+    /// How long one lasts at most, and from one to the next on average, in nanoseconds.
+    longest: u64,
+    every: u64,
+    /// The current one, or the next.
+    from: u64,
+    until: u64,
+    /// When the last one was handed over.
+    last: u64,
+}
+
+/// The time from one that was held to the next, in nanoseconds: what it takes a host to read it.
+const READ: u64 = 2_000;
+
+impl Stalls {
+    pub(super) fn new(longest: Duration, every: Duration, random: Random) -> Self {
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Self { random, longest: ns(longest), every: ns(every), from: 0, until: 0, last: 0 }
+    }
+
+    /// When it is handed over what is due at this time. Times do not go back.
+    pub(super) fn after(&mut self, due: u64) -> u64 {
+        if self.longest == 0 {
+            return due;
+        }
+        while self.until <= due {
+            self.from = self.until.saturating_add(exponential(&mut self.random, self.every));
+            self.until = self.from.saturating_add(1 + self.random.below(self.longest));
+        }
+        let due = if self.from <= due { self.until } else { due };
+        self.last = due.max(self.last + READ);
+        self.last
+    }
+}
+
 /// -log2 of a random number between 0 and 1, in units of 2^-32.
 fn minus_log2(bits: u64) -> u64 {
     let bits = bits.max(1);

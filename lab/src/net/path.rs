@@ -20,6 +20,7 @@
 //! | `loss=0.1%` | chance of each packet to be lost behind the bottleneck | 0 |
 //! | `lossrun=8` | lost packets come in runs of this mean length (Gilbert) | 1 |
 //! | `jitter=5ms` | maximum additional delay, drawn for each packet; their order stays | 0 |
+//! | `stall=8ms@50ms` | every 50 ms on average nothing is handed over for up to 8 ms, and then all at once, as by a busy host or a radio that slept | none |
 //! | `reorder=1%@5ms` | chance that a packet is held back for this long, and overtaken; `1%@rtt/4`: for a part of twice the delay | none |
 //! | `dup=0.01%` | chance that a packet is duplicated | 0 |
 //! | `cross=60%` | share of the bottleneck offered by cross traffic; `40%-90%@5s`: redrawn every 5 s | 0 |
@@ -31,7 +32,7 @@
 //! Cross traffic is open loop: it does not slow down when packets are lost. A sender is never blocked here;
 //! what finds the queue full is lost, as in a router.
 
-use super::chance::{Coin, Load, Loss, Traffic};
+use super::chance::{Coin, Load, Loss, Stalls, Traffic};
 use super::flight::{Flight, Wire};
 use super::parse::{BadNet, Param, Shown, ShownRate, ShownSize, time, words};
 use crate::element::{Element, End, Unit, Usage};
@@ -52,6 +53,15 @@ pub enum Queue {
     Packets(u64),
     /// This many bytes, framing included.
     Bytes(u64),
+}
+
+/// Times in which nothing is handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stall {
+    /// How long one lasts at most.
+    pub longest: Duration,
+    /// From one to the next, on average.
+    pub every: Duration,
 }
 
 /// Reordered packets.
@@ -84,6 +94,8 @@ pub struct PathModel {
     pub loss_run: u64,
     /// Maximum additional delay.
     pub jitter: Duration,
+    /// When nothing is handed over.
+    pub stall: Stall,
     /// Packets that are overtaken.
     pub reorder: Reorder,
     /// Chance that a packet is duplicated.
@@ -112,6 +124,7 @@ impl Default for PathModel {
             loss: Probability::NEVER,
             loss_run: 1,
             jitter: Duration::ZERO,
+            stall: Stall::default(),
             reorder: Reorder::default(),
             duplicate: Probability::NEVER,
             cross: Load::default(),
@@ -124,8 +137,8 @@ impl Default for PathModel {
 }
 
 const NAME: &str = "path";
-const KEYS: &str = "one of rate, delay, rtt, queue, police, bucket, loss, lossrun, jitter, reorder, \
-                    dup, cross, overhead, mtu, dir, seed";
+const KEYS: &str = "one of rate, delay, rtt, queue, police, bucket, loss, lossrun, jitter, stall, \
+                    reorder, dup, cross, overhead, mtu, dir, seed";
 /// Default bucket of a policer: ten packets.
 const BUCKET_BYTES: u64 = 15_000;
 /// Values given in round trips.
@@ -185,6 +198,14 @@ impl PathModel {
             "loss" => self.loss = word.chance()?,
             "lossrun" => self.loss_run = word.number("packets in a row, 1 to 10000", 1, 10_000)?,
             "jitter" => self.jitter = word.time()?,
+            "stall" => {
+                const STALL: &str = "TIME@TIME such as 8ms@50ms, both above 0";
+                let parts = word.value().split_once('@').and_then(|(longest, every)| {
+                    Some(Stall { longest: time(longest)?, every: time(every)? })
+                });
+                let some = |stall: &Stall| stall.longest.min(stall.every) > Duration::ZERO;
+                self.stall = parts.filter(some).ok_or_else(|| word.bad(STALL))?;
+            }
             "reorder" => {
                 const REORDER: &str = "CHANCE@TIME such as 1%@5ms";
                 let parts = word.value().split_once('@').and_then(|(chance, by)| {
@@ -280,6 +301,10 @@ impl fmt::Display for PathModel {
         if self.jitter != usual.jitter {
             write!(f, ",jitter={}", Shown(self.jitter))?;
         }
+        if self.stall != usual.stall {
+            let Stall { longest, every } = self.stall;
+            write!(f, ",stall={}@{}", Shown(longest), Shown(every))?;
+        }
         if self.reorder != usual.reorder {
             write!(f, ",reorder={}@{}", Shown(self.reorder.chance), Shown(self.reorder.by))?;
         }
@@ -358,6 +383,7 @@ struct DirectionState {
     traffic: Traffic,
     loss: Loss,
     jitter: Coin,
+    stalls: Stalls,
     reorder: Coin,
     duplicate: Coin,
     flight: Flight,
@@ -383,6 +409,7 @@ impl DirectionState {
             traffic: Traffic::new(load, rate_bps, |len| len, (model.seed, name, way)),
             loss: Loss::new(only(model.loss), model.loss_run, stream("loss")),
             jitter: Coin::new(Probability::NEVER, stream("jitter")),
+            stalls: Stalls::new(model.stall.longest, model.stall.every, stream("stall")),
             reorder: Coin::new(only(model.reorder.chance), stream("reorder")),
             duplicate: Coin::new(only(model.duplicate), stream("dup")),
             flight: Flight::new(),
@@ -500,6 +527,7 @@ impl Element for Path {
         }
         let delay = u64::try_from(self.model.delay.as_nanos()).unwrap_or(u64::MAX);
         let mut due = left.saturating_add(delay).saturating_add(jitter).max(way.last);
+        due = way.stalls.after(due);
         if back {
             let by = u64::try_from(self.model.reorder.by.as_nanos()).unwrap_or(u64::MAX);
             due = due.saturating_add(by);

@@ -32,7 +32,7 @@ mod values;
 pub(crate) use values::rate_of;
 
 use crate::time::{Duration, Instant};
-use arrivals::Arrivals;
+use arrivals::{Arrivals, Clock};
 use delay::Delay;
 use dispersion::Dispersion;
 use loss::Loss;
@@ -276,8 +276,11 @@ impl Controller {
         let now = now.as_nanos();
         if let Some(arrivals) = &mut self.arrivals {
             let burst = if self.paced { 2 } else { self.values.burst() };
+            let spacing = time_of(1, self.offered);
             let pause = 4 * time_of(burst, self.offered).max(1_000_000);
-            arrivals.came(now, fresh, went, pause);
+            let service = self.dispersion.most_passed().map_or(spacing, |most| time_of(1, most));
+            let service = service.min(spacing);
+            arrivals.came(now, fresh, went, Clock { spacing, service, pause, follows });
         }
         if went > 1 {
             self.loss.hole(went - 1);

@@ -4,8 +4,8 @@
 //! its own elsewhere and come back. What shows behind the line where it ended, or where the cursor is at last, is no
 //! drawing of theirs but what follows the line, such as the prompt behind a log on the screen.
 
-use super::{Found, Host, RUN, TRZSZ, part_of};
-use wetstring_proto::peer::PeerProtocol;
+use super::{Found, RUN, TRZSZ, host_of, part_of};
+use wetstring_proto::peer::{Host, PeerProtocol};
 
 const BEL: u8 = 7;
 const ESC: u8 = 0x1B;
@@ -36,7 +36,7 @@ pub(super) fn start(text: &[u8]) -> Option<Drawn<'_>> {
     let part = fields.next().and_then(part_of)?;
     let run = fields.nth(1).filter(|run| run.len() == RUN)?;
     let port = fields.next().unwrap_or_default();
-    let host = Host::of_run(run);
+    let host = host_of(run);
     let numbers = run.iter().chain(port).all(u8::is_ascii_digit);
     if host == Host::Plain || !numbers || fields.next().is_some() || !is_drawing(after) {
         return None;

@@ -46,7 +46,7 @@ pub(super) fn run(site: &Site, socket: &mut dyn Port, ahead: &[u8]) {
         Ok(()) => bridge.until_over(&mut line, ahead),
         Err(why) => Over::Line(why),
     };
-    if !matches!(why, Over::Line(_)) {
+    if matches!(why, Over::Page | Over::Taken) {
         bridge.last_words(&mut line);
     }
     match why {
@@ -246,6 +246,8 @@ impl Bridge<'_> {
         while !self.to_line.is_empty() && Instant::now() < until {
             match port.write(&self.to_line) {
                 Ok(Some(len @ 1..)) => drop(self.to_line.drain(..len)),
+                // A port that is ready may be held to a rate.
+                Ok(_) if !port.rest().is_zero() => std::thread::sleep(port.rest().min(TURN)),
                 Ok(_) => drop(wait(&mut [Interest::write(port.write_source())], Some(TURN))),
                 Err(_) => return,
             }

@@ -184,6 +184,14 @@ impl Controller {
         if found.packets >= FEWEST_PACKETS * 2 {
             self.dispersion.delivered(part(found.delivered, ONE - ONE * 2 / found.packets));
         }
+        let ours = self.ours(&found);
+        let bunched = arrivals.is_bunched();
+        self.dispersion.see_bunches(bunched);
+        if found.packets >= FEWEST_PACKETS {
+            // Where packets come in bunches a queue is all that tells that the bottleneck is busy.
+            let much = self.offered > ours + ours / 16 || self.dispersion.is_bunched();
+            self.dispersion.filled(ours, much && found.queue > found.allowed);
+        }
         let next = if self.phase == Phase::Start {
             self.climb(&found)
         } else if self.tolerance.judge(self.offered, found.losing) {
@@ -283,6 +291,16 @@ impl Controller {
         if self.is_to_probe() { self.begin_to_look(sent) } else { self.grow(found) }
     }
 
+    /// What is lost more than usual.
+    fn excess(&self, found: &Found) -> u64 {
+        if found.losing { found.lost.saturating_sub(self.loss.usual) } else { 0 }
+    }
+
+    /// What the bottleneck carried of ours.
+    fn ours(&self, found: &Found) -> u64 {
+        part(found.passed, ONE - self.excess(found))
+    }
+
     /// Whether the queue, or the loss, is due to cross traffic.
     fn look_for_others(&mut self, found: &Found, stands: bool) {
         let sent = self.offered;
@@ -293,8 +311,7 @@ impl Controller {
             return;
         }
         // A standing queue while we use all of the bottleneck is ours.
-        let lost = if found.losing { found.lost - self.loss.usual } else { 0 };
-        let ours = part(found.passed, ONE - lost);
+        let ours = self.ours(found);
         // While it stands the bottleneck is busy: the rest of its capacity is used by cross traffic.
         let much = ours < sure - sure / 8;
         // All that is offered gets through: a new standing queue is due to cross traffic.
@@ -395,7 +412,10 @@ impl Controller {
     }
 
     /// The inputs of a decision with cross traffic.
-    fn look(&self, found: &Found) -> Observation {
+    fn look(&mut self, found: &Found) -> Observation {
+        // Where packets come in bunches a queue seems to stand at all times.
+        let unclear = self.dispersion.is_bunched() && !self.traffic.is_queueless();
+        let chance = unclear && self.loss.is_chance(self.missed, found.packets);
         let waits = LONGEST_QUEUE.max(time_of(16, self.offered));
         Observation {
             now: self.last_arrival,
@@ -407,16 +427,18 @@ impl Controller {
             stands: found.queue > found.allowed,
             crowded: found.crowded,
             losing: found.losing,
-            missing: self.missed > 0 || found.queue > waits,
+            missing: self.missed > 0 && !chance || found.queue > waits,
         }
     }
 
     /// There is cross traffic: our share from now on.
     fn begin_to_share(&mut self, found: &Found, before: u64, queueless: bool) -> u64 {
         let full = self.dispersion.most().unwrap_or(before);
+        self.loss.watch();
+        let look = Observation { full, ..self.look(found) };
         self.missed = 0;
         self.cut = true;
-        self.traffic.begin(&Observation { full, ..self.look(found) }, queueless)
+        self.traffic.begin(&look, queueless)
     }
 
     /// Cross traffic fills the queue, regardless of our rate.
@@ -432,8 +454,8 @@ impl Controller {
     /// A standing queue: drained within an RTT, unless it is due to cross traffic.
     fn shorten(&mut self, found: &Found) -> u64 {
         let Found { queue, horizon, .. } = *found;
-        let lost = if found.losing { found.lost.saturating_sub(self.loss.usual) } else { 0 };
-        let passed = part(found.passed, ONE - lost);
+        let lost = self.excess(found);
+        let passed = self.ours(found);
         let passed = passed.min(self.dispersion.rate().unwrap_or(found.delivered));
         self.rooms = 0;
         self.loss.reset();

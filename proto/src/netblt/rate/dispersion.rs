@@ -18,6 +18,10 @@
 //! close to the middle at first: where pairs are stretched or squeezed by up to a quarter, both hold for a third of a thousand
 //! seeds after 4 sets, for 3 in 4 after 8, and for 99 in 100 from 20 on. That what passes is less than the capacity, because
 //! other traffic has the rest, is concluded from the lower of the two.
+//!
+//! A busy host reads several packets at once, and a radio that slept hands them over so: most pairs are too close then, and
+//! none of this holds. Then what passed at most while the bottleneck was busy ([`Dispersion::filled`]) bounds what is concluded:
+//! others who give way to us have let as much pass, and those who never do are no different from a slower path.
 
 use super::millipps;
 
@@ -29,6 +33,9 @@ const QUICKEST: usize = 5;
 const MEANS: u8 = 64;
 /// A time below this is the clock's, not the path's, in nanoseconds.
 const FINEST: u64 = 100_000;
+
+/// Decisions for which bunches are remembered.
+const BUNCHED: u8 = 64;
 
 /// Packets that come closer to one another came in one frame, or were read at one time.
 const FRAME: u64 = 1_000;
@@ -55,6 +62,10 @@ pub(super) struct Dispersion {
     means: u8,
     /// The best of this period and of the one before.
     best: [u64; 2],
+    /// What passed at most since the bottleneck was busy all the time, of this period and of the one before; 0 is none.
+    filled: [u64; 2],
+    /// Decisions for which pairs tell nothing, as packets came in bunches.
+    bunched: u8,
     /// It is not believed in this period and in the next.
     doubt: u8,
     /// It was not.
@@ -132,7 +143,31 @@ impl Dispersion {
     pub(super) fn sure(&self) -> Option<u64> {
         let rate = self.rate()?;
         let middle = self.middle.saturating_sub(self.varies);
-        Some(if self.middle == 0 { rate } else { rate.min(middle) })
+        let pairs = if self.middle == 0 { rate } else { rate.min(middle) };
+        let filled = self.most_passed().filter(|_| self.bunched > 0);
+        Some(filled.map_or(pairs, |filled| pairs.min(filled + filled / 32)))
+    }
+
+    /// Whether packets came in bunches that the sender did not make.
+    pub(super) fn see_bunches(&mut self, bunched: bool) {
+        self.bunched = if bunched { BUNCHED } else { self.bunched.saturating_sub(1) };
+    }
+
+    /// This rate of ours passed; `full` if the bottleneck was busy all the time.
+    pub(super) fn filled(&mut self, ours: u64, full: bool) {
+        if full || self.filled != [0; 2] {
+            self.filled[0] = self.filled[0].max(ours);
+        }
+    }
+
+    /// What passed at most since the bottleneck was busy all the time.
+    pub(super) fn most_passed(&self) -> Option<u64> {
+        Some(self.filled[0].max(self.filled[1])).filter(|most| *most > 0)
+    }
+
+    /// Whether packets came in bunches of late.
+    pub(super) fn is_bunched(&self) -> bool {
+        self.bunched > 0
     }
 
     /// Upper bound of the capacity, by most pairs.
@@ -140,7 +175,9 @@ impl Dispersion {
         let rate = self.rate()?;
         // Pairs may be too dispersed to tell anything.
         let blind = self.middle == 0 || self.varies > self.middle / 4;
-        Some(if blind { rate } else { rate.min(self.middle + self.varies) })
+        let pairs = if blind { rate } else { rate.min(self.middle + self.varies) };
+        let filled = self.most_passed().filter(|_| self.bunched > 0);
+        Some(filled.map_or(pairs, |filled| pairs.min(filled + filled / 16)))
     }
 
     /// Whether pairs are so dispersed that they tell the capacity only roughly.
@@ -159,6 +196,7 @@ impl Dispersion {
             self.best = [0, self.best[0]];
             self.means = 0;
         }
+        self.filled = [0, self.filled[0]];
         self.doubt = self.doubt.saturating_sub(1);
     }
 
@@ -297,5 +335,21 @@ mod tests {
         frames.next_period();
         frames.next_period();
         assert_eq!(frames.rate(), Some(60_000));
+    }
+
+    /// A busy host reads most pairs at once: the bottleneck carries a tenth of what they tell.
+    #[test]
+    fn in_bunches_what_passed_bounds_what_pairs_tell() {
+        let mut squeezed = pairs(&[100_000; 8]);
+        squeezed.filled(900_000, false);
+        squeezed.filled(1_000_000, true);
+        squeezed.filled(950_000, false);
+        assert_eq!(squeezed.sure(), Some(10_000_000), "pairs count");
+        squeezed.see_bunches(true);
+        assert_eq!((squeezed.sure(), squeezed.most()), (Some(1_031_250), Some(1_062_500)));
+        for _ in 0..BUNCHED {
+            squeezed.see_bunches(false);
+        }
+        assert_eq!(squeezed.sure(), Some(10_000_000));
     }
 }

@@ -20,6 +20,10 @@ const VERY: u64 = 8;
 const LONGEST_RUN: u64 = 16 * ONE;
 /// Missing packets over which the rows are averaged in which they are missing.
 const WIDE: u64 = 32;
+/// Less than this is not lost by chance where others fill the queue.
+const RARE: u64 = ONE / 256;
+/// Rows of packets that may be missing at once by chance there.
+const SPARE: u64 = 5;
 /// Decisions for which a rate that lost more is not tried again.
 const CAREFUL: u8 = 16;
 
@@ -63,11 +67,14 @@ pub(super) struct Loss {
     /// late, for one) and some in long rows, it is nearer to the latter, which is what chance goes by.
     wide: u64,
     trial: Trial,
+    /// Packets that may be missing by chance yet where others fill the queue, in parts.
+    spare: u64,
 }
 
 impl Loss {
     pub(super) const fn new() -> Self {
-        Self { usual: 0, varies: 0, known: false, run: ONE, wide: ONE, trial: Trial::None }
+        let (run, wide) = (ONE, ONE);
+        Self { usual: 0, varies: 0, known: false, run, wide, trial: Trial::None, spare: 0 }
     }
 
     /// The current trial is abandoned.
@@ -101,6 +108,23 @@ impl Loss {
         }
         let many = missing >= u128::from(few);
         many && lost > self.usual + self.doubt(packets) && (self.known || lost > FIRST)
+    }
+
+    /// Others are there from now on: what is missing tells of them, unless it is chance ([`Self::is_chance`]).
+    pub(super) fn watch(&mut self) {
+        self.spare = SPARE * self.run;
+    }
+
+    /// Whether that many of all packets are missing by chance alone. Where none usually are, each tells of others.
+    pub(super) fn is_chance(&mut self, missing: u64, packets: u64) -> bool {
+        if !self.known || self.usual < RARE {
+            return false;
+        }
+        let usual = self.usual.saturating_mul(packets);
+        self.spare = (self.spare + usual + usual / 2).min(SPARE * self.run);
+        let left = self.spare.checked_sub(missing << 16);
+        self.spare = left.unwrap_or(SPARE * self.run);
+        left.is_some()
     }
 
     /// By how much losses of N packets may exceed the usual by chance, in runs too.
@@ -228,5 +252,18 @@ mod tests {
             loss.learn(ONE * 3 / 4);
         }
         assert!(loss.usual <= MOST);
+    }
+
+    #[test]
+    fn usual_losses_beside_others_are_chance_and_more_are_not() {
+        let mut loss = Loss::new();
+        loss.watch();
+        assert!(!loss.is_chance(1, 100), "none usually are missing");
+        loss.learn(ONE / 100);
+        loss.watch();
+        assert!((0..1000).all(|_| loss.is_chance(1, 100)));
+        assert!(!loss.is_chance(8, 100), "a queue that was full");
+        assert!(loss.is_chance(1, 100));
+        assert!(!(0..10).all(|_| loss.is_chance(3, 100)));
     }
 }

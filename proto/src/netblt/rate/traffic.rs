@@ -81,6 +81,11 @@ impl Traffic {
         self.shared.is_some()
     }
 
+    /// Whether they only lose packets, and make no queue to speak of.
+    pub(super) fn is_queueless(&self) -> bool {
+        self.shared.is_some_and(|shared| shared.queueless)
+    }
+
     /// A decision at a rate within the capacity found a queue, or none.
     pub(super) fn sign(&mut self, stands: bool) {
         self.signs = if stands { self.signs + SIGN } else { self.signs.saturating_sub(1) };
