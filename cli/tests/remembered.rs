@@ -76,6 +76,30 @@ impl Bench {
         sent
     }
 
+    /// Puts the file to a server; what was said, in all detail.
+    fn put(&self) -> Ran {
+        let at_b = format!("serial:{}", self.desk.path("b"));
+        let into = self.desk.path("in");
+        let serve = [
+            "serve",
+            "--root",
+            &into,
+            &at_b,
+            "--allow",
+            "write",
+            "--set",
+            "store.collision=replace",
+        ];
+        let server = Running::start(wst(serve));
+        let (data, at_a) = (self.desk.path("data.bin"), self.at_a());
+        let put = run(self.wst(&["put", "-v", &data, &at_a]));
+        put.expect(0);
+        server.signal(Signal::INT);
+        server.end();
+        self.desk.arrived();
+        put
+    }
+
     fn show(&self, flags: &[&str]) -> Ran {
         let ran = run(self.wst(&[&["show", "--line", &self.at_a()], flags].concat()));
         ran.expect(0);
@@ -124,6 +148,18 @@ fn a_noisy_line_is_remembered_and_shown_and_used() {
     // So that a replay of the trace begins with the same.
     let trace = fs::read_to_string(&trace).expect("the trace");
     assert!(trace.contains(&format!("kermit.known-spacing={spacing}")), "{trace:.2000}");
+}
+
+/// What a file that was put to a server has found out helps the next one that is sent, and the other way round.
+#[test]
+fn what_is_put_to_a_server_is_remembered_too() {
+    let bench = Bench::new(NOISY);
+    let first = bench.put();
+    assert!(!first.stderr.contains("remembered of this line"), "{}", first.stderr);
+    number(&bench.remembered(), "error-spacing");
+    for again in [bench.put(), bench.send(&[])] {
+        assert!(again.stderr.contains("remembered of this line"), "{}", again.stderr);
+    }
 }
 
 /// The user's own word counts more, and the switch leaves the file as it is.

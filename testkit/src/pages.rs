@@ -1,4 +1,10 @@
-//! Pages of `docs/reference` that follow from the code.
+//! Pages of `docs/reference` that follow from the code, and pages with code that is compiled.
+
+/// What programmers in Rust read.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/howto/rust.md")]
+#[doc = include_str!("../../docs/reference/slip-library.md")]
+struct Examples;
 
 /// Compares a page with what it should be. `WETSTRING_UPDATE_SNAPSHOTS=1` writes it.
 ///

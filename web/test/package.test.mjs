@@ -1,4 +1,4 @@
-// What `npm pack` makes, used from an empty directory by the example of the page docs/howto/web-serial.md.
+// What `npm pack` makes, used from an empty directory; and the examples of the pages, with its types.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -8,6 +8,21 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 const web = new URL("..", import.meta.url).pathname;
+
+/** What browsers have and the compiler does not know, and what the pages call `file`. */
+const BROWSER = `interface Port { open(options: { baudRate: number }): Promise<void>; readable: ReadableStream<Uint8Array>; writable: WritableStream<Uint8Array> }
+interface Navigator { readonly serial: { requestPort(): Promise<Port> } }
+declare function showDirectoryPicker(): Promise<FileSystemDirectoryHandle>;
+declare const file: File;
+`;
+
+/** The code of a page of docs/howto as one module: each part after the first has names of its own. */
+function examples(page) {
+  const text = readFileSync(new URL(`../../docs/howto/${page}`, import.meta.url), "utf8");
+  const [first, ...others] = [...text.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code]) => code);
+  assert.match(first, /from "wetstring/);
+  return [first, ...others.map((code) => `{\n${code}}\n`)].join("\n");
+}
 
 test("the package works, and has its types, in an empty directory", (t) => {
   const empty = mkdtempSync(join(tmpdir(), "wetstring-pack-"));
@@ -57,6 +72,16 @@ export function open(streams: { readable: ReadableStream<Uint8Array>; writable: 
   const tsc = join(web, "node_modules/.bin/tsc");
   const options = ["--strict", "--target", "es2022", "--module", "nodenext", "--types", "", "--lib", "es2022,dom,dom.iterable"];
   run(tsc, [...options, "example.ts", "terminal.ts"]);
+  writeFileSync(join(empty, "browser.d.ts"), BROWSER);
+  const loose = ["--strictNullChecks", "false", "--noEmit", "browser.d.ts"];
+  for (const page of ["web-serial.md", "xterm.md"]) {
+    const ours = page.replace(".md", ".ts");
+    writeFileSync(join(empty, ours), examples(page));
+    run(tsc, [...options, ...loose, ours]);
+    // A name that the package does not have is found.
+    writeFileSync(join(empty, ours), examples(page).replace(/import \{(?=[^}]*\} from "wetstring)/, "import { unknown,"));
+    assert.throws(() => run(tsc, [...options, ...loose, ours]), page);
+  }
   assert.match(readFileSync(join(empty, "example.js"), "utf8"), /from "wetstring"/);
   assert.equal(run("node", ["example.js"]), "done a.txt: hello\n");
 });

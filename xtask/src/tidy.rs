@@ -13,6 +13,7 @@ mod manifests;
 mod names;
 mod paths;
 mod programs;
+mod quotes;
 mod settings;
 mod tokens;
 mod wording;
@@ -61,6 +62,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         complain("settings-are-listed", settings::unlisted(&page, path, text));
         if Path::new(path).extension().is_some_and(|end| end == "md") && path != "CHANGELOG.md" {
             complain("paths-are-there", paths::gone(root, text));
+            complain("code-is-quoted", quotes::invented(root, text));
         }
         complain("citations-resolve", citations::broken(root, path, text));
         complain("links-lead-somewhere", book::broken_links(root, path, text));

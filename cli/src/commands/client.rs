@@ -17,7 +17,7 @@ use wetstring_proto::{Engine, FileKind, Outcome, Store};
 use crate::args::Common;
 use crate::args::client::{Access, Get, Put, Remote};
 use crate::args::line_arg::There;
-use crate::config::Settings;
+use crate::config::{Settings, remembered};
 use crate::transfer::cleartext::{self, What};
 use crate::transfer::client::answer::{Screen, name_list};
 use crate::transfer::client::remote;
@@ -230,7 +230,7 @@ pub(crate) fn get(
         unnamed: &[],
         medium,
     };
-    verdict.report_records(true);
+    verdict.report_records(true, &ended);
     let mut ending = verdict.conclude(&ended, &observer);
     let blemish = [FILE_CHANGED, FILE_KEPT, FILE_MISSING];
     let said = observer.peer_said.as_deref().is_some_and(|said| blemish.contains(&said));
@@ -278,15 +278,22 @@ pub(crate) fn put(
     talk.has_shell = true;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
+    if let Some(words) = remembered::apply(&mut talk.all, &talk.spec) {
+        ui.say(Level::Detail, &words);
+    }
     let config = Config { batch: file_store.batch(), ..talk.all.kermit().clone() };
     let memory = vec![0; config.sender_memory()];
     let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
     let mut observer = talk.observer(Direction::Send, talk.port.carries_bps());
     let ended = talk.turn(&mut sender, file_store.store(), &mut observer);
+    if let Err(error) = remembered::learn(&talk.all, &talk.spec, &sender.learned()) {
+        let say = format!("could not remember what was learned: {}", in_words(&error));
+        ui.say(Level::Detail, &say);
+    }
     talk.close();
     let verdict =
         Verdict { ui, direction: Direction::Send, file_store: &file_store, unnamed: &[], medium };
-    verdict.report_records(true);
+    verdict.report_records(true, &ended);
     let mut ending = verdict.conclude(&ended, &observer);
     if verb.options.delete {
         ending.kept(outgoing::delete_sent(ui, file_store.files(), "wst"));

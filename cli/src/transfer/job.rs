@@ -214,7 +214,7 @@ impl<'a> Job<'a> {
             medium,
         };
         let again = !differs && self.speaks.resumes();
-        verdict.report_records(again);
+        verdict.report_records(again, ended);
         if let Some(lines) = lines {
             crate::transfer::account::tell(ui, lines.iter().map(String::as_str));
         }

@@ -77,7 +77,7 @@ impl<'a> Talked<'a> {
             unnamed: &[],
             medium: self.medium,
         };
-        verdict.report_records(false);
+        verdict.report_records(false, &ended);
         let mut ending = verdict.conclude(&ended, &self.observer);
         if let Err(broken) = result {
             let own = matches!(broken, Broken::Store(_)).then(|| file_store.last_error());

@@ -30,8 +30,8 @@ pub(crate) struct Verdict<'a> {
 }
 
 impl Verdict<'_> {
-    /// Reports what only the store knows: where files are, and which could not be read.
-    pub(crate) fn report_records(&self, resumable: bool) {
+    /// Reports what only the store knows: where files are, which could not be read, and which were sent in part.
+    pub(crate) fn report_records(&self, resumable: bool, ended: &Ended) {
         let passed = self.passed_over();
         if passed > 0 && self.direction == Direction::Receive {
             let say = format!("directories were not made ({passed}): -r makes them");
@@ -70,6 +70,14 @@ impl Verdict<'_> {
                     let size = format::size(record.size);
                     let advice = if resumable { "; send it again with --resume" } else { "" };
                     let say = format!("{name}: {size} kept in {path}{advice}");
+                    self.ui.say(Level::Note, &say);
+                }
+                (FileOutcome::Partial | FileOutcome::Open, Some(_))
+                    if resumable && was_cut(ended) =>
+                {
+                    let say = format!(
+                        "{name}: sent in part; --resume sends the rest, if the peer keeps what came"
+                    );
                     self.ui.say(Level::Note, &say);
                 }
                 (FileOutcome::Skipped(why), _) => {
@@ -275,6 +283,12 @@ impl Verdict<'_> {
         let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));
         (if only_unread { Exit::Store } else { Exit::Skipped }, message)
     }
+}
+
+/// Whether a transfer failed after a part of a file had come.
+fn was_cut(ended: &Ended) -> bool {
+    let came = ended.stats.current_acked_bytes.unwrap_or(ended.stats.current_file_bytes);
+    ended.outcome != Outcome::Done && came > 0
 }
 
 fn is_passed_over(record: &FileRecord) -> bool {

@@ -571,7 +571,7 @@ impl SessionHandler for PeerSession<'_> {
             unnamed: &[],
             medium: LineKind::Datagrams,
         };
-        verdict.report_records(!differs);
+        verdict.report_records(!differs, ended);
         let mut ending = verdict.conclude(ended, &self.observer);
         if self.observer.peer_said.as_deref() == Some(ENCRYPTED) {
             // The answer on the wire is short: a stranger gets no long reply.
