@@ -23,7 +23,7 @@ use wetstring_lab::compressor::Compressor;
 use wetstring_proto::engine::{
     Blame, Command, Cx, Engine, Failure, FailureKind, Outcome, Status, Wants,
 };
-use wetstring_proto::file::{Remote, Request, Store};
+use wetstring_proto::file::{Request, Store};
 use wetstring_proto::time::Instant;
 
 /// Bytes per read until one has filled the buffer: a peer that sends little takes little memory.
@@ -72,6 +72,7 @@ pub fn run(
         input,
         is_behind: false,
         now: start,
+        turn_began: start,
         next_progress: start + options.progress_every,
         input_ready: true,
         output_ready: true,
@@ -124,6 +125,8 @@ struct Turning<'a, 'o> {
     /// Input that came in time is not fed yet: its answers stop no timer.
     is_behind: bool,
     now: Instant,
+    /// When this turn of the loop began.
+    turn_began: Instant,
     next_progress: Instant,
     /// The port may be readable.
     input_ready: bool,
@@ -164,6 +167,7 @@ impl Turning<'_, '_> {
         self.feed();
         loop {
             self.now = self.options.clock.now();
+            self.turn_began = self.now;
             let mut moved = self.exchange();
             moved |= self.read();
             if !self.is_behind {
@@ -239,14 +243,12 @@ impl Turning<'_, '_> {
                 self.events();
             }
             let Some(request) = self.engine.request() else { return answered > 0 };
-            let takes_its_time = matches!(request, Request::Remote(Remote::Run { .. }));
             let reply = match self.compressor.answer(request) {
                 Ok(reply) => reply,
                 Err(request) => self.store.answer(request),
             };
-            if takes_its_time {
-                self.now = self.options.clock.now();
-            }
+            // A slow disk is no silence of the peer.
+            self.now = self.options.clock.now();
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
             self.engine.reply(&mut cx, reply);
             if self.is_late() {
@@ -258,7 +260,7 @@ impl Turning<'_, '_> {
 
     /// Whether this turn has taken its time for requests.
     fn is_late(&self) -> bool {
-        self.options.clock.now().since(self.now) >= REQUEST_TIME
+        self.now.since(self.turn_began) >= REQUEST_TIME
     }
 
     /// The data just read is a Ctrl-C that no protocol can have sent. A slow line delivers packets byte by byte: in

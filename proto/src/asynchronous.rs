@@ -68,6 +68,9 @@ pub async fn run_watched<W: AsyncWire>(
         let now = wire.now();
         match turn.next(engine, store, &mut NoTrace, &mut watch, now) {
             Step::Again => {}
+            Step::Reply(reply) => {
+                engine.reply(&mut Cx { now: wire.now(), trace: &mut NoTrace }, reply);
+            }
             Step::Rest(time) => wire.rest(time).await,
             Step::Write => {
                 let bytes = engine.transmit(&mut Cx { now, trace: &mut NoTrace });

@@ -76,6 +76,10 @@ pub fn run_watched<W: Wire>(
         let now = wire.now();
         match turn.next(engine, store, trace, watch, now) {
             Step::Again => {}
+            Step::Reply(reply) => {
+                let now = wire.now();
+                engine.reply(&mut Cx { now, trace: &mut *trace }, reply);
+            }
             Step::Rest(time) => wire.rest(time),
             Step::Write => match wire.write(engine.transmit(&mut Cx { now, trace: &mut *trace })) {
                 Ok(len) => engine.transmitted(&mut Cx { now, trace: &mut *trace }, len),

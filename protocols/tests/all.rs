@@ -2,3 +2,4 @@
 
 mod echo;
 mod one_line;
+mod slow_store;

@@ -185,6 +185,8 @@ struct Report {
     times: Vec<(Timed, Vec<Timed>)>,
     /// cargo's lines of what it tested, and what came of it.
     tests: Vec<String>,
+    /// What the tests that failed said.
+    failures: Failures,
     /// What runs beside.
     beside: Option<Beside>,
 }
@@ -312,6 +314,7 @@ fn cargo(root: &Path, step: &Step, command: &str, report: &mut Report) -> Result
         drop(cargo);
         for line in BufReader::new(said).split(b'\n') {
             let mut line = line.map_err(failed)?;
+            report.failures.take(&String::from_utf8_lossy(&line));
             if let Some(line) = of_a_result(&String::from_utf8_lossy(&line)) {
                 if let Some(beside) = report.beside.as_ref().filter(|_| line.contains(" Running "))
                 {
@@ -352,8 +355,27 @@ fn passed(lines: &[String]) -> u64 {
     lines.iter().filter_map(number).sum()
 }
 
+/// What `cargo test` prints between `failures:` and the result of a test program.
+#[derive(Default)]
+struct Failures {
+    lines: Vec<String>,
+    inside: bool,
+}
+
+impl Failures {
+    /// Of one failure there may be a whole transcript.
+    const MOST: usize = 400;
+
+    fn take(&mut self, line: &str) {
+        self.inside = (self.inside || line == "failures:") && !line.starts_with("test result: ");
+        if self.inside && self.lines.len() < Self::MOST {
+            self.lines.push(line.to_owned());
+        }
+    }
+}
+
 impl Report {
-    /// The report at the end: where the time of the tests went, and that of the steps.
+    /// The report at the end: where the time of the tests went, that of the steps, and what failed.
     fn text(&self, all: Duration) -> String {
         let mut text = String::new();
         if !self.tests.is_empty() {
@@ -365,6 +387,9 @@ impl Report {
             for (command, time) in commands.iter().filter(|_| commands.len() > 1) {
                 let _ = writeln!(text, "{:11.0} s  cargo {command}", time.as_secs_f64());
             }
+        }
+        if !self.failures.lines.is_empty() {
+            let _ = writeln!(text, "\n== failed\n{}", self.failures.lines.join("\n"));
         }
         text
     }
@@ -400,12 +425,27 @@ mod tests {
             (("fmt", one), vec![("fmt", one)]),
             (("test", one + minute), vec![("test a", one), ("test b", minute)]),
         ];
-        let text = Report { times, tests: found, beside: None }.text(Duration::from_secs(62));
+        let report = Report { times, tests: found, ..Report::default() };
+        let text = report.text(Duration::from_secs(62));
         assert!(text.contains("test result: ok. 12 passed; 0 failed"), "{text}");
         assert!(text.ends_with(
                 "\n== 62 s\n    1 s  fmt\n   61 s  test\n          1 s  cargo test a\n         60 s  cargo test b\n"
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_failed_is_said_last() {
+        let said = "test a ... FAILED\n\nfailures:\n\n---- a stdout ----\nexpected 1, got 2\n\nfailures:\n    a\n\n\
+                    test result: FAILED. 1 passed; 1 failed\ntest b ... ok";
+        let mut report = Report::default();
+        said.lines().for_each(|line| report.failures.take(line));
+        let text = report.text(Duration::from_secs(1));
+        let expected = "\n== failed\nfailures:\n\n---- a stdout ----\nexpected 1, got 2\n\nfailures:\n    a\n\n";
+        assert!(text.ends_with(expected), "{text}");
+        let long = std::iter::once("failures:").chain(std::iter::repeat_n("more", 1000));
+        long.for_each(|line| report.failures.take(line));
+        assert_eq!(report.failures.lines.len(), Failures::MOST);
     }
 }

@@ -132,9 +132,17 @@ pub(super) struct User {
 impl User {
     #[track_caller]
     fn until(&mut self, what: &str, so: impl Fn(&str) -> bool) {
-        let end = Instant::now() + LIMIT;
+        let came = self.within(LIMIT, so);
+        assert!(came, "expected {what} of the board, got {:?}", self.said);
+    }
+
+    /// Reads until something is so, or the time is over.
+    fn within(&mut self, limit: Duration, so: impl Fn(&str) -> bool) -> bool {
+        let end = Instant::now() + limit;
         while !so(&self.said) {
-            assert!(Instant::now() < end, "expected {what} of the board, got {:?}", self.said);
+            if Instant::now() >= end {
+                return false;
+            }
             let mut bytes = [0; 4096];
             match self.port.read(&mut bytes) {
                 Ok(len @ 1..) => self.said.push_str(&String::from_utf8_lossy(&bytes[..len])),
@@ -145,6 +153,7 @@ impl User {
                 Err(e) => panic!("the port of the board: {e}"),
             }
         }
+        true
     }
 
     fn press(&mut self, keys: &str) {
@@ -158,9 +167,24 @@ impl User {
         self.until("its prompt", |said| said.ends_with(PROMPT));
     }
 
+    /// Takes the board to its prompt, and reads all that it said before: a transfer that has just ended shows its prompt
+    /// late, and what is typed meanwhile may be lost.
+    fn settle(&mut self) {
+        let end = Instant::now() + LIMIT;
+        for nth in 0.. {
+            assert!(Instant::now() < end, "expected the prompt of the board, got {:?}", self.said);
+            self.said.clear();
+            self.press(&format!("\x03echo here {nth}\r"));
+            let answer = format!("\nhere {nth}\r{PROMPT}");
+            if self.within(Duration::from_secs(5), |said| said.ends_with(&answer)) {
+                return;
+            }
+        }
+    }
+
     /// What it answers to a command, until its prompt or until it waits for a file.
     pub(super) fn ask(&mut self, command: &str) -> String {
-        self.interrupt();
+        self.settle();
         self.said.clear();
         self.press(&format!("{command}\r"));
         self.until("an answer", |said| {

@@ -31,6 +31,8 @@ const MOST_NOISE: usize = SHORT / 2;
 const WHOLE: Duration = Duration::from_millis(100);
 /// Silence after which lrzsz accepts an EOT.
 const ALONE_LONG: Duration = Duration::from_secs(1);
+/// A sender that says nothing for this long has gone: until then it may be reading its file.
+const READS: Duration = Duration::from_secs(60);
 
 impl Core {
     pub(super) fn listen(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
@@ -194,7 +196,7 @@ impl Core {
         let longest = config.timeout.get();
         if self.streaming && self.state == Receiving::Data && !self.first {
             // A stream is not answered, but a dead line must not block us indefinitely.
-            return longest * 3;
+            return longest.max(READS);
         }
         if self.first || self.state == Receiving::Header {
             let start = config.start_wait.get();
@@ -289,7 +291,8 @@ impl Core {
         let waited = self.began.map_or(Duration::ZERO, |began| cx.now - began);
         let hopeless = if self.begun {
             let amid_stream = self.streaming && self.state == Receiving::Data && !self.first;
-            self.tries >= config.retries || amid_stream
+            let is_over = cx.now - self.good >= READS;
+            self.tries >= config.retries && is_over || amid_stream
         } else {
             waited >= patience
         };
@@ -312,7 +315,8 @@ impl Core {
                 self.reader.either = true;
             }
         }
-        self.ask_again(cx, self.begun);
+        let counts = self.begun && self.tries < self.link.config.retries;
+        self.ask_again(cx, counts);
         self.prompted = true;
     }
 }

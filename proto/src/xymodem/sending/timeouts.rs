@@ -20,9 +20,13 @@ impl Core {
                 (self.slowest * 2).clamp(least, most)
             }
             Sending::Eof | Sending::Goodbye if !self.streaming => {
-                // Receivers do not linger for long after the end; lrzsz takes a second to answer.
+                // Receivers do not linger for long after the end; lrzsz takes a second to answer. One that writes its flash
+                // memory only now may take a minute.
                 let usual = self.slowest * 2 + Duration::from_millis(1500);
-                usual.clamp(Duration::from_secs(3), long.max(Duration::from_secs(3)))
+                let silent = self.flight.map_or(0, |flight| flight.silent);
+                let usual =
+                    usual.max(Duration::from_secs(3)) * (1 << silent.saturating_sub(2).min(2));
+                usual.min(long.max(Duration::from_secs(3)))
             }
             Sending::Confirm => long.min(Duration::from_secs(15)),
             _ => long,
