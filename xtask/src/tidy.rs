@@ -16,6 +16,7 @@ mod programs;
 mod quotes;
 mod settings;
 mod tokens;
+mod two_minutes;
 mod wording;
 
 use std::fmt;
@@ -67,6 +68,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         complain("citations-resolve", citations::broken(root, path, text));
         complain("links-lead-somewhere", book::broken_links(root, path, text));
         complain("pages", book::wrong(path, text));
+        complain("two-minutes", two_minutes::slow(path, text));
         complain("words", wording::broken(path, text));
     })?;
     complaints.extend(book::unreached(root)?.into_iter().map(|(path, say)| Complaint {

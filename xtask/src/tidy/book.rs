@@ -87,12 +87,14 @@ fn anchors(text: &str) -> BTreeSet<String> {
         code ^= line.starts_with("```");
         !code && line.starts_with('#')
     });
-    let anchor = |line: &str| {
-        let title = line.trim_start_matches('#').trim().to_lowercase();
-        let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
-    };
     headings.map(anchor).collect()
+}
+
+/// How links name a heading.
+pub(super) fn anchor(heading: &str) -> String {
+    let title = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 /// The links of the page at `path` that lead nowhere, as (line, sentence).
