@@ -235,7 +235,7 @@ fn ends_when_pulled(desk: &Desk, peer: &[&str], first: &[(String, &str)], says: 
     user.type_and_see(b"\x14v", "connected again 1 time");
     // A shell is at its prompt, with its echo; it is left to it.
     if peer[0] == "script" {
-        user.type_and_see(b"\r", "ready> ");
+        user.type_and_see(b"echo $((5 * 7))\r", "35\r\nready> ");
         user.type_and_see(b"echo still $((6 * 7))\r", "echo still $((6 * 7))\r\nstill 42");
         user.press(b"exit\r");
     }

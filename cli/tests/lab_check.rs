@@ -3,13 +3,15 @@
 use crate::common;
 use crate::peers;
 
-use common::{run, wst};
+use common::{Running, wst};
+use std::time::Duration;
 
 /// Runs those of the dozen whose names contain one of these: the names of what was run, and of what missed.
 fn check(names: &[String]) -> (Vec<String>, Vec<String>) {
     let flags = ["--quick", "--at-once", "12", "--json"].map(str::to_owned);
     let words = ["lab", "check"].map(str::to_owned);
-    let ran = run(wst(words.iter().chain(names).chain(&flags)));
+    let check = Running::start(wst(words.iter().chain(names).chain(&flags)));
+    let ran = check.end_within(Duration::from_secs(300));
     let (mut all, mut missed) = (Vec::new(), Vec::new());
     for row in ran.events().iter().filter(|event| event["event"] == "checked") {
         let name = row["name"].as_str().expect("a name").to_owned();

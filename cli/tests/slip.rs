@@ -242,9 +242,9 @@ impl Net {
             net.start(command);
         }
         for name in &net.names {
-            let until = Instant::now() + Duration::from_secs(10);
+            let until = Instant::now() + common::LIMIT;
             while ip(&format!("-n {name} link show sl0")).is_err() {
-                assert!(Instant::now() < until, "sl0 in {name} within ten seconds");
+                assert!(Instant::now() < until, "sl0 in {name}");
                 thread::sleep(Duration::from_millis(20));
             }
         }
@@ -457,9 +457,9 @@ fn a_kernel_answers_pings() {
     command.args(words.split(' '));
     common::tame(&mut command);
     net.start(command);
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + common::LIMIT;
     while ip(&format!("-n {name} link show sl7")).is_err() {
-        assert!(Instant::now() < until, "sl7 within ten seconds");
+        assert!(Instant::now() < until, "sl7");
         thread::sleep(Duration::from_millis(20));
     }
     let routes = ip(&format!("-n {name} route show")).expect("routes");

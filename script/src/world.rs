@@ -531,3 +531,14 @@ pub trait World {
     /// The current value of a row of the program's table.
     fn shown(&mut self, name: &str) -> Option<String>;
 }
+
+/// A host and its port: C-Kermit takes both `HOST PORT` and `HOST:PORT`. An address of IPv6 has more colons.
+pub(crate) fn with_service(host: Vec<u8>, port: Option<Vec<u8>>) -> (Vec<u8>, Option<Vec<u8>>) {
+    let parts: Vec<&[u8]> = host.split(|byte| *byte == b':').collect();
+    match (&parts[..], &port) {
+        ([name, service], None) if !name.is_empty() && !service.is_empty() => {
+            (name.to_vec(), Some(service.to_vec()))
+        }
+        _ => (host, port),
+    }
+}

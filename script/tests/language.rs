@@ -323,17 +323,26 @@ fn others_become_tasks_too() {
                 terminal: false,
             }),
         ),
-        (
-            "set host box 1649 /raw\n",
-            Call::Connect(Connection::Host {
-                host: b"box".to_vec(),
-                port: Some(b"1649".to_vec()),
-                speaks: Speaks::Raw,
-                server: false,
-            }),
-        ),
     ] {
         assert_eq!(tasks(script), [expected], "{script}");
+    }
+}
+
+/// The port stands behind the host or behind a colon; an address of IPv6 has colons of its own.
+#[test]
+fn a_host_may_have_its_port() {
+    for (script, host, port) in [
+        ("set host box 1649 /raw\n", "box", Some("1649")),
+        ("set host box:1649 /raw\n", "box", Some("1649")),
+        ("set host box:1649 2000 /raw\n", "box:1649", Some("2000")),
+        ("set host ::1 1649 /raw\n", "::1", Some("1649")),
+        ("set host fe80::1 /raw\n", "fe80::1", None),
+        ("set host box /raw\n", "box", None),
+    ] {
+        let port = port.map(|port| port.as_bytes().to_vec());
+        let host = host.as_bytes().to_vec();
+        let to = Connection::Host { host, port, speaks: Speaks::Raw, server: false };
+        assert_eq!(tasks(script), [Call::Connect(to)], "{script}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
-use super::{Desk, WST, tame};
+use super::{Desk, LIMIT, WST, tame};
 use wetstring_testkit::{Within, within};
 
 /// The program at a terminal of its own, as from a shell: it is in front there.
@@ -83,7 +83,7 @@ impl Desktop {
     /// Waits until something is true.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, mut so: impl FnMut(&Self) -> bool) {
-        let came = within(Duration::from_secs(20), || so(self));
+        let came = within(LIMIT, || so(self));
         assert_eq!(came, Within::Done, "expected {what}, got {}", self.screen());
     }
 
@@ -106,6 +106,21 @@ impl Desktop {
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it is killed");
         self.child.wait().expect("it ends");
+        self.drain();
+    }
+
+    /// Waits until all that the program wrote is on the screen: what is written here comes behind it.
+    #[track_caller]
+    fn drain(&mut self) {
+        const LAST: &[u8] = b"\0the end\0";
+        self.terminal.write_all(LAST).expect("the terminal is there");
+        let screen = self.screen.clone();
+        let came = within(LIMIT, || {
+            let mut screen = screen.lock().expect("the screen");
+            let at = screen.windows(LAST.len()).rposition(|bytes| bytes == LAST);
+            at.inspect(|at| drop(screen.drain(*at..*at + LAST.len()))).is_some()
+        });
+        assert_eq!(came, Within::Done, "expected all of its output, got {}", self.screen());
     }
 
     /// Whether the terminal has the settings it had at first.
@@ -137,7 +152,7 @@ impl Desktop {
     /// Waits for the end, and looks whether the terminal is as it was.
     #[track_caller]
     pub(crate) fn end(&mut self) -> ExitStatus {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + LIMIT;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("the child") {
                 break status;
@@ -149,6 +164,7 @@ impl Desktop {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
+        self.drain();
         let after = tcgetattr(&self.terminal).expect("its settings");
         assert_eq!(after.local_modes, self.before.local_modes, "{}", self.screen());
         assert_eq!(after.input_modes, self.before.input_modes, "{}", self.screen());

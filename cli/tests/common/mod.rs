@@ -137,7 +137,7 @@ impl Running {
     /// The rest of the line on stderr that begins with `prefix`.
     #[track_caller]
     pub(crate) fn says(&self, prefix: &str) -> String {
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + LIMIT;
         let mut said = Vec::new();
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -178,8 +178,14 @@ impl Running {
 
     /// Waits for its end.
     #[track_caller]
-    pub(crate) fn end(mut self) -> Ran {
-        let limit = Instant::now() + LIMIT;
+    pub(crate) fn end(self) -> Ran {
+        self.end_within(LIMIT)
+    }
+
+    /// The same, of what may take longer.
+    #[track_caller]
+    pub(crate) fn end_within(mut self, time: Duration) -> Ran {
+        let limit = Instant::now() + time;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
                 break Some(status);
@@ -199,7 +205,7 @@ impl Running {
         };
         let (stdout, stderr) = (join(self.stdout.take()), join(self.stderr.take()));
         let Some(status) = status else {
-            panic!("did not end within {LIMIT:?}\nstdout:\n{stdout}\nstderr:\n{stderr}")
+            panic!("did not end within {time:?}\nstdout:\n{stdout}\nstderr:\n{stderr}")
         };
         // What a user is told has words, wherever it comes from.
         assert!(!stderr.contains("(os error"), "the system's number is said:\n{stderr}");
@@ -232,11 +238,11 @@ pub(crate) fn bucket(address: &str) -> Option<std::sync::Arc<dyn wetstring_drive
     }
 }
 
-/// The connection that comes within ten seconds.
+/// The connection that comes.
 #[track_caller]
 pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {
     listener.set_nonblocking(true).expect("the listener can be asked");
-    let end = Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + LIMIT;
     while Instant::now() < end {
         if let Ok((stream, _)) = listener.accept() {
             stream.set_nonblocking(false).expect("the stream can wait");
@@ -244,7 +250,7 @@ pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("no connection within ten seconds")
+    panic!("no connection within {LIMIT:?}")
 }
 
 /// Runs a command to its end.

@@ -168,7 +168,7 @@ impl User {
     }
 
     /// Takes the board to its prompt, and reads all that it said before: a transfer that has just ended shows its prompt
-    /// late, and what is typed meanwhile may be lost.
+    /// late, and a command that comes before it may be lost.
     fn settle(&mut self) {
         let end = Instant::now() + LIMIT;
         for nth in 0.. {

@@ -315,7 +315,7 @@ impl<'a> Session<'a> {
 
 /// Waits until somebody listens on a port, without connecting to it.
 pub fn listens(port: u16) -> Result<(), String> {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + super::LIMIT;
     let wanted = format!(":{port:04X} ");
     while Instant::now() < until {
         let found = ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {

@@ -176,7 +176,7 @@ impl Running {
 
     /// Waits until it has written `text`, and returns the rest of that line.
     pub fn line_after(&mut self, text: &str) -> Result<String, String> {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + LIMIT;
         loop {
             let said = self.said();
             let rest = said.split_once(text).and_then(|(_, rest)| rest.split_once('\n'));

@@ -3,7 +3,6 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use wetstring_testkit::{Within, within};
 
@@ -43,7 +42,7 @@ impl Server {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().expect("sshd starts");
         let up = || TcpStream::connect(("127.0.0.1", port)).is_ok();
-        assert_eq!(within(Duration::from_secs(10), up), Within::Done, "sshd listens");
+        assert_eq!(within(super::LIMIT, up), Within::Done, "sshd listens");
         Self { child, port }
     }
 }

@@ -238,7 +238,7 @@ pub fn listens(port: u16) {
 }
 
 fn connect(port: u16) -> TcpStream {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + LIMIT;
     loop {
         match TcpStream::connect(("127.0.0.1", port)) {
             Ok(stream) => return stream,

@@ -43,7 +43,7 @@ impl Peer {
 
     /// What it says of the conversation, once it has ended.
     pub fn said(&self) -> Result<Value, String> {
-        if within(Duration::from_secs(5), || self.result.exists()) == Within::Late {
+        if within(LIMIT, || self.result.exists()) == Within::Late {
             return Err("the peer left no result".to_owned());
         }
         let text = fs::read_to_string(&self.result).map_err(|e| e.to_string())?;

@@ -64,10 +64,10 @@ fn terminal() -> Result<(File, File), String> {
 
 /// Waits until a program has made its terminal raw, as one who types the next command does.
 fn until_raw(slave: &File) -> Result<(), String> {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + super::LIMIT;
     while tcgetattr(slave).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON)) {
         if Instant::now() > until {
-            return Err("expected a raw terminal, got none for ten seconds".to_owned());
+            return Err("expected a raw terminal, got none".to_owned());
         }
         thread::sleep(Duration::from_millis(2));
     }

@@ -8,7 +8,7 @@ use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::text::{lossy, ungroup};
 use crate::trouble::{Flow, Trouble};
-use crate::world::{Connection, Speaks, Task};
+use crate::world::{Connection, Speaks, Task, with_service};
 use wetstring_proto::settings::{Range, Setting};
 
 /// First words after SET that belong to the language itself, or open a connection.
@@ -518,7 +518,7 @@ impl Interp<'_> {
         self.connect(&Connection::Line { device })
     }
 
-    /// `set host name [port] [/raw /telnet /tls /server]`
+    /// `set host name[:port] [port] [/raw /telnet /tls /server]`
     pub(crate) fn set_host(&mut self, fields: &mut Fields<'_>) -> Result<Flow, Trouble> {
         let mut speaks = Speaks::Unsaid;
         let (mut server, mut talks, mut program) = (false, false, None);
@@ -560,7 +560,7 @@ impl Interp<'_> {
         let mut arguments = arguments.into_iter();
         match arguments.next() {
             Some(host) if !host.is_empty() => {
-                let port = arguments.next();
+                let (host, port) = with_service(host, arguments.next());
                 self.kept.insert("line".to_owned(), host.clone());
                 self.connect(&Connection::Host { host, port, speaks, server })?;
                 // The switches' actions once the connection is open.

@@ -364,11 +364,6 @@ impl Core {
 
     /// The store has replied.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        if self.waiting != Waiting::Nothing {
-            // The peer waits for us: a store that takes its time is no silence of its own.
-            self.heard = cx.now;
-            self.link.spoke = cx.now;
-        }
         match (self.pending.take(), reply) {
             (PendingRequest::Nothing, _) => {}
             (PendingRequest::Offer, Reply::Accept { .. })

@@ -210,6 +210,11 @@ impl Machine for Core {
     }
 
     fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        if self.waiting != Waiting::Nothing {
+            // The peer waits for us: a store that takes its time is no silence of its own.
+            self.heard = cx.now;
+            self.link.spoke = cx.now;
+        }
         self.replied(cx, mem, reply);
     }
 
