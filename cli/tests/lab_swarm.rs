@@ -47,6 +47,9 @@ fn one_seed_is_replayed_with_its_trace() {
     assert!(traces[0].lines().count() > 10);
     assert_eq!(traces[0], traces[1]);
     assert_ne!(traces[0], traces[2]);
+    let explained = run(wst(["explain", &desk.path("c")]));
+    explained.expect(0);
+    assert!(explained.stdout.starts_with("zmodem: "), "{}", explained.stdout);
     let ran = run(wst(["lab", "swarm", "--seed", "1", "--trace", &desk.path("d")]));
     ran.expect(2);
     assert!(

@@ -106,8 +106,6 @@ pub(super) struct Core {
     echoes: u32,
     /// What is sent is text for the peer's screen: X instead of F.
     screen: bool,
-    /// The line goes back to a server at the end.
-    serving: bool,
     /// Of bundles: what goes into packets, and the files that are under way.
     packing: Packing,
     under_way: UnderWay,
@@ -159,7 +157,6 @@ impl Core {
             silent: 0,
             echoes: 0,
             screen: false,
-            serving: false,
             packing,
             under_way,
             protection: Protection::new(),
@@ -170,7 +167,7 @@ impl Core {
 
     /// Part of a server: announced in its parameters, and may send text for the screen.
     pub(super) fn serving(config: Config, screen: bool) -> Self {
-        let mut core = Self { screen, serving: true, ..Self::new(config) };
+        let mut core = Self { screen, ..Self::new(config) };
         core.ours.whatami = core.ours.whatami.map(|whatami| whatami | params::WMI_SERVER);
         core
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use wetstring_events::{Event, FailedSeed, SwarmSum};
 use wetstring_lab::Recorder;
 use wetstring_lab::swarm::{self, Failed, Fault, Kind, Tally};
+use wetstring_proto::time::Instant;
+use wetstring_proto::trace::TraceEvent;
 
 use super::count::Count;
 use super::pool::{PoolEvent, WorkerPool};
@@ -58,7 +60,10 @@ pub(super) fn run(ui: &Output, common: &Common, verb: &SwarmVerb) -> Result<Endi
 fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
     let mut recorder = Recorder::keep();
     sum.add(run_one(sum.protocol, seed, &mut recorder));
-    let lines = recorder.lines().iter().map(String::as_str);
+    // So that it can be explained.
+    let protocol = TraceEvent::Text { name: "protocol", text: sum.protocol.name().as_bytes() };
+    let head = format!("{} run {protocol}", Instant::ZERO);
+    let lines = std::iter::once(&head).chain(recorder.lines()).map(String::as_str);
     write_trace(path, lines).map_err(|error| store(path, "could not write the trace", &error))
 }
 

@@ -103,6 +103,8 @@ impl Machine for Core {
                     self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
+                // What comes with B is looked at once our answer has left: it may be a prompt.
+                Ending::LastPackets(Outcome::Done) => break,
                 _ => {
                     let count = self.link.pass_over(cx, bytes.len() - used);
                     used += count;

@@ -72,8 +72,8 @@ impl Machine for Core {
         let frame = core::mem::take(&mut mem.frame);
         let mut used = 0;
         while used < bytes.len() {
-            if self.serving && self.has_done() {
-                // It has ended already: the rest is for the server.
+            if self.has_done() {
+                // The rest is for the program that has the line next: it may be a shell's prompt.
                 break;
             }
             if !self.link.ending.is_running() {
