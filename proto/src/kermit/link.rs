@@ -458,6 +458,13 @@ impl Link {
         }
     }
 
+    /// How many of these bytes belong to the last packet, of which `used` were read: its terminator may follow.
+    pub(crate) fn with_terminator(&mut self, bytes: &[u8], used: usize) -> usize {
+        let is_there = used > 0 && bytes.get(used).is_some_and(|byte| byte & 0x7f == b'\r');
+        self.stats.wire_in_bytes += u64::from(is_there);
+        used + usize::from(is_there)
+    }
+
     /// Discards input at the end; returns how many bytes were taken.
     pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
         match self.ending {

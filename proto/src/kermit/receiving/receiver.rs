@@ -104,7 +104,10 @@ impl Machine for Core {
                     break;
                 }
                 // What comes with B is looked at once our answer has left: it may be a prompt.
-                Ending::LastPackets(Outcome::Done) => break,
+                Ending::LastPackets(Outcome::Done) => {
+                    used = self.link.with_terminator(bytes, used);
+                    break;
+                }
                 _ => {
                     let count = self.link.pass_over(cx, bytes.len() - used);
                     used += count;

@@ -74,6 +74,7 @@ impl Machine for Core {
         while used < bytes.len() {
             if self.has_done() {
                 // The rest is for the program that has the line next: it may be a shell's prompt.
+                used = self.link.with_terminator(bytes, used);
                 break;
             }
             if !self.link.ending.is_running() {
