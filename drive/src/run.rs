@@ -72,7 +72,7 @@ pub fn run(
         input,
         is_behind: false,
         now: start,
-        turn_began: start,
+        asked_from: start,
         next_progress: start + options.progress_every,
         input_ready: true,
         output_ready: true,
@@ -125,8 +125,8 @@ struct Turning<'a, 'o> {
     /// Input that came in time is not fed yet: its answers stop no timer.
     is_behind: bool,
     now: Instant,
-    /// When this turn of the loop began.
-    turn_began: Instant,
+    /// When the clock was last looked at for another reason than a request: since then requests have taken their time.
+    asked_from: Instant,
     next_progress: Instant,
     /// The port may be readable.
     input_ready: bool,
@@ -162,12 +162,11 @@ struct Turning<'a, 'o> {
 impl Turning<'_, '_> {
     fn until_over(&mut self) -> Outcome {
         // What came before is heard before anything is sent: a receiver's NAK asks for the packet that leaves first.
-        self.now = self.options.clock.now();
+        self.look_at_the_clock();
         self.answer();
         self.feed();
         loop {
-            self.now = self.options.clock.now();
-            self.turn_began = self.now;
+            self.look_at_the_clock();
             let mut moved = self.exchange();
             moved |= self.read();
             if !self.is_behind {
@@ -182,6 +181,11 @@ impl Turning<'_, '_> {
                 self.wait();
             }
         }
+    }
+
+    fn look_at_the_clock(&mut self) {
+        self.now = self.options.clock.now();
+        self.asked_from = self.now;
     }
 
     /// Requests and output, until there are none or the rest of the loop must run.
@@ -211,7 +215,7 @@ impl Turning<'_, '_> {
             }
             match self.port.write(bytes) {
                 Ok(Some(taken)) => {
-                    self.now = self.options.clock.now();
+                    self.look_at_the_clock();
                     let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
                     self.engine.transmitted(&mut cx, taken);
                     moved |= taken > 0;
@@ -260,7 +264,7 @@ impl Turning<'_, '_> {
 
     /// Whether this turn has taken its time for requests.
     fn is_late(&self) -> bool {
-        self.now.since(self.turn_began) >= REQUEST_TIME
+        self.now.since(self.asked_from) >= REQUEST_TIME
     }
 
     /// The data just read is a Ctrl-C that no protocol can have sent. A slow line delivers packets byte by byte: in
@@ -299,7 +303,7 @@ impl Turning<'_, '_> {
                 // A short read has emptied the port: poll before the next.
                 self.input_ready = len == self.input.len() || len == TERMINAL_READ;
                 let fills = len == self.input.len() && len < self.options.read_len;
-                self.now = self.options.clock.now();
+                self.look_at_the_clock();
                 self.stirred = self.now;
                 moved = true;
                 if self.is_typed_interrupt() {
@@ -454,7 +458,7 @@ impl Turning<'_, '_> {
 
     /// Leaves the store in a clean state, and reports the remaining events.
     fn settle(&mut self, outcome: Outcome) {
-        self.now = self.options.clock.now();
+        self.look_at_the_clock();
         if self.engine.status() == Status::Running {
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
             self.engine.command(&mut cx, Command::Abort);

@@ -408,3 +408,26 @@ fn hard_linked_files_are_not_appended_to() {
         );
     }
 }
+
+/// A program that another thread is just starting has all our files open until it runs: the lock is given up all the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_closed_is_not_locked_by_a_program_that_starts() {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+    let directory = directory();
+    let options = ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() };
+    let mut told = store(&directory, options);
+    let info = FileInfo { size: Some(6), resume: true, ..named("f") };
+    assert_eq!(offer(&mut told, info), TAKEN);
+    write(&mut told, 0, b"abcdef");
+    let part = directory.path().join("f.part");
+    let mut open = fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
+    let ours = open.find(|fd| fs::read_link(fd).is_ok_and(|at| at == part)).expect("it is open");
+    let number = ours.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+    let theirs = pidfd_getfd(own, number, PidfdGetfdFlags::empty()).unwrap();
+    assert!(close(&mut told, true));
+    assert_eq!(offer(&mut told, info), Reply::Accept { offset: 6 });
+    drop(theirs);
+}

@@ -3,12 +3,15 @@
 // Both ends are threads of real time.
 #![allow(clippy::disallowed_methods)]
 
+use std::cell::Cell;
 use std::sync::mpsc::{Receiver as From, RecvTimeoutError, Sender as To, channel};
 use std::time::Duration;
 use wetstring_proto::blocking::{Incoming, Outgoing, Piece, Wire, run, run_watched};
+use wetstring_proto::engine::{Command, Status, Wants};
+use wetstring_proto::stats::Stats;
 use wetstring_proto::{
-    Blame, Engine, Event, Failure, FailureKind, Instant, LineFacts, NoTrace, Outcome, Span,
-    StoreError, kermit, xymodem, zmodem,
+    Blame, Cx, Engine, Event, Failure, FailureKind, Instant, LineFacts, NoTrace, Outcome, Reply,
+    Request, Span, Store, StoreError, kermit, xymodem, zmodem,
 };
 use wetstring_testkit::noise;
 
@@ -165,4 +168,90 @@ fn a_wire_that_fails_is_an_error_and_a_store_that_fails_an_outcome() {
     let failed = Failure { blame: Blame::Store, kind: FailureKind::Store(StoreError::NoSpace) };
     assert_eq!(run(&mut receiver, &mut b, &mut full, &mut NoTrace), Ok(Outcome::Failed(failed)));
     assert!(matches!(sending.join().expect("it ends"), Ok(Outcome::Failed(_))));
+}
+
+/// A wire in virtual time, on which there is a byte.
+struct Virtual<'c>(&'c Cell<u64>);
+
+impl Wire for Virtual<'_> {
+    type Error = Gone;
+
+    fn read(&mut self, into: &mut [u8], _: Duration) -> Result<usize, Gone> {
+        into[0] = b'x';
+        Ok(1)
+    }
+
+    fn write(&mut self, _: &[u8]) -> Result<usize, Gone> {
+        Err(Gone)
+    }
+
+    fn now(&mut self) -> Instant {
+        Instant(self.0.get())
+    }
+}
+
+/// Whatever it is asked takes it a hundred seconds.
+struct SlowDisk<'c>(&'c Cell<u64>);
+
+impl Store for SlowDisk<'_> {
+    fn answer<'s>(&'s mut self, _: Request<'_>) -> Reply<'s> {
+        self.0.set(100_000_000_000);
+        Reply::NoMoreFiles
+    }
+}
+
+/// Asks once, and waits for a byte, for a second at most.
+#[derive(Default)]
+struct Waiting {
+    replied: Option<Instant>,
+    heard: bool,
+    ticks: usize,
+    stats: Stats,
+}
+
+impl Engine for Waiting {
+    fn receive(&mut self, _: &mut Cx<'_>, bytes: &[u8]) -> usize {
+        self.heard = true;
+        bytes.len()
+    }
+    fn transmit(&mut self, _: &mut Cx<'_>) -> &[u8] {
+        &[]
+    }
+    fn transmitted(&mut self, _: &mut Cx<'_>, _: usize) {}
+    fn deadline(&self) -> Option<Instant> {
+        (!self.heard && self.ticks == 0).then_some(Instant(1_000_000_000))
+    }
+    fn tick(&mut self, _: &mut Cx<'_>) {
+        self.ticks += 1;
+    }
+    fn request(&mut self) -> Option<Request<'_>> {
+        self.replied.is_none().then_some(Request::Next)
+    }
+    fn reply(&mut self, cx: &mut Cx<'_>, _: Reply<'_>) {
+        self.replied = Some(cx.now);
+    }
+    fn event(&mut self) -> Option<Event<'_>> {
+        None
+    }
+    fn command(&mut self, _: &mut Cx<'_>, _: Command) {}
+    fn wants(&self) -> Wants {
+        Wants::NONE
+    }
+    fn status(&self) -> Status {
+        if self.heard { Status::Over(Outcome::Done) } else { Status::Running }
+    }
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}
+
+/// A reply has the time at which it is given, and what came while the store worked is heard before a timer that has run out
+/// meanwhile.
+#[test]
+fn the_time_of_a_slow_store_runs_no_timer_out() {
+    let clock = Cell::new(0);
+    let (mut engine, mut wire, mut disk) = (Waiting::default(), Virtual(&clock), SlowDisk(&clock));
+    assert_eq!(run(&mut engine, &mut wire, &mut disk, &mut NoTrace), Ok(Outcome::Done));
+    assert_eq!(engine.replied, Some(Instant(100_000_000_000)));
+    assert_eq!(engine.ticks, 0);
 }

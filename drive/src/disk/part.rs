@@ -19,7 +19,6 @@ use crate::os::io::Errno;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 use wetstring_proto::file::FileInfo;
 
 /// Maximum numbered names that are tried.
@@ -225,12 +224,12 @@ pub(super) fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<
 /// Locks the file; false if another process has locked it. Where the file system has no locks it is considered
 /// unlocked.
 pub(super) fn is_free(file: &OwnedFd) -> bool {
-    let is_free =
-        || !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
-    // A program that another thread starts has our files, and so a lock that was just given up, until it runs.
-    is_free()
-        || (0..5).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            is_free()
-        })
+    !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
+}
+
+/// Gives up the lock. To close the file is not enough: a program that another thread is just starting has it open, too,
+/// until it runs.
+pub(super) fn unlock(file: &OwnedFd) {
+    // It goes with the file at the latest.
+    let _ = flock(file, FlockOperation::Unlock);
 }

@@ -254,5 +254,10 @@ pub fn header(
         TraceEvent::Text { name: "carrier", text: scenario.carrier().as_str().as_bytes() },
         TraceEvent::Text { name: "scenario", text: text.as_bytes() },
     ];
-    Ok(events.iter().map(|event| format!("{} run {event}", Instant::ZERO)).collect())
+    Ok(events.iter().map(run_line).collect())
+}
+
+/// A line of a trace about the whole run.
+pub fn run_line(event: &TraceEvent<'_>) -> String {
+    format!("{} run {event}", Instant::ZERO)
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use wetstring_events::{Event, FailedSeed, SwarmSum};
 use wetstring_lab::Recorder;
+use wetstring_lab::explain::run_line;
 use wetstring_lab::swarm::{self, Failed, Fault, Kind, Tally};
-use wetstring_proto::time::Instant;
 use wetstring_proto::trace::TraceEvent;
 
 use super::count::Count;
@@ -62,7 +62,7 @@ fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
     sum.add(run_one(sum.protocol, seed, &mut recorder));
     // So that it can be explained.
     let protocol = TraceEvent::Text { name: "protocol", text: sum.protocol.name().as_bytes() };
-    let head = format!("{} run {protocol}", Instant::ZERO);
+    let head = run_line(&protocol);
     let lines = std::iter::once(&head).chain(recorder.lines()).map(String::as_str);
     write_trace(path, lines).map_err(|error| store(path, "could not write the trace", &error))
 }

@@ -2,7 +2,7 @@
 
 use super::Incoming;
 use crate::disk::error::Failed;
-use crate::disk::{Verify, digest, place};
+use crate::disk::{Verify, digest, part, place};
 use crate::os::fd::OwnedFd;
 use crate::os::files;
 use crate::os::fs::{Stat, fstat};
@@ -87,6 +87,12 @@ fn stands(directory: &OwnedFd, name: &[u8], file: &Stat) -> io::Result<bool> {
     Ok(there.is_some_and(|there| (there.st_dev, there.st_ino) == (file.st_dev, file.st_ino)))
 }
 
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        part::unlock(&self.file);
+    }
+}
+
 impl Incoming {
     /// Whether the file being received is at its name.
     pub(super) fn has_name(&self) -> bool {
@@ -116,9 +122,10 @@ impl Incoming {
     }
 
     /// Releases the part, which stays.
-    pub(super) fn leave(self) -> Option<Left> {
+    pub(super) fn leave(mut self) -> Option<Left> {
         let file = fstat(&self.file).ok()?;
-        Some(Left { directory: self.directory, part: self.part, file })
+        let (directory, part) = (self.directory.clone(), std::mem::take(&mut self.part));
+        Some(Left { directory, part, file })
     }
 
     /// The digest of the file; its received bytes had the digest `came`.

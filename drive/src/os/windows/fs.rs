@@ -356,13 +356,14 @@ pub(crate) fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno>
 pub(crate) enum FlockOperation {
     /// For this process alone, or not at all.
     NonBlockingLockExclusive,
+    /// No longer.
+    Unlock,
 }
 
 /// Whether this process alone writes the file: each writer is the only one, by how it is opened.
 pub(crate) fn flock(file: impl AsFd, how: FlockOperation) -> Result<(), Errno> {
-    let FlockOperation::NonBlockingLockExclusive = how;
     let file = file.as_fd();
-    if file.writes() {
+    if matches!(how, FlockOperation::Unlock) || file.writes() {
         return Ok(());
     }
     let all = SHARE_READ | SHARE_WRITE | SHARE_DELETE;

@@ -8,6 +8,7 @@ mod xymodem;
 mod zmodem;
 
 use super::{BadRecording, Piece, Side};
+use crate::explain::run_line;
 use notes::{Line, Notes};
 use wetstring_proto::{Instant, TraceEvent};
 
@@ -99,7 +100,7 @@ fn lines(seen: Vec<Seen<'_>>) -> Result<Vec<String>, BadRecording> {
         .into_iter()
         .map(|(name, text)| TraceEvent::Text { name, text: text.as_bytes() })
         .chain(values(&seen))
-        .map(|event| format!("{} run {event}", Instant::ZERO))
+        .map(|event| run_line(&event))
         .collect();
     let pieces = seen.iter().filter_map(|seen| seen.side.pieces.first());
     let start = pieces.map(|piece| piece.from).min().unwrap_or_default();
