@@ -75,6 +75,21 @@ def test_a_shell_on_pipes(target: Any, shell: Any, tmp_path: Path, protocol: str
     assert Path(back.files[0]["path"]).read_bytes() == data
 
 
+@pytest.mark.parametrize("prompt", [None, r"\$ $"])
+def test_a_command_waits_for_the_end_of_the_one_before(
+    target: Any, shell: Any, tmp_path: Path, prompt: str | None
+) -> None:
+    """`rz` reads the line after the last packet in one piece with a command typed by then, which its shell never sees."""
+    late = ("strace", "-o", "/dev/null", "-e", "trace=read", "-e", "inject=read:delay_enter=30000")
+    program("strace")
+    ours = driver(target, shell, prompt=prompt)
+    tell = "echo -n 'there $ '"
+    ours.send(("data.bin", b"a" * 300), command=f"{' '.join(late)} rz -q -b 2>/dev/null; {tell}")
+    back = ours.receive(tmp_path / "near", command=f"sz -q -b data.bin 2>/dev/null; {tell}")
+    assert Path(back.files[0]["path"]).read_bytes() == b"a" * 300
+    shell.expect(r"there \$ ", timeout=10)
+
+
 @pytest.mark.parametrize("model", ["0", "400000,burst=4@500ms"], ids=["clean", "noisy"])
 def test_a_serial_driver_on_a_line(target: Any, wst_line: Any, tmp_path: Path, model: str) -> None:
     from labgrid.driver import SerialDriver

@@ -149,7 +149,7 @@ def test_labgrid_moves_files(target: Any, shell: Any, tmp_path: Path) -> None:  
     (tmp_path / "app.toml").write_text("x = 1\n")
     (tmp_path / "logs").mkdir()
     (tmp_path / "far/messages").write_text("a line\n")
-    ours = driver(target, shell, protocol="zmodem")
+    ours = driver(target, shell, protocol="zmodem", prompt="at-the-prompt\n")
     sums: list[str] = []
 
     class Shell:
@@ -165,9 +165,9 @@ def test_labgrid_moves_files(target: Any, shell: Any, tmp_path: Path) -> None:  
         text,
         {"target": Target()},
         **{
-            "rz -b": "rz -q -b 2>/dev/null",
+            "rz -b": "rz -q -b 2>/dev/null; echo at-the-'prompt'",
             # C-Kermit wants a terminal, which this console is not.
-            "kermit -i -s /var/log/messages": f"{program('wst')} send --quiet messages - 2>/dev/null",
+            "kermit -i -s /var/log/messages": f"{program('wst')} send --quiet messages - 2>/dev/null; echo at-the-'prompt'",
         },
     )
     assert (tmp_path / "far/app.bin").read_bytes() == noise(4000)

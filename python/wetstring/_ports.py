@@ -190,9 +190,10 @@ def take_buffered(spawn: Any) -> bytes:
     return bytes(before)
 
 
-def give_back(spawn: Any, data: bytes) -> None:
-    """The next `expect` finds this first."""
-    _set_buffered(spawn, take_buffered(spawn) + data)
+def give_back(spawn: Any, data: bytes, *, first: bool = False) -> None:
+    """The next `expect` finds this, behind what is buffered or before it."""
+    buffered = take_buffered(spawn)
+    _set_buffered(spawn, data + buffered if first else buffered + data)
 
 
 def _set_buffered(spawn: Any, data: bytes | str) -> None:

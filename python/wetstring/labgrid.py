@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attr
+import pexpect
 from labgrid.driver import Driver, ExecutionError, UBootDriver
 from labgrid.factory import target_factory
 from labgrid.protocol import ConsoleProtocol
@@ -55,6 +56,9 @@ class _Files(Driver):  # type: ignore[misc]
 
     def _console(self) -> Any:
         return self.console
+
+    def _prompt(self) -> str | None:
+        return None
 
     @Driver.check_active  # type: ignore[untyped-decorator]
     @step(args=["files", "protocol", "command"])  # type: ignore[untyped-decorator]
@@ -112,6 +116,8 @@ class _Files(Driver):  # type: ignore[misc]
             console.expect(expect, timeout=30)
         options: dict[str, Any] = {"reliable": self.reliable, **more}
         options["settings"] = {**self.settings, **(more.get("settings") or {})}
+        # labgrid's consoles have a pexpect object of their own, which may be asked for a prompt next.
+        spawn = getattr(console, "_expect", None)
         rest = b""
         try:
             result = turn(console, what, protocol or self.protocol, progress=progress, **options)
@@ -120,11 +126,21 @@ class _Files(Driver):  # type: ignore[misc]
             rest = error.result.leftover
             raise
         finally:
-            # labgrid's consoles have a pexpect object of their own, which may be asked for a prompt next.
-            spawn = getattr(console, "_expect", None)
             if spawn is not None:
                 give_back(spawn, rest)
+        if command is not None and spawn is not None:
+            _await_shell(spawn, self._prompt())
         return result
+
+
+def _await_shell(spawn: Any, prompt: str | None) -> None:
+    """Waits for the prompt behind a transfer, and leaves it in the buffer.
+
+    The command on the board may read on behind the last packet: a command typed meanwhile would go to it, and not to the shell.
+    """
+    found = spawn.expect([prompt], timeout=30) if prompt else spawn.expect([r"\S", pexpect.TIMEOUT], timeout=1)
+    if found == 0:
+        give_back(spawn, spawn.before + spawn.after, first=True)
 
 
 @target_factory.reg_driver
@@ -136,9 +152,19 @@ class WetstringDriver(_Files):
         protocol (str): the protocol of transfers that name none
         settings (dict): settings of `wst show settings`, such as ``{"kermit.window": 4}``
         reliable (bool): whether the console delivers every byte as it was; a cable does not
+        prompt (str): a regular expression of the shell's prompt, waited for behind a transfer whose command was typed; without
+            it anything that comes within a second is taken for the prompt
     """
 
     bindings = {"console": ConsoleProtocol}
+    prompt = attr.ib(
+        default=None,
+        validator=attr.validators.optional(attr.validators.instance_of(str)),
+        type=str | None,
+    )
+
+    def _prompt(self) -> str | None:
+        return self.prompt
 
 
 @target_factory.reg_driver
@@ -156,6 +182,9 @@ class WetstringUBootDriver(_Files):
 
     def _console(self) -> Any:
         return self.uboot.console
+
+    def _prompt(self) -> str | None:
+        return str(self.uboot.prompt)
 
     @Driver.check_active  # type: ignore[untyped-decorator]
     @step(args=["file", "address", "protocol"])  # type: ignore[untyped-decorator]

@@ -1,10 +1,10 @@
 //! A task is done two minutes after its first word is read: each page of `docs/howto/`, and each of the tasks of the README.
 //!
-//! Counted is what a reader has to do, not what the program then takes. He reads prose and tables at 240 words a minute, the
-//! speed of adults who read in silence what is no novel, and so code in other languages, which he copies. He types commands at
-//! 40 words of five characters a minute, as those do who have not learned to type. He skims the output that is shown at 400 words a minute,
-//! since he compares it with his own. A picture takes the time of its description. What a page expects to be there,
-//! such as the program itself, is a task of another page.
+//! Counted is what a reader has to do, not what the program then takes. Prose and tables are read at 240 words a minute, the
+//! speed of adults who read in silence what is no novel, and so is code in other languages, which is copied. Commands are typed at
+//! 40 words of five characters a minute, the speed of those who have not learned to type. Output that is shown is skimmed at 400
+//! words a minute, since it is compared with what came. A picture takes the time of its description. What a page expects to be
+//! there, such as the program itself, is a task of another page.
 //!
 //! All of a page is read, although most readers are done after its first commands: no rule can know at which sentence
 //! one stops, and a page does not get shorter because its second half is said to be unneeded. Of alternatives, though, one is read.
