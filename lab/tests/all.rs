@@ -28,6 +28,7 @@ mod kermit_compress;
 mod kermit_correction;
 mod kermit_difference;
 mod kermit_known;
+mod kermit_streamed;
 mod kermit_swarm;
 mod kermit_windows;
 mod kinds_swarm;

@@ -69,7 +69,7 @@ fn corpus(name: &str) -> MemoryFile {
 }
 
 /// The text of a program that people wrote.
-fn program() -> MemoryFile {
+pub(crate) fn program() -> MemoryFile {
     let parts: [&[u8]; 5] = [
         include_bytes!("../../proto/src/kermit/config.rs"),
         include_bytes!("../../proto/src/kermit/link.rs"),
@@ -229,13 +229,13 @@ fn noisy_lines() {
 }
 
 /// A store with a compressor, as one that answers everything.
-struct Host<S> {
-    store: S,
+pub(crate) struct Host<S> {
+    pub(crate) store: S,
     compressor: Compressor,
 }
 
 impl<S> Host<S> {
-    fn new(store: S) -> Self {
+    pub(crate) fn new(store: S) -> Self {
         Self { store, compressor: Compressor::new() }
     }
 }
@@ -250,14 +250,14 @@ impl<S: Store> Store for Host<S> {
 }
 
 /// A peer that sends this instead of the first frame.
-struct Hostile {
+pub(crate) struct Hostile {
     frame: Vec<u8>,
     size: Option<u64>,
     sent: bool,
 }
 
 impl Hostile {
-    fn new(frame: Vec<u8>, size: Option<u64>) -> Self {
+    pub(crate) fn new(frame: Vec<u8>, size: Option<u64>) -> Self {
         Self { frame, size, sent: false }
     }
 }
@@ -315,7 +315,7 @@ fn attack(frame: Vec<u8>, size: Option<u64>, sink: MemorySink) -> (Outcome, Memo
     panic!("it does not end")
 }
 
-fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx<'_>) -> bool {
+pub(crate) fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx<'_>) -> bool {
     let mut moved = false;
     while let Some(request) = engine.request() {
         let reply = store.answer(request);
@@ -328,7 +328,7 @@ fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx<'_>) -> bo
     moved
 }
 
-fn carry(from: &mut dyn Engine, to: &mut dyn Engine, cx: &mut Cx<'_>) -> bool {
+pub(crate) fn carry(from: &mut dyn Engine, to: &mut dyn Engine, cx: &mut Cx<'_>) -> bool {
     let bytes = from.transmit(cx).to_vec();
     let taken = to.receive(cx, &bytes);
     from.transmitted(cx, taken);
@@ -336,7 +336,7 @@ fn carry(from: &mut dyn Engine, to: &mut dyn Engine, cx: &mut Cx<'_>) -> bool {
 }
 
 /// A frame of these bytes.
-fn frame(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(bytes: &[u8]) -> Vec<u8> {
     let mut compressor = Compressor::new();
     let mut into = vec![0; bytes.len() + bytes.len() / 128 + 128];
     let request = Request::Pack { bytes, into: &mut into, begin: true, end: true, rate_bps: 9600 };

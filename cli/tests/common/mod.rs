@@ -253,10 +253,10 @@ pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {
     panic!("no connection within {LIMIT:?}")
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end. A sweep computes for half a minute, and beside other tests for several.
 #[track_caller]
 pub(crate) fn run(command: Command) -> Ran {
-    Running::start(command).end()
+    Running::start(command).end_within(LIMIT * 5)
 }
 
 /// A directory with a file of noise to send and an empty one to receive into.

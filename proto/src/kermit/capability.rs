@@ -25,8 +25,8 @@ pub struct Capability {
 /// can stream, too.
 pub const BUNDLE: Capability = Capability { letter: b'B', place: 0, newest: 2 };
 
-/// The records of bundles may be compressed.
-pub const COMPRESS: Capability = Capability { letter: b'Z', place: 1, newest: 1 };
+/// The records of bundles may be compressed. In version 2 data that streams may be, too.
+pub const COMPRESS: Capability = Capability { letter: b'Z', place: 1, newest: 2 };
 
 /// Packets of bundles may have error correction (the module `correction`).
 pub const CORRECTION: Capability = Capability { letter: b'E', place: 2, newest: 1 };

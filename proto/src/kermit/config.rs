@@ -249,7 +249,7 @@ crate::settings! {
             "When packets arrive damaged, send bundles with error correction when the peer is a Wetstring too",
             "Wetstring: a capability of the extension after WHATAMI2; Reed and Solomon 1960", no_flag;
         "kermit.compress" compress: Switch[word] = "auto",
-            "Compress what goes in one window when the peer is a Wetstring too; auto: unless the line is fast",
+            "Compress what goes in one window or streams when the peer is a Wetstring too; auto: unless the line is fast",
             "Wetstring: a capability of the extension after WHATAMI2", no_flag;
         "kermit.difference" difference: bool[word] = "on",
             "Of a file that the receiver has in an older version send the difference, in bundles, when the peer is a Wetstring too",
@@ -361,7 +361,7 @@ pub(crate) const MAX_NAME: usize = 1024;
 const SHORT_FILE: u64 = 65_536;
 
 /// A line of more bits per second gains nothing from compression.
-const FAST: u32 = 100_000_000;
+pub(crate) const FAST: u32 = 100_000_000;
 
 /// Room for the names of files that are under way.
 const NAMES: usize = 4 * MAX_NAME;
@@ -484,10 +484,12 @@ impl Config {
         self.has_bundles() && self.compressor && self.compress != Switch::Off
     }
 
-    /// Whether a sender offers that. A network without a rate may well be faster than a compressor.
+    /// Whether a sender offers that. A network without a rate may well be faster than a compressor; while data streams
+    /// it is found out.
     pub(crate) fn offers_compression(&self) -> bool {
+        let is_found_out = self.offers_streaming() && !self.prefers_bundles();
         let is_fast = match self.line.rate_bps {
-            0 => self.is_reliable(),
+            0 => self.is_reliable() && !is_found_out,
             rate => rate > FAST,
         };
         self.has_compression() && (self.compress == Switch::On || !is_fast)

@@ -554,7 +554,7 @@ pub(crate) fn trace_sent(
 /// Traces a packet that came; `len` is its length, `at` where it ends in the stream.
 pub(crate) fn trace_got(cx: &mut Cx<'_>, packet: &Packet<'_>, len: usize, at: u64) {
     if cx.trace.enabled() {
-        let data = if packet.kind == kind::DATA { packet.data.len() } else { 0 };
+        let data = if kind::is_data(packet.kind) { packet.data.len() } else { 0 };
         let (kind, number) = (char::from(packet.kind), u64::from(packet.seq));
         cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data, at });
     }

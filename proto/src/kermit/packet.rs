@@ -24,12 +24,19 @@ pub mod kind {
     pub const ATTRIBUTES: u8 = b'A';
     /// File data.
     pub const DATA: u8 = b'D';
+    /// Compressed file data, while streaming between our own ends.
+    pub const PACKED: u8 = b'K';
     /// End of file.
     pub const EOF: u8 = b'Z';
     /// End of transaction.
     pub const BREAK: u8 = b'B';
     /// Error message; ends the transaction.
     pub const ERROR: u8 = b'E';
+
+    /// Whether it carries data of a file.
+    pub const fn is_data(kind: u8) -> bool {
+        matches!(kind, DATA | PACKED)
+    }
 }
 
 /// Offsets of the fields of a packet, from LEN: MARK belongs to the stream, and no check covers it.

@@ -355,7 +355,7 @@ pub struct Agreed {
     pub bundle: bool,
     /// Its packets may have error correction (the module `correction`).
     pub correction: bool,
-    /// What goes there may be compressed.
+    /// What goes there, or streams, may be compressed.
     pub compress: bool,
     /// Of a file that the receiver has in an older version only the difference goes.
     pub difference: bool,
@@ -399,6 +399,13 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         && shift == Shift::Off
         && (ours.eol, theirs.eol) == (b'\r', b'\r')
         && ours.max_short.min(theirs.max_short) >= 20;
+    let streaming = both(WMI_STREAM) && !bundle;
+    let is_plain = qbin.is_none() && shift == Shift::Off;
+    let compress = if streaming {
+        is_plain && shared.has_version(COMPRESS, 2)
+    } else {
+        bundle && shared.has(COMPRESS)
+    };
     Agreed {
         check: match check {
             b'5' => Check::Crc16,
@@ -413,12 +420,12 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         attributes: capas & CAP_ATTRIBUTES != 0,
         resend: capas & CAP_RESEND != 0 && capas & CAP_ATTRIBUTES != 0,
         shift,
-        streaming: both(WMI_STREAM) && !bundle,
+        streaming,
         clear: both(WMI_CLEAR),
         own,
         bundle,
         correction: bundle && shared.has(CORRECTION),
-        compress: bundle && shared.has(COMPRESS),
+        compress,
         difference: bundle
             && shared.has(DIFFERENCE)
             && own.is_some_and(|own| own & OWN_DIGEST != 0),

@@ -12,7 +12,7 @@ use super::link::{Link, trace_got};
 use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{self, Agreed, Params, agree};
 use super::sink::Sink;
-use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
+use super::states::{ReceiverInput, ReceiverStep, Receiving};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{Entry, Extras, FileInfo, FileKind, KermitExtras, Refusal};
 use crate::line::line_time;
@@ -26,6 +26,7 @@ mod decompression;
 mod differing;
 mod files;
 mod receiver;
+mod streamed;
 
 pub(super) use receiver::Mem;
 pub use receiver::Receiver;
@@ -88,6 +89,8 @@ enum Waiting {
     Close,
     /// The rest of a packet of a bundle is in `hold`.
     Unpack,
+    /// The rest of a packet of compressed data is in `unpacked`.
+    Undo,
 }
 
 /// What became of the next piece of a bundle.
@@ -129,6 +132,8 @@ pub(super) struct Core {
     started: bool,
     /// Of bundles.
     unpacking: Unpacking,
+    /// Of compressed data that streams.
+    streamed: streamed::Streamed,
 }
 
 impl Core {
@@ -159,6 +164,7 @@ impl Core {
             silence: None,
             started: false,
             unpacking: Unpacking::new(),
+            streamed: streamed::Streamed::default(),
             link,
         }
     }
@@ -386,7 +392,7 @@ impl Core {
         let place = self.arrivals.place(packet.seq);
         self.note_interval(cx.now, matches!(place, Place::Next | Place::Ahead(_)));
         self.link.spoke = cx.now;
-        if !(packet.kind == kind::DATA && agreed.streaming) {
+        if !(kind::is_data(packet.kind) && agreed.streaming) {
             self.link.turn_begins(cx.now);
         }
         match place {
@@ -394,7 +400,7 @@ impl Core {
             Place::Ahead(number) if self.has_window() && !agreed.streaming => {
                 self.ahead(cx, mem, packet, number);
             }
-            Place::Behind(number) if !(self.streaming() && packet.kind == kind::DATA) => {
+            Place::Behind(number) if !(self.streaming() && kind::is_data(packet.kind)) => {
                 self.behind(cx, mem, packet, number);
             }
             Place::Ahead(_) | Place::Behind(_) | Place::Outside if self.streaming() => {
@@ -505,7 +511,7 @@ impl Core {
         if self.bundles() && kind == kind::DATA {
             return self.unpack(cx, mem, data);
         }
-        match on_packet(self.state, kind) {
+        match self.step_of(kind) {
             Some(ReceiverStep::Negotiate) => self.negotiate(cx, mem, data),
             Some(ReceiverStep::Name) => self.name(cx, mem, kind, data),
             Some(ReceiverStep::Describe) => self.describe(cx, mem, data),
@@ -515,6 +521,7 @@ impl Core {
                 self.waiting = Waiting::Packet { kind, len };
                 self.offer(cx);
             }
+            Some(ReceiverStep::Store) if kind == kind::PACKED => self.store_packed(cx, mem, data),
             Some(ReceiverStep::Store) => self.store_data(cx, mem, data, true),
             Some(ReceiverStep::Close) => self.close(cx, mem, data),
             Some(ReceiverStep::Finish) => {

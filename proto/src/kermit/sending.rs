@@ -6,6 +6,8 @@ use self::congestion::Congestion;
 use self::differing::Differing;
 use self::packing::Packing;
 use self::protection::{Protection, Queued};
+use self::streamed::Streamed;
+use super::bundle::IS_BUILT;
 use super::capability::{BUNDLE, COMPRESS, Capabilities, ENTRIES};
 use super::config::Config;
 use super::flight::Flight;
@@ -29,10 +31,12 @@ mod compression;
 mod congestion;
 mod differing;
 mod files;
+mod line_rate;
 mod packing;
 mod protection;
 mod retransmission;
 mod sender;
+mod streamed;
 
 pub use files::{FILE_CHANGED, FILE_KEPT, FILE_MISSING};
 pub(super) use sender::Mem;
@@ -111,6 +115,8 @@ pub(super) struct Core {
     under_way: UnderWay,
     protection: Protection,
     differing: Differing,
+    /// While streaming: what is to be compressed.
+    streamed: Streamed,
 }
 
 /// The memory of the slot of a packet number.
@@ -161,6 +167,7 @@ impl Core {
             under_way,
             protection: Protection::new(),
             differing: Differing::new(),
+            streamed: Streamed::default(),
             link,
         }
     }
@@ -398,9 +405,12 @@ impl Core {
             self.ask_read();
             return false;
         }
+        if let Some(did) = self.stream_pressed(cx, mem) {
+            return did;
+        }
         let open = self.open.unwrap_or(Open { len: 0, room: self.room(kind::DATA), used: 0 });
         let full = if self.link.agreed.streaming {
-            self.fill_streaming(cx, mem, open)
+            self.fill_streaming(cx, mem, open, kind::DATA)
         } else {
             self.fill_slot(cx, mem, open)
         };
@@ -427,6 +437,9 @@ impl Core {
         let (used, made) = self.source.encode(source, &mut data[open.len..open.room]);
         self.link.stats.file_bytes += used as u64;
         self.link.stats.current_file_bytes += used as u64;
+        if IS_BUILT {
+            self.streamed.passed_plain(used);
+        }
         open.len += made;
         open.used += used;
         if self.source.starved() {
@@ -461,8 +474,8 @@ impl Core {
         }
     }
 
-    /// Fills a data packet in place in the queue towards the port.
-    fn fill_streaming(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, open: Open) -> bool {
+    /// Fills a packet of data, of this type, in place in the queue towards the port.
+    fn fill_streaming(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, open: Open, kind: u8) -> bool {
         let check = self.link.agreed.check;
         let (pad, eol) = (usize::from(self.link.theirs.pad_count), self.link.theirs.eol);
         let want = pad + LONG_HEADER + open.room + check.len() + 1;
@@ -474,12 +487,17 @@ impl Core {
             return false;
         };
         let body = &mut room[pad..];
-        let filled = self.fill(mem.source, &mut body[LONG_HEADER..], open);
+        let data = &mut body[LONG_HEADER..];
+        let filled = if IS_BUILT && kind == kind::PACKED {
+            self.fill_pressed(mem.packed, data, open)
+        } else {
+            self.fill(mem.source, data, open)
+        };
         let full = filled.is_ok_and(|filled| filled.is_some());
         if let Ok(Some(Open { len: data @ 1.., used, .. })) = filled {
             let number = self.flight.pass();
             let seq = (number % 64) as u8;
-            let (start, end) = packet::finish(body, data, seq, kind::DATA, check, mark, seven_bit);
+            let (start, end) = packet::finish(body, data, seq, kind, check, mark, seven_bit);
             // The short form begins later; the queue has no gaps.
             if start > 0 {
                 body.copy_within(start..end, 0);
@@ -490,14 +508,7 @@ impl Core {
             self.link.parity.apply(&mut room[..=pad + len]);
             self.link.queued_in_place(cx, pad + len + 1, len);
             let at = self.link.output.taken() + (self.link.output.pending() - pad - len - 1) as u64;
-            trace_sent(
-                cx,
-                kind::DATA,
-                number,
-                len,
-                0,
-                Load { at, data, file: used, ..Load::default() },
-            );
+            trace_sent(cx, kind, number, len, 0, Load { at, data, file: used, ..Load::default() });
         }
         mem.out = out;
         if let Err(kind) = filled {

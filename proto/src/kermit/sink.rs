@@ -80,6 +80,17 @@ impl Sink {
         (used, made)
     }
 
+    /// Room for bytes that are not decoded here.
+    pub(crate) fn room<'a>(&mut self, memory: &'a mut [u8]) -> &'a mut [u8] {
+        self.make_room(memory);
+        &mut memory[self.to..]
+    }
+
+    /// This number of bytes was put into the room.
+    pub(crate) fn made(&mut self, len: usize) {
+        self.to += len;
+    }
+
     fn make_room(&mut self, memory: &mut [u8]) {
         if memory.len() - self.to < ELEMENT && self.from > 0 && self.lent == 0 {
             memory.copy_within(self.from..self.to, 0);

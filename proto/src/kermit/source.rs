@@ -85,6 +85,11 @@ impl Source {
         self.offset - self.ready() as u64
     }
 
+    /// Encodes bytes that are not the file's; returns how many were used and made.
+    pub(crate) fn encode_other(&mut self, bytes: &[u8], data: &mut [u8]) -> (usize, usize) {
+        self.encoder.encode(bytes, true, data)
+    }
+
     /// Encodes into `data` until it is full or nothing is ready. Returns source bytes used and data
     /// bytes made.
     pub(crate) fn encode(&mut self, memory: &[u8], data: &mut [u8]) -> (usize, usize) {

@@ -206,8 +206,8 @@ pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
     (Receiving::File, b"FX", ReceiverStep::Name),
     (Receiving::File, b"B", ReceiverStep::Finish),
     (Receiving::Attributes, b"A", ReceiverStep::Describe),
-    (Receiving::Attributes, b"DZ", ReceiverStep::Offer),
-    (Receiving::Data, b"D", ReceiverStep::Store),
+    (Receiving::Attributes, b"DKZ", ReceiverStep::Offer),
+    (Receiving::Data, b"DK", ReceiverStep::Store),
     (Receiving::Data, b"Z", ReceiverStep::Close),
     // More attributes after the decision change nothing, but must be acknowledged.
     (Receiving::Data, b"A", ReceiverStep::Describe),

@@ -116,6 +116,7 @@ impl Core {
         let qctl = self.link.theirs.qctl;
         let decoder = Decoder::new(qctl, agreed.qbin, agreed.rept, agreed.shift, text);
         self.sink.begin(decoder, offset);
+        self.streamed.end();
         self.link.stats.current_file_bytes = offset;
         self.file.open = refusal.is_none();
         self.file.resumed = offset > 0;
@@ -188,6 +189,10 @@ impl Core {
             self.close(cx, mem, data);
             return None;
         }
+        if kind == kind::PACKED {
+            self.store_packed(cx, mem, data);
+            return None;
+        }
         let used = self.decode(cx, mem, data);
         (used < data.len()).then_some(used)
     }
@@ -203,6 +208,7 @@ impl Core {
         if fresh {
             self.ack_data(cx, mem);
         }
+        self.streamed.end();
         let used = self.decode_or_skip(mem, data);
         if used < data.len() {
             let rest = &data[used..];
@@ -214,7 +220,7 @@ impl Core {
     }
 
     /// Acknowledges the data packet that was awaited, with a request to stop if there is one.
-    fn ack_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    pub(super) fn ack_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let number = self.arrivals.next;
         match self.cancel {
             Cancel::Ask(letter) => {
@@ -293,7 +299,7 @@ impl Core {
     }
 
     /// Gives the file up if more of it came than was announced.
-    fn ran_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+    pub(super) fn ran_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         let over = self.misfit(mem) == Some(Misfit::Longer);
         if over {
             let say = Some(Misfit::Longer.as_str());
@@ -401,11 +407,8 @@ impl Core {
             }
             (PendingRequest::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
             (PendingRequest::Write, Reply::Done) => self.written(cx, mem),
-            (PendingRequest::Unpack { .. }, Reply::Unpacked { used, made, over }) if IS_BUILT => {
-                self.unpacked_some(cx, mem, used, made, over);
-            }
-            (PendingRequest::Unpack { .. }, Reply::Failed(_)) if IS_BUILT => {
-                self.makes_no_sense(cx, mem);
+            (request @ PendingRequest::Unpack { .. }, reply) if IS_BUILT => {
+                self.host_replied(cx, mem, request, reply);
             }
             (PendingRequest::Digest { .. }, Reply::Digest(sum)) => self.compare(cx, mem, &sum),
             (PendingRequest::Digest { .. }, Reply::Failed(_)) if self.file.resumed => {
@@ -428,6 +431,9 @@ impl Core {
             (request, _) => self.pending = request,
         }
         if self.link.ending.is_running() {
+            if IS_BUILT {
+                self.undo_on(cx, mem);
+            }
             self.unpack_on(cx, mem);
             self.follow_up(cx, mem);
         }

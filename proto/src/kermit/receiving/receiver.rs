@@ -202,6 +202,9 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
+            PendingRequest::Unpack { begin } if IS_BUILT && self.waiting == Waiting::Undo => {
+                Some(self.undo_request(mem.file, mem.unpacked, begin))
+            }
             PendingRequest::Unpack { begin } if IS_BUILT => {
                 Some(self.unpack_request(mem.unpacked, begin))
             }

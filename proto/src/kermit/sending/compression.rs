@@ -12,13 +12,13 @@ use crate::session::PendingRequest;
 use crate::trace::TraceEvent;
 
 /// A chunk has to shrink to less than this many hundredths.
-const WORTH_IT: usize = 95;
+pub(super) const WORTH_IT: usize = 95;
 /// A shorter chunk is not tried, and ends no frame.
-const SHORTEST: usize = 256;
+pub(super) const SHORTEST: usize = 256;
 /// The longest chunk that is tried.
 const TRIED: usize = 4096;
 /// Bytes of files that go as they are before the next chunk is tried.
-const AGAIN: u64 = 256 * 1024;
+pub(super) const AGAIN: u64 = 256 * 1024;
 
 /// Where records go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -183,6 +183,9 @@ impl Core {
 
     /// The host has compressed the chunk to this many bytes.
     pub(super) fn pressed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: bool, made: usize) {
+        if !self.bundles() {
+            return self.stream_was_pressed(cx, mem, made);
+        }
         let compression = &mut self.packing.compression;
         let room = mem.packed.len() - if end { compression.out_end } else { 1 };
         let made = made.min(room);
@@ -216,6 +219,9 @@ impl Core {
 
     /// The host cannot: everything goes as it is.
     pub(super) fn cannot_press(&mut self) {
+        if !self.bundles() {
+            return self.stream_cannot_be_pressed();
+        }
         self.packing.compression.is_off = true;
         self.packing.compression.goes_plain();
         self.chunk_goes_out();

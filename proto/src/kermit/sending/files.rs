@@ -108,6 +108,10 @@ impl Core {
             && !self.link.config.crlf_files;
         let coding = self.link.data_coding(text);
         self.source.begin(&coding, offset, self.file.info.size);
+        if IS_BUILT {
+            self.streamed.begin();
+            self.streamed.rate.begin(cx.now, self.link.output.taken());
+        }
         self.link.stats.current_file_bytes = offset;
         self.link.stats.current_acked_bytes = (!self.link.agreed.streaming).then_some(offset);
         if !self.file.refused {
@@ -135,7 +139,9 @@ impl Core {
             (PendingRequest::Pack { end, .. }, Reply::Packed(made)) if IS_BUILT => {
                 self.pressed(cx, mem, end, made);
             }
-            (PendingRequest::Pack { begin: true, .. }, Reply::Failed(_)) if IS_BUILT => {
+            (PendingRequest::Pack { begin, .. }, Reply::Failed(_))
+                if IS_BUILT && (begin || !self.bundles()) =>
+            {
                 self.cannot_press();
             }
             (PendingRequest::Signatures { .. }, Reply::Read(len)) if IS_BUILT => self.signed(len),

@@ -107,6 +107,10 @@ impl Machine for Core {
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
         self.link.sent(cx, len);
         self.flight.left(self.link.output.taken(), cx.now);
+        if IS_BUILT && self.is_streaming_data() {
+            let output = &self.link.output;
+            self.streamed.rate.took(cx.now, output.taken(), output.pending());
+        }
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -162,6 +166,9 @@ impl Machine for Core {
             PendingRequest::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
+            }
+            PendingRequest::Pack { begin, .. } if IS_BUILT && !self.bundles() => {
+                Some(self.stream_pack_request(mem.source, mem.packed, begin))
             }
             PendingRequest::Pack { begin, end } if IS_BUILT => {
                 Some(self.pack_request(mem.chunk, mem.packed, begin, end))
