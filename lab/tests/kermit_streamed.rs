@@ -103,6 +103,22 @@ fn the_rate_of_a_line_is_found_out() {
     }
 }
 
+/// Short files go in bundles there, whose window no port shows to be slow.
+#[test]
+fn so_is_that_of_bundles() {
+    let files: Vec<MemoryFile> = (0..400)
+        .map(|index| MemoryFile::made(&format!("file-{index}"), Content::Text(index), 8000))
+        .collect();
+    let (on, off) = ([("bundle", "on")], [("bundle", "on"), ("compress", "off")]);
+    for (line, acts) in [("8000000", true), ("8000000,delay=20ms", true), ("300000000", false)] {
+        let (report, _) = run(line, Rate::Unknown, &files, [&on, &[]], MemorySink::new());
+        let (other, _) = run(line, Rate::Unknown, &files, [&off, &[]], MemorySink::new());
+        println!("{line}: {:?}, {:?} without", report.elapsed, other.elapsed);
+        assert_eq!(report.sides[0].stats.packed_bytes > 0, acts, "{line}");
+        assert_eq!(report.elapsed * 10 < other.elapsed * 7, acts, "{line}");
+    }
+}
+
 #[test]
 fn what_does_not_shrink_costs_nothing() {
     for (line, rate) in [("9600", Rate::Known), ("115200", Rate::Known), ("1000000", Rate::Unknown)]

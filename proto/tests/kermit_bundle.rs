@@ -353,6 +353,23 @@ fn other_lists_of_capabilities() {
     assert_eq!(answer.capabilities, old.capabilities);
 }
 
+/// Of a release that compresses bundles only, nothing that streams is compressed.
+#[test]
+fn an_older_version_of_compression() {
+    use wetstring_proto::kermit::capability::{BUNDLE, COMPRESS};
+    let able = Config { compressor: true, ..config(&[("streaming", "on"), ("compress", "auto")]) };
+    let ours = able.params(wetstring_proto::FileKind::Binary);
+    let mut old = ours;
+    old.capabilities = old.capabilities.limit(COMPRESS, 1);
+    for (theirs, compresses) in [(ours, true), (old, false)] {
+        // A sender that would rather stream lists the first version of bundles.
+        let theirs = Params { capabilities: theirs.capabilities.limit(BUNDLE, 1), ..theirs };
+        let agreed = wetstring_proto::kermit::params::agree(&ours, &theirs, true, false);
+        assert!(agreed.streaming && !agreed.bundle);
+        assert_eq!(agreed.compress, compresses);
+    }
+}
+
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len())
         .step_by(2)

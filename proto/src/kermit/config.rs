@@ -484,14 +484,9 @@ impl Config {
         self.has_bundles() && self.compressor && self.compress != Switch::Off
     }
 
-    /// Whether a sender offers that. A network without a rate may well be faster than a compressor; while data streams
-    /// it is found out.
+    /// Whether a sender offers that. A network without a rate may well be faster than a compressor, which is found out.
     pub(crate) fn offers_compression(&self) -> bool {
-        let is_found_out = self.offers_streaming() && !self.prefers_bundles();
-        let is_fast = match self.line.rate_bps {
-            0 => self.is_reliable() && !is_found_out,
-            rate => rate > FAST,
-        };
+        let is_fast = self.line.rate_bps > FAST;
         self.has_compression() && (self.compress == Switch::On || !is_fast)
     }
 

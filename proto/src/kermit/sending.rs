@@ -115,7 +115,7 @@ pub(super) struct Core {
     under_way: UnderWay,
     protection: Protection,
     differing: Differing,
-    /// While streaming: what is to be compressed.
+    /// While streaming: what is to be compressed; and whether the line is slow.
     streamed: Streamed,
 }
 
@@ -167,7 +167,7 @@ impl Core {
             under_way,
             protection: Protection::new(),
             differing: Differing::new(),
-            streamed: Streamed::default(),
+            streamed: Streamed::new(),
             link,
         }
     }

@@ -173,6 +173,11 @@ impl Core {
             *bytes += acked.file as u64;
         }
         self.lengths.carried(acked.len);
+        if self.bundles() {
+            let window = self.congestion.window(self.link.agreed.window);
+            let is_full = self.flight.len() + 1 >= window || self.link.output.pending() > 0;
+            self.streamed.rate.went(cx.now, self.lengths.bytes_carried(), is_full);
+        }
         self.protection.passed();
         for lost in self.flight.overtaken(number) {
             self.resend(cx, lost, Again::Lost);

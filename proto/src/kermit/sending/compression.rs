@@ -139,10 +139,11 @@ impl Compression {
 impl Core {
     /// The next records are tried, if compression was agreed on.
     pub(super) fn try_compression(&mut self) {
+        let is_slow = self.is_slow_line();
         let compression = &mut self.packing.compression;
         compression.plain = 0;
-        if self.link.agreed.compress && !compression.is_off && compression.framing == Framing::Plain
-        {
+        let may = self.link.agreed.compress && is_slow && !compression.is_off;
+        if may && compression.framing == Framing::Plain {
             compression.framing = Framing::Tried;
         }
     }

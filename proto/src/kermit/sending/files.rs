@@ -1,5 +1,6 @@
 //! The sender's files: agreement, names, decisions and the end, between packets and store.
 
+use super::line_rate::LineRate;
 use super::{Cancel, Core, Current, Mem};
 use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
@@ -36,6 +37,8 @@ impl Core {
         self.protect_known();
         self.link.describe_agreement(cx);
         if self.bundles() {
+            self.streamed.rate = LineRate::ANSWERS;
+            self.streamed.rate.begin(cx.now, 0);
             self.enter(cx, SenderInput::Ready);
             return;
         }

@@ -3,18 +3,18 @@
 use crate::kermit::config::FAST;
 use crate::time::{Duration, Instant};
 
-/// Longer than the pauses of a busy machine, and short beside a transfer that is worth the trouble.
-const SPAN: Duration = Duration::from_millis(50);
-
-/// How fast the port takes what is queued while data streams.
-#[derive(Debug, Default)]
+/// How fast what was queued goes. If it goes as soon as it is queued the line waits for us: for the store, or for the compressor.
+#[derive(Debug)]
 pub(super) struct LineRate {
-    /// When the span began, and what had been taken by then.
+    /// How long to look before judging, and the bits per second below which the line is slow.
+    span: Duration,
+    limit: u32,
+    /// When the span began, and how many bytes had gone by then.
     since: Instant,
-    taken: u64,
-    /// Time of it in which the port had more than it took.
+    gone: u64,
+    /// Time of it in which more was queued than could go.
     full: Duration,
-    /// The port was last asked then, and had more than it took.
+    /// When something last went, and whether more was queued than could go.
     last: Instant,
     is_full: bool,
     /// What the span before has shown.
@@ -22,29 +22,42 @@ pub(super) struct LineRate {
 }
 
 impl LineRate {
-    /// Data begins to stream. What was seen before remains true.
-    pub(super) fn begin(&mut self, now: Instant, taken: u64) {
-        let is_slow = self.is_slow;
-        *self = Self { since: now, taken, last: now, is_slow, ..Self::default() };
+    /// By what the port takes. The span is longer than the pauses of a busy machine, and short beside a transfer that is worth the
+    /// trouble.
+    pub(super) const PORT: Self = Self::new(Duration::from_millis(50), FAST);
+
+    /// By what is acknowledged: the buffers of a connection take a whole window at once. A slow store at the receiver looks the
+    /// same, so that the limit is one at which a compressor takes a few hundredths of a processor.
+    pub(super) const ANSWERS: Self = Self::new(Duration::from_millis(250), FAST / 4);
+
+    const fn new(span: Duration, limit: u32) -> Self {
+        let (since, full) = (Instant::ZERO, Duration::ZERO);
+        Self { span, limit, since, gone: 0, full, last: since, is_full: false, is_slow: false }
     }
 
-    /// The port has taken bytes, `taken` since the start, and `pending` are left.
-    pub(super) fn took(&mut self, now: Instant, taken: u64, pending: usize) {
+    /// A span begins. What was seen before remains true.
+    pub(super) fn begin(&mut self, now: Instant, gone: u64) {
+        self.since = now;
+        self.gone = gone;
+        self.full = Duration::ZERO;
+        self.last = now;
+        self.is_full = false;
+    }
+
+    /// Something went, `gone` bytes since the start; whether there is more than can go now.
+    pub(super) fn went(&mut self, now: Instant, gone: u64, is_full: bool) {
         if self.is_full {
             self.full += now - self.last;
         }
-        self.is_full = pending > 0;
         self.last = now;
         let span = now - self.since;
-        if span < SPAN {
-            return;
+        if span >= self.span {
+            let bits = u128::from(gone - self.gone) * 8;
+            let is_below = bits * 1000 <= u128::from(self.limit) * span.as_millis();
+            self.is_slow = is_below && self.full * 2 >= span;
+            self.begin(now, gone);
         }
-        // If the port is not full the line waits for us: for the store, or for the compressor.
-        let bits = u128::from(taken - self.taken) * 8;
-        let is_below = bits * 1000 <= u128::from(FAST) * span.as_millis();
-        self.is_slow = is_below && self.full * 2 >= span;
-        self.begin(now, taken);
-        self.is_full = pending > 0;
+        self.is_full = is_full;
     }
 
     pub(super) const fn is_slow(&self) -> bool {
@@ -56,40 +69,40 @@ impl LineRate {
 mod tests {
     use super::*;
 
-    /// Bytes that a port takes each millisecond, with or without some left: whether the line is slow after 100 ms.
-    fn is_slow(each: u64, pending: usize) -> bool {
-        let mut rate = LineRate::default();
+    /// Bytes that a port takes each millisecond, full or not: whether the line is slow after 100 ms.
+    fn is_slow(each: u64, is_full: bool) -> bool {
+        let mut rate = LineRate::PORT;
         let start = Instant::ZERO + Duration::from_secs(7);
         rate.begin(start, 1000);
         for millisecond in 1..=100 {
             let now = start + Duration::from_millis(millisecond);
-            rate.took(now, 1000 + each * millisecond, pending);
+            rate.went(now, 1000 + each * millisecond, is_full);
         }
         rate.is_slow()
     }
 
     #[test]
     fn a_full_port_below_100_mbit_is_slow() {
-        assert!(is_slow(12_000, 1));
-        assert!(!is_slow(13_000, 1));
+        assert!(is_slow(12_000, true));
+        assert!(!is_slow(13_000, true));
         // Whatever it takes at once.
-        assert!(!is_slow(10, 0));
+        assert!(!is_slow(10, false));
     }
 
     #[test]
     fn buffers_that_fill_hide_a_slow_line_for_a_span_only() {
-        let mut rate = LineRate::default();
+        let mut rate = LineRate::PORT;
         rate.begin(Instant::ZERO, 0);
         let at = |milliseconds| Instant::ZERO + Duration::from_millis(milliseconds);
-        rate.took(at(1), 4_000_000, 100);
-        rate.took(at(60), 4_001_000, 100);
+        rate.went(at(1), 4_000_000, true);
+        rate.went(at(60), 4_001_000, true);
         assert!(!rate.is_slow());
-        rate.took(at(120), 4_050_000, 100);
+        rate.went(at(120), 4_050_000, true);
         assert!(rate.is_slow());
         // The next file begins with what is known.
         rate.begin(at(200), 4_050_000);
         assert!(rate.is_slow());
-        rate.took(at(255), 9_000_000, 0);
+        rate.went(at(255), 9_000_000, false);
         assert!(!rate.is_slow());
     }
 }

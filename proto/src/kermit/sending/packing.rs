@@ -433,8 +433,9 @@ impl Core {
             // Its bytes must not be taken for those of another position.
             return Piece::Wait;
         }
-        if !self.differing.is_plain() && !self.packing.compression.leave() {
-            // What follows does not shrink, and an answer belongs to a packet.
+        let is_to_leave = !self.differing.is_plain() || !self.is_slow_line();
+        if is_to_leave && !self.packing.compression.leave() {
+            // What follows does not shrink, and an answer belongs to a packet; or the line is fast after all.
             return if self.packing.compression.holds_some() { Piece::Nothing } else { Piece::Put };
         }
         let may_ask = self.packing.packet.is_none_or(|packet| !packet.asks);

@@ -109,7 +109,7 @@ impl Machine for Core {
         self.flight.left(self.link.output.taken(), cx.now);
         if IS_BUILT && self.is_streaming_data() {
             let output = &self.link.output;
-            self.streamed.rate.took(cx.now, output.taken(), output.pending());
+            self.streamed.rate.went(cx.now, output.taken(), output.pending() > 0);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::session::PendingRequest;
 use crate::trace::TraceEvent;
 
 /// What is on its way through the host.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Streamed {
     pub(super) rate: LineRate,
     /// The host cannot.
@@ -33,6 +33,11 @@ pub(super) struct Streamed {
 }
 
 impl Streamed {
+    pub(super) const fn new() -> Self {
+        let rate = LineRate::PORT;
+        Self { rate, is_off: false, is_framed: false, plain: 0, out: 0, out_end: 0, of: 0 }
+    }
+
     /// A file begins.
     pub(super) fn begin(&mut self) {
         self.is_framed = false;
@@ -69,10 +74,11 @@ impl Core {
     }
 
     /// Whether the line takes longer for a chunk than the host.
-    fn is_slow_line(&self) -> bool {
+    pub(super) fn is_slow_line(&self) -> bool {
         let config = &self.link.config;
         match config.line.rate_bps {
             _ if config.compress == Switch::On => true,
+            0 if self.bundles() && !config.is_reliable() => true,
             0 => self.streamed.rate.is_slow(),
             rate => rate <= FAST,
         }
