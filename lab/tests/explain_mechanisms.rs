@@ -141,14 +141,21 @@ mod compression {
         let (outcome, lines) = run(&text(ON));
         let stats = outcome.report.sides[0].stats;
         let whole = account(&lines);
-        let text = said(&whole, "Compression");
+        let told = said(&whole, "Compression");
         let (unpacked, packed) = (stats.unpacked_bytes, stats.packed_bytes);
         let starts = format!("Compression: {unpacked} bytes went as {packed}, ");
-        assert!(text.starts_with(&starts) && unpacked > 130_000, "{text}");
-        assert!(text.contains(" s of the line"), "{text}");
+        assert!(told.starts_with(&starts) && unpacked > 130_000, "{told}");
+        assert!(told.contains(" s of the line"), "{told}");
         let (_, lines) = run("line = '9600'\n[file]\nmade = 'random'\n[both]\ncompress = 'on'");
-        let text = said(&account(&lines), "Compression");
-        assert_eq!(text, "Compression: it was tried, and the file does not shrink.");
+        let told = said(&account(&lines), "Compression");
+        assert_eq!(told, "Compression: it was tried, and the file does not shrink.");
+        // What streams is compressed without bundles.
+        let (outcome, lines) = run(&text("streaming = 'on'\nbundle = 'off'\ncompress = 'on'"));
+        let whole = account(&lines);
+        let stats = outcome.report.sides[0].stats;
+        assert_eq!(stats.retransmissions, 0);
+        let starts = format!("Compression: {} bytes went as ", stats.unpacked_bytes);
+        assert!(said(&whole, "Compression").starts_with(&starts) && stats.unpacked_bytes > 130_000);
     }
 
     #[test]

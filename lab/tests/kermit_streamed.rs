@@ -169,6 +169,10 @@ fn either_end_can_do_without() {
     let (report, _) =
         run("200000000", Rate::Known, &files, [&[("compress", "on")], &[]], MemorySink::new());
     assert!(report.sides[0].stats.packed_bytes > 0);
+    // It has nothing to do with bundles.
+    let alone = [("bundle", "off")];
+    let (report, _) = run("9600", Rate::Known, &files, [&alone, &[]], MemorySink::new());
+    assert!(report.sides[0].stats.packed_bytes > 0);
     // Lines of text end otherwise on the wire.
     let text = [MemoryFile { kind: FileKind::Text, ..program() }];
     let (report, _) = run("9600", Rate::Known, &text, [&[], &[]], MemorySink::new());

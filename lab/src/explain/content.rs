@@ -23,9 +23,10 @@ impl Account {
         }
         let sent = self.log.sender.iter().flat_map(|side| &side.sent);
         let (data, file) = sent.fold((0, 0), |(data, file), s| (data + s.data, file + s.file));
+        let is_plain = !self.agreed("bundle") && !self.agreed("compress");
         let made = match share(data, file) {
-            0..=500 if !self.agreed("bundle") => "zeros",
-            501..=1100 if !self.agreed("bundle") => "text",
+            0..=500 if is_plain => "zeros",
+            501..=1100 if is_plain => "text",
             // In bundles random bytes need a hundredth more, and others are compressed.
             0..=900 => "text",
             _ => "random",

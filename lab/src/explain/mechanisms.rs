@@ -44,9 +44,11 @@ impl Account {
     /// A sentence for each mechanism of the extension that acted.
     pub fn acted(&self) -> Vec<String> {
         let sides = self.log.sender.as_ref().or(self.log.receiver.as_ref());
-        let Some(side) = sides.filter(|side| side.value("bundle") == Some(1)) else {
-            return Vec::new();
-        };
+        let Some(side) = sides else { return Vec::new() };
+        if side.value("bundle") != Some(1) {
+            // What streams may be compressed, too.
+            return self.compressed(side).into_iter().collect();
+        }
         let sentences =
             [Some(bundled(side)), self.corrected(), self.compressed(side), self.differed(side)];
         sentences.into_iter().flatten().collect()

@@ -222,7 +222,8 @@ impl Account {
     /// Whether an end is not ours: it was recorded, or did not agree to what was offered and all of ours have.
     fn has_stranger(&self) -> bool {
         let off = |(name, text): &(String, Vec<u8>)| name == "set" && text == b"kermit.bundle=off";
-        let refused = self.value_of_sender("window").is_some() && !self.agreed("bundle");
+        let agreed = self.agreed("bundle") || self.agreed("compress");
+        let refused = self.value_of_sender("window").is_some() && !agreed;
         self.is_recording() || refused && !self.log.texts.iter().any(off)
     }
 

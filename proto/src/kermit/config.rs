@@ -454,10 +454,15 @@ impl Config {
     pub(crate) fn has_bundles(&self) -> bool {
         let usual = self.mark == 1 && self.eol == b'\r';
         let chosen = [self.prefixed, self.unprefixed] != [PrefixTable::NOTHING; 2];
-        // The names of files that are under way take as much memory as all else of a small engine.
-        let is_small = self.buffer_len < NAMES || self.send_length.min(self.receive_length) < 20;
+        let is_short = self.send_length.min(self.receive_length) < 20;
         let wanted = self.bundle != Switch::Off;
-        IS_BUILT && wanted && usual && !chosen && !is_small
+        IS_BUILT && wanted && usual && !chosen && !is_short && !self.is_small()
+    }
+
+    /// Whether there is no memory for bundles and compression: the names of files that are under way take as much as all
+    /// else of a small engine.
+    const fn is_small(&self) -> bool {
+        self.buffer_len < NAMES
     }
 
     /// Whether a sender offers that. Where it cannot compress, a modem that does would find nothing to compress in their
@@ -479,9 +484,11 @@ impl Config {
         files > 1 && self.batch.bytes / files <= SHORT_FILE
     }
 
-    /// Whether this end can compress what goes in bundles, or take it compressed.
+    /// Whether this end can compress what goes in bundles or streams, or take it compressed.
     pub(crate) fn has_compression(&self) -> bool {
-        self.has_bundles() && self.compressor && self.compress != Switch::Off
+        let wanted = self.compressor && self.compress != Switch::Off;
+        let has_use = self.has_bundles() || self.offers_streaming();
+        IS_BUILT && wanted && has_use && !self.is_small()
     }
 
     /// Whether a sender offers that. A network without a rate may well be faster than a compressor, which is found out.

@@ -143,7 +143,9 @@ impl Core {
             let version = if config.prefers_bundles() { 2 } else { 1 };
             ours.capabilities.limit(BUNDLE, version).set(COMPRESS, config.offers_compression())
         } else {
-            Capabilities::NONE.set(ENTRIES, config.has_entries())
+            Capabilities::NONE
+                .set(ENTRIES, config.has_entries())
+                .set(COMPRESS, config.offers_streaming() && config.offers_compression())
         };
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();
