@@ -17,6 +17,7 @@
 use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, DIFFERENCE, ENTRIES};
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
+use super::packet::{LONG_HEADER, finish, kind};
 use super::reason::BadPacket;
 use crate::file::FileKind;
 
@@ -246,6 +247,27 @@ fn doubt_tail(data: &[u8]) -> Option<BadPacket> {
 }
 
 impl Params {
+    /// The same in an S without C and G, which a program that waits to send by YMODEM takes for requests. The list of
+    /// capabilities is one shorter for that, where it has error correction (of no use on a reliable line), and TIME a few seconds.
+    pub(super) fn unlike_requests(self) -> Self {
+        let shorter = Self { capabilities: self.capabilities.set(CORRECTION, false), ..self };
+        let times = |params: Self| {
+            (0..8).map(move |less| Self {
+                time_s: params.time_s.map(|time| time.saturating_sub(less).max(1)),
+                ..params
+            })
+        };
+        let is_unlike = |params: &Self| {
+            let (mut text, mut packet) = ([0; 40], [0; LONG_HEADER + 48]);
+            let len = params.emit(&mut text, 40);
+            packet[LONG_HEADER..][..len].copy_from_slice(&text[..len]);
+            let (kind, check) = (kind::SEND_INIT, Check::Sum6);
+            let (start, end) = finish(&mut packet, len, 0, kind, check, 1, false);
+            !packet[start..end].iter().any(|byte| matches!(byte, b'C' | b'G'))
+        };
+        times(self).chain(times(shorter)).find(is_unlike).unwrap_or(self)
+    }
+
     /// The file type that the sender of this has set by hand.
     pub fn manual_kind(&self) -> Option<FileKind> {
         let whatami = self.whatami.filter(|_| self.manual)?;

@@ -8,7 +8,7 @@ use self::packing::Packing;
 use self::protection::{Protection, Queued};
 use self::streamed::Streamed;
 use super::bundle::IS_BUILT;
-use super::capability::{BUNDLE, COMPRESS, CORRECTION, Capabilities, ENTRIES};
+use super::capability::{BUNDLE, COMPRESS, Capabilities, ENTRIES};
 use super::config::Config;
 use super::flight::Flight;
 use super::length::PacketLengths;
@@ -141,16 +141,15 @@ impl Core {
         let mut ours = config.params(announced);
         ours.capabilities = if config.offers_bundles() {
             let version = if config.prefers_bundles() { 2 } else { 1 };
-            let compresses = config.offers_compression();
-            // Correction is of no use there, and with it too the packet would have 39 bytes: G, YMODEM's request to sz.
-            let corrects = !(compresses && config.is_reliable() && config.line.rate_bps == 0);
-            let ours = ours.capabilities.limit(BUNDLE, version).set(COMPRESS, compresses);
-            if corrects { ours } else { ours.set(CORRECTION, false) }
+            ours.capabilities.limit(BUNDLE, version).set(COMPRESS, config.offers_compression())
         } else {
             Capabilities::NONE
                 .set(ENTRIES, config.has_entries())
                 .set(COMPRESS, config.offers_streaming() && config.offers_compression())
         };
+        if config.is_reliable() && config.line.rate_bps == 0 {
+            ours = ours.unlike_requests();
+        }
         let link = Link::new(config);
         let (packing, under_way) = packing::parts();
         Self {
