@@ -28,7 +28,7 @@ fn config(rate_bps: u32, settings: &[(&str, &str)]) -> Config {
     config
 }
 
-fn engines(ours: &Config, theirs: &Config) -> (Sender<Vec<u8>>, Receiver<Vec<u8>>) {
+pub(crate) fn engines(ours: &Config, theirs: &Config) -> (Sender<Vec<u8>>, Receiver<Vec<u8>>) {
     let sender = Sender::new(ours.clone(), vec![0; ours.sender_memory()]).unwrap();
     (sender, Receiver::new(theirs.clone(), vec![0; theirs.receiver_memory()]).unwrap())
 }
@@ -62,7 +62,7 @@ fn run(
     (report, (bytes as u128 * 1000 / capacity) as u64)
 }
 
-const OFF: &[(&str, &str)] = &[("compress", "off")];
+pub(crate) const OFF: &[(&str, &str)] = &[("compress", "off")];
 
 fn corpus(name: &str) -> MemoryFile {
     MemoryFile::new(name, Corpus::named(name).unwrap().bytes(1))
@@ -111,8 +111,7 @@ fn what_does_not_shrink_costs_nothing() {
 }
 
 /// Text, then what does not shrink, then text, in one file and in several.
-#[test]
-fn it_is_left_and_entered_again() {
+pub(crate) fn mixed() -> ([MemoryFile; 1], Vec<MemoryFile>) {
     let (text, random) = (Content::Text(1).bytes(400_000), Content::Random(1).bytes(400_000));
     let one = [MemoryFile::new("mixed", [&text[..], &random, &text, &random[..70_000]].concat())];
     let several = [text.clone(), random.clone(), text, random]
@@ -120,6 +119,12 @@ fn it_is_left_and_entered_again() {
         .enumerate()
         .map(|(index, bytes)| MemoryFile::new(&format!("file-{index}"), bytes))
         .collect::<Vec<_>>();
+    (one, several)
+}
+
+#[test]
+fn it_is_left_and_entered_again() {
+    let (one, several) = mixed();
     for files in [&one[..], &several] {
         let (report, _) = run("115200", files, [&[], &[]], MemorySink::new());
         let stats = report.sides[0].stats;
@@ -206,9 +211,9 @@ fn ends(random: &mut Random, line: &LineModel) -> Ends {
 }
 
 /// Files of the noisy swarm, and text among them.
-fn files(random: &mut Random) -> Vec<MemoryFile> {
+pub(crate) fn files(random: &mut Random) -> Vec<MemoryFile> {
     let mut files = longer_files(random);
-    let len = random.between(0, 40_000) as usize;
+    let len = random.between(0, 60_000) as usize;
     files.push(MemoryFile::made("text", Content::Text(random.bits()), len));
     files.push(MemoryFile::made("runs", Content::Runs, len));
     files
@@ -229,13 +234,13 @@ fn noisy_lines() {
 }
 
 /// A store with a compressor, as one that answers everything.
-pub(crate) struct Host<S> {
-    pub(crate) store: S,
+struct Host<S> {
+    store: S,
     compressor: Compressor,
 }
 
 impl<S> Host<S> {
-    pub(crate) fn new(store: S) -> Self {
+    fn new(store: S) -> Self {
         Self { store, compressor: Compressor::new() }
     }
 }
@@ -250,14 +255,14 @@ impl<S: Store> Store for Host<S> {
 }
 
 /// A peer that sends this instead of the first frame.
-pub(crate) struct Hostile {
+struct Hostile {
     frame: Vec<u8>,
     size: Option<u64>,
     sent: bool,
 }
 
 impl Hostile {
-    pub(crate) fn new(frame: Vec<u8>, size: Option<u64>) -> Self {
+    fn new(frame: Vec<u8>, size: Option<u64>) -> Self {
         Self { frame, size, sent: false }
     }
 }
@@ -287,9 +292,13 @@ impl Store for Hostile {
 }
 
 /// What becomes of a receiver, and what it has stored.
-fn attack(frame: Vec<u8>, size: Option<u64>, sink: MemorySink) -> (Outcome, MemorySink) {
-    let set = config(9600, &[]);
-    let (mut sender, mut receiver) = engines(&set, &set);
+pub(crate) fn attack(
+    set: &Config,
+    frame: Vec<u8>,
+    size: Option<u64>,
+    sink: MemorySink,
+) -> (Outcome, MemorySink) {
+    let (mut sender, mut receiver) = engines(set, set);
     let (mut hostile, mut host) = (Hostile::new(frame, size), Host::new(sink));
     let mut now = Instant::ZERO;
     for _ in 0..20_000 {
@@ -315,7 +324,7 @@ fn attack(frame: Vec<u8>, size: Option<u64>, sink: MemorySink) -> (Outcome, Memo
     panic!("it does not end")
 }
 
-pub(crate) fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx<'_>) -> bool {
+fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx<'_>) -> bool {
     let mut moved = false;
     while let Some(request) = engine.request() {
         let reply = store.answer(request);
@@ -328,7 +337,7 @@ pub(crate) fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx
     moved
 }
 
-pub(crate) fn carry(from: &mut dyn Engine, to: &mut dyn Engine, cx: &mut Cx<'_>) -> bool {
+fn carry(from: &mut dyn Engine, to: &mut dyn Engine, cx: &mut Cx<'_>) -> bool {
     let bytes = from.transmit(cx).to_vec();
     let taken = to.receive(cx, &bytes);
     from.transmitted(cx, taken);
@@ -387,7 +396,7 @@ fn a_frame_that_never_ends_ends_the_session() {
     ] {
         let bomb = frame(&zeros(3_000, size));
         assert!(bomb.len() < 3_800, "{}", bomb.len());
-        let (outcome, sink) = attack(bomb, Some(1_000_000), sink);
+        let (outcome, sink) = attack(&config(9600, &[]), bomb, Some(1_000_000), sink);
         let Outcome::Failed(failure) = outcome else { panic!("{size:?}: {outcome:?}") };
         assert_eq!(failure.kind, wanted, "{size:?}");
         let most = 1_000_000 + 2 * Config::default().buffer_len;
@@ -402,7 +411,7 @@ fn files_without_end_that_are_refused_end_the_session() {
     let bomb = frame(&one.repeat(100_000));
     assert!(bomb.len() < 3_800, "{}", bomb.len());
     let sink = MemorySink::new().with_policy(Policy::Refuse(Refusal::Exists));
-    let (outcome, sink) = attack(bomb, None, sink);
+    let (outcome, sink) = attack(&config(9600, &[]), bomb, None, sink);
     let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
     assert_eq!(failure.kind, FailureKind::Violation);
     assert!(sink.refused().len() < 20_000, "{}", sink.refused().len());
@@ -440,7 +449,7 @@ fn what_is_no_frame_ends_the_session() {
         ("no records", records),
         ("truncated", [&good[..good.len() - 3], b"more", b"that is none"].concat()),
     ] {
-        let (outcome, sink) = attack(frame, Some(1_000_000), MemorySink::new());
+        let (outcome, sink) = attack(&config(9600, &[]), frame, Some(1_000_000), MemorySink::new());
         let Outcome::Failed(failure) = outcome else { panic!("{name}: {outcome:?}") };
         assert_eq!(failure.kind, FailureKind::Violation, "{name}");
         assert!(sink.received().iter().all(|file| !file.complete), "{name}");

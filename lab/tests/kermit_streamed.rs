@@ -1,7 +1,7 @@
 //! Compression of data that streams: on lines of known and of unknown rate, what it costs where there is nothing to gain,
 //! and what a hostile peer can do with it.
 
-use crate::kermit_compress::{Host, Hostile, answer, carry, frame, program};
+use crate::kermit_compress::{OFF, attack, engines, files, frame, mixed, program};
 use crate::swarm_run;
 
 use wetstring_lab::compressor::Compressor;
@@ -10,15 +10,14 @@ use wetstring_lab::pair::{Act, Pair, PairReport};
 use wetstring_lab::random::Random;
 use wetstring_lab::serial::{LineModel, Serial};
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource, Policy};
-use wetstring_lab::swarm::{Ends, Swarm, any_line, longer_files};
+use wetstring_lab::swarm::{Ends, Swarm, any_line};
 use wetstring_lab::trace::Recorder;
 use wetstring_proto::kermit::decode::Decoder;
 use wetstring_proto::kermit::encode::Shift;
-use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender};
+use wetstring_proto::kermit::{Config, LineFacts};
 use wetstring_proto::settings::Settings;
 use wetstring_proto::{
-    Command, Cx, Duration, Engine as _, FailureKind, FileKind, Instant, NoTrace, Outcome, Refusal,
-    Reply, Request, Status, StoreError,
+    Command, Duration, FailureKind, FileKind, Outcome, Refusal, Reply, Request, StoreError,
 };
 
 /// An end that can compress, at a port that is said to deliver everything, at this rate.
@@ -29,11 +28,6 @@ fn config(rate_bps: u32, settings: &[(&str, &str)]) -> Config {
         config.set(&format!("kermit.{name}"), value).unwrap();
     }
     config
-}
-
-fn engines(ours: &Config, theirs: &Config) -> (Sender<Vec<u8>>, Receiver<Vec<u8>>) {
-    let sender = Sender::new(ours.clone(), vec![0; ours.sender_memory()]).unwrap();
-    (sender, Receiver::new(theirs.clone(), vec![0; theirs.receiver_memory()]).unwrap())
 }
 
 /// Whether an end knows the rate of the line.
@@ -76,8 +70,6 @@ fn run(
     let capacity = report.elapsed.as_nanos() * u128::from(model.rate_bps) / 10_000_000_000;
     (report, (bytes as u128 * 1000 / capacity) as u64)
 }
-
-const OFF: &[(&str, &str)] = &[("compress", "off")];
 
 #[test]
 fn text_goes_faster_than_the_line() {
@@ -131,16 +123,9 @@ fn what_does_not_shrink_costs_nothing() {
     }
 }
 
-/// Text, then what does not shrink, then text, in one file and in several.
 #[test]
 fn it_is_left_and_entered_again() {
-    let (text, random) = (Content::Text(1).bytes(400_000), Content::Random(1).bytes(400_000));
-    let one = [MemoryFile::new("mixed", [&text[..], &random, &text, &random[..70_000]].concat())];
-    let several = [text.clone(), random.clone(), text, random]
-        .into_iter()
-        .enumerate()
-        .map(|(index, bytes)| MemoryFile::new(&format!("file-{index}"), bytes))
-        .collect::<Vec<_>>();
+    let (one, several) = mixed();
     for files in [&one[..], &several] {
         for more in [&[][..], &[("receive-length", "94")], &[("clear-channel", "off")]] {
             let (report, _) = run("115200", Rate::Known, files, [&[], more], MemorySink::new());
@@ -225,15 +210,6 @@ fn ends(random: &mut Random, line: &LineModel) -> Ends {
     Ends { sender: Box::new(sender), receiver: Box::new(receiver), description }
 }
 
-/// Files of the noisy swarm, and text among them.
-fn files(random: &mut Random) -> Vec<MemoryFile> {
-    let mut files = longer_files(random);
-    let len = random.between(0, 60_000) as usize;
-    files.push(MemoryFile::made("text", Content::Text(random.bits()), len));
-    files.push(MemoryFile::made("runs", Content::Runs, len));
-    files
-}
-
 /// Lines that are called reliable and are not: what streams there fails, and never seems to succeed.
 #[test]
 fn lines_of_any_kind() {
@@ -281,35 +257,6 @@ fn cancels_at_any_time() {
     assert!(cut > 60, "{cut}");
 }
 
-/// What becomes of a receiver of what this peer sends instead of its first frame, and what it has stored.
-fn attack(frame: Vec<u8>, size: Option<u64>, sink: MemorySink) -> (Outcome, MemorySink) {
-    let set = config(9600, &[("compress", "on")]);
-    let (mut sender, mut receiver) = engines(&set, &set);
-    let (mut hostile, mut host) = (Hostile::new(frame, size), Host::new(sink));
-    let mut now = Instant::ZERO;
-    for _ in 0..20_000 {
-        if let Status::Over(outcome) = receiver.status() {
-            let unpacked = receiver.stats().unpacked_bytes;
-            assert!(unpacked < 8_000_000, "{unpacked} bytes came out of frames");
-            return (outcome, host.store);
-        }
-        let mut trace = NoTrace;
-        let mut cx = Cx { now, trace: &mut trace };
-        let mut moved = answer(&mut sender, &mut hostile, &mut cx);
-        moved |= carry(&mut sender, &mut receiver, &mut cx);
-        moved |= answer(&mut receiver, &mut host, &mut cx);
-        moved |= carry(&mut receiver, &mut sender, &mut cx);
-        if !moved {
-            let next = [sender.deadline(), receiver.deadline()].into_iter().flatten().min();
-            now = next.unwrap_or(now).max(now);
-            let mut cx = Cx { now, trace: &mut trace };
-            sender.tick(&mut cx);
-            receiver.tick(&mut cx);
-        }
-    }
-    panic!("it does not end")
-}
-
 #[test]
 fn frames_that_expand_too_far_or_are_none() {
     let bomb = || frame(&vec![0; 20_000_000]);
@@ -322,7 +269,7 @@ fn frames_that_expand_too_far_or_are_none() {
         // Frames with nothing in them, and then bytes that are none.
         (frame(b"").repeat(300), 100_000, MemorySink::new(), FailureKind::Violation),
     ] {
-        let (outcome, sink) = attack(bytes, Some(size), sink);
+        let (outcome, sink) = attack(&config(9600, &[("compress", "on")]), bytes, Some(size), sink);
         let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
         assert_eq!(failure.kind, wanted);
         let most = 100_000 + 2 * Config::default().buffer_len;
