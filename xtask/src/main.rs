@@ -2,7 +2,7 @@
 //!
 //! | chore | what it does |
 //! |---|---|
-//! | `tidy` | checks the rules of the house ([`tidy`]); also an ordinary test |
+//! | `tidy` | checks the rules of the house ([`tidy`]) and the pages written from engines and events; also ordinary tests |
 //! | `fuzz [BODY...] [--seconds N]` | runs the fuzz bodies under libFuzzer ([`fuzz`]) |
 //! | `kill [--kills N] [--seed S] [--only PROTOCOL]` | kills transfers and starts them again: nothing may be lost ([`mod@kill`]) |
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
     let result = match args.first().map(String::as_str) {
-        Some("tidy") => tidy::run(&root()),
+        Some("tidy") => tidy::run(&root()).and(table::pages(&root(), false)),
         Some("deny") => deny::run(&root()),
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
         Some("book") => book::run(&root()),

@@ -60,7 +60,7 @@ fn differs(name: &str) -> String {
 }
 
 /// Those for which nothing has to be run.
-fn pages(root: &Path, write: bool) -> Result<(), String> {
+pub(crate) fn pages(root: &Path, write: bool) -> Result<(), String> {
     let reference = [
         ("states.md", states::page()),
         ("events.md", events::page()),
