@@ -75,5 +75,6 @@ mod xymodem;
 mod xymodem_refusals;
 mod xymodem_swarm;
 mod zmodem;
+mod zmodem_packed;
 mod zmodem_slow;
 mod zmodem_swarm;

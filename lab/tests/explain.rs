@@ -366,7 +366,7 @@ fn the_prediction_is_what_happens() {
 
 #[test]
 fn a_line_that_is_full_has_nothing_to_gain() {
-    let (_, lines) = run("line = '2400'\nprotocol = 'zmodem'\n[file]\nmade = 'text'\n");
+    let (_, lines) = run("line = '2400'\nprotocol = 'zmodem'\n[file]\nmade = 'random'\n");
     let account = account(&lines);
     assert!(account.bottleneck().starts_with("The line is the limit"), "{account:?}");
     let advice = account.advise(&no_files).unwrap();

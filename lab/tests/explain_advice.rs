@@ -138,8 +138,10 @@ fn where_one_end_is_enough_it_is_named_with_what_to_type() {
     let text = format!("{LATE}[both]\nbundle = 'off'\n");
     let set = ["text set=kermit.bundle=off"];
     let (setting, at, flags, says) = best(&advice(&of_sender(&text, &[&SAID[..2], &set].concat())));
-    assert_eq!((setting, at), ("kermit.compress", At::Sender), "{says}");
-    assert_eq!(flags, ["--set", "kermit.compress=on", "--set", "kermit.bundle=on"]);
+    assert_eq!((setting, at), ("kermit.bundle", At::Sender), "{says}");
+    assert_eq!(flags, ["--set", "kermit.bundle=on"]);
+    // Compression as well; but the file was not there.
+    assert!(says.contains("With kermit.compress = on and kermit.bundle = on it takes"), "{says}");
     // A run is changed by its scenario's keys; both ends limit it.
     let text = "line = '19200,parity=even,half=85ms'\nprotocol = 'kermit'\n[file]\ncorpus = 'russian'\n\
                 [both]\nwindow = 1\nsend-length = 1920\nreceive-length = 1920\nparity = 'even'\n\

@@ -234,13 +234,13 @@ fn noisy_lines() {
 }
 
 /// A store with a compressor, as one that answers everything.
-struct Host<S> {
-    store: S,
+pub(crate) struct Host<S> {
+    pub(crate) store: S,
     compressor: Compressor,
 }
 
 impl<S> Host<S> {
-    fn new(store: S) -> Self {
+    pub(crate) fn new(store: S) -> Self {
         Self { store, compressor: Compressor::new() }
     }
 }
@@ -299,6 +299,16 @@ pub(crate) fn attack(
     sink: MemorySink,
 ) -> (Outcome, MemorySink) {
     let (mut sender, mut receiver) = engines(set, set);
+    attack_between([&mut sender, &mut receiver], frame, size, sink)
+}
+
+/// The same with these engines.
+pub(crate) fn attack_between(
+    [sender, receiver]: [&mut dyn Engine; 2],
+    frame: Vec<u8>,
+    size: Option<u64>,
+    sink: MemorySink,
+) -> (Outcome, MemorySink) {
     let (mut hostile, mut host) = (Hostile::new(frame, size), Host::new(sink));
     let mut now = Instant::ZERO;
     for _ in 0..20_000 {
@@ -309,10 +319,10 @@ pub(crate) fn attack(
         }
         let mut trace = NoTrace;
         let mut cx = Cx { now, trace: &mut trace };
-        let mut moved = answer(&mut sender, &mut hostile, &mut cx);
-        moved |= carry(&mut sender, &mut receiver, &mut cx);
-        moved |= answer(&mut receiver, &mut host, &mut cx);
-        moved |= carry(&mut receiver, &mut sender, &mut cx);
+        let mut moved = answer(sender, &mut hostile, &mut cx);
+        moved |= carry(sender, receiver, &mut cx);
+        moved |= answer(receiver, &mut host, &mut cx);
+        moved |= carry(receiver, sender, &mut cx);
         if !moved {
             let next = [sender.deadline(), receiver.deadline()].into_iter().flatten().min();
             now = next.unwrap_or(now).max(now);
@@ -324,7 +334,7 @@ pub(crate) fn attack(
     panic!("it does not end")
 }
 
-fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx<'_>) -> bool {
+pub(crate) fn answer(engine: &mut dyn Engine, store: &mut dyn Store, cx: &mut Cx<'_>) -> bool {
     let mut moved = false;
     while let Some(request) = engine.request() {
         let reply = store.answer(request);

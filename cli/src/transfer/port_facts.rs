@@ -31,6 +31,7 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
     all.protocols.on_line(line);
     all.kermit_mut().zone = Zone(offset_at);
     all.kermit_mut().compressor = compressor::IS_BUILT;
+    all.zmodem_mut().compressor = compressor::IS_BUILT;
     // Files on a disk; a source that cannot, such as a pipe, says so when asked.
     all.kermit_mut().finds_blocks = true;
     if facts.local && !all.is_chosen("kermit.interrupts") {

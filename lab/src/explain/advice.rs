@@ -103,9 +103,11 @@ pub struct Advice {
     pub is_recording: bool,
     /// How the rate of the replayed line is known.
     pub rate_source: RateSource,
-    /// The predicted time with Kermit's compression if the file shrinks as text does, in nanoseconds, where the file
+    /// The predicted time with the protocol's compression if the file shrinks as text does, in nanoseconds, where the file
     /// was not there to be replayed, and nothing was compressed.
     pub shrunk_ns: Option<u64>,
+    /// The settings by which it would be compressed, as a sentence has them.
+    pub shrunk_by: String,
     /// The scenario that was replayed, as TOML.
     pub scenario: String,
 }
@@ -239,9 +241,9 @@ impl Advice {
             };
             let _ = write!(
                 reserve,
-                " With kermit.compress = on and kermit.bundle = on it takes {takes} if the file shrinks as \
-                 text does, and gains nothing by it if it is packed already: the file was not there to be \
-                 read."
+                " With {} it takes {takes} if the file shrinks as text does, and gains nothing by it if it is \
+                 packed already: the file was not there to be read.",
+                self.shrunk_by
             );
         }
         reserve

@@ -10,8 +10,10 @@ use wetstring_proto::registry::{Advised, InForce, Trial};
 use wetstring_proto::settings::{Range, Setting};
 use wetstring_protocols::Family;
 
-/// What is there between two of ours only, and all that needs it.
+/// What is there between two of ours only, and all of Kermit's that needs it.
 const EXTENSION: &str = "kermit.bundle";
+/// Gains as much as the file shrinks.
+const COMPRESSION: [&str; 2] = ["kermit.compress", "zmodem.compress"];
 /// What gains nothing unless the receiver has an older version.
 const DIFFERENCE: &str = "kermit.difference";
 
@@ -22,6 +24,8 @@ pub(super) struct Circumstances {
     pub(super) reliable: bool,
     /// An end is another program than ours, or has refused what only ours have.
     pub(super) has_stranger: bool,
+    /// The file was not there, and what is replayed in its place need not shrink as it would.
+    pub(super) has_substitute: bool,
 }
 
 /// Everything tried with a scenario, and the scenario of each.
@@ -61,7 +65,8 @@ pub(super) fn of_family(
         let needs = |setting: &str| trial.settings.iter().any(|(name, _)| *name == setting);
         (known.reliable || !trial.needs_reliable)
             && (has_older || !needs(DIFFERENCE))
-            && !(known.has_stranger && needs(EXTENSION))
+            && !(known.has_stranger && (needs(EXTENSION) || COMPRESSION.iter().any(|s| needs(s))))
+            && !(known.has_substitute && COMPRESSION.iter().any(|setting| needs(setting)))
     };
     for trial in trials(family).iter().filter(is_of_use) {
         let now = Now::of(base, trial, family.table());

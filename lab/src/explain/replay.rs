@@ -15,8 +15,8 @@ use crate::scenario::{Load, Outcome, Protocol, Scenario};
 use crate::trace::Recorder;
 use std::fmt::Write as _;
 use toml::{Table, Value};
-use wetstring_proto::kermit;
 use wetstring_proto::settings::Setting;
+use wetstring_proto::{kermit, zmodem};
 
 /// Replays of one change where there is noise, whose median is its time.
 const SEEDS: u64 = 5;
@@ -45,7 +45,8 @@ impl Account {
         }
         let base = self.inferred(load)?;
         let reliable = self.log.value("reliable") == Some(1);
-        let known = Circumstances { reliable, has_stranger: self.has_stranger() };
+        let has_substitute = table::get(&base, "file.made").is_some();
+        let known = Circumstances { reliable, has_stranger: self.has_stranger(), has_substitute };
         self.replay(&base, load, true, known)
     }
 
@@ -94,6 +95,9 @@ impl Account {
             })
             .collect();
         let best = self.best(&unchanged, &all, &trials, &times);
+        let prefix = protocol.family().prefix();
+        let switches: Vec<String> =
+            protocol.compression.iter().map(|name| format!("{prefix}.{name} = on")).collect();
         let shrunk_ns = excess
             .filter(|_| !known.has_stranger)
             .and_then(|excess| self.if_it_shrinks(base, load, now, excess));
@@ -113,6 +117,7 @@ impl Account {
             is_recording: self.is_recording(),
             rate_source: self.rate_source,
             shrunk_ns,
+            shrunk_by: switches.join(" and "),
             scenario: table::text(base),
         })
     }
@@ -201,6 +206,7 @@ impl Account {
         };
         match change.setting {
             "kermit.window" | "kermit.send-length" => of_length(change.setting),
+            "zmodem.compress" => own(change.setting) == "off",
             "kermit.streaming" | "kermit.bundle" | "kermit.correction" | "kermit.compress"
             | "kermit.difference" => {
                 let all = [Some(change.setting), change.also];
@@ -223,7 +229,13 @@ impl Account {
     fn has_stranger(&self) -> bool {
         let off = |(name, text): &(String, Vec<u8>)| name == "set" && text == b"kermit.bundle=off";
         let agreed = self.agreed("bundle") || self.agreed("compress");
-        let refused = self.value_of_sender("window").is_some() && !agreed;
+        let protocol = self.protocol.as_deref().and_then(Protocol::of);
+        let refused = if protocol.is_some_and(Protocol::is::<zmodem::Config>) {
+            // What is said of another of ours only.
+            self.value_of_sender("compress").is_none()
+        } else {
+            self.value_of_sender("window").is_some() && !agreed
+        };
         self.is_recording() || refused && !self.log.texts.iter().any(off)
     }
 
@@ -354,6 +366,9 @@ impl Account {
             if let Some(value) = value.filter(|value| *value > 0) {
                 table::put(&mut base, &format!("receiver.{key}"), Value::String(value.to_string()));
             }
+        }
+        if protocol.is::<zmodem::Config>() {
+            switch(&mut base, "compress", self.agreed("compress"));
         }
         if protocol.is::<kermit::Config>() {
             for name in ["streaming", "bundle", "compress"] {

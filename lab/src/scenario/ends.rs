@@ -4,7 +4,7 @@ use crate::compressor;
 use crate::element::End;
 use crate::imp::{Messages, Processes};
 use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
-use wetstring_proto::{Engine, LineFacts, kermit, netblt};
+use wetstring_proto::{Engine, LineFacts, kermit, netblt, zmodem};
 use wetstring_protocols::{self as protocols, Protocol};
 
 /// The configurations of the two ends.
@@ -29,8 +29,8 @@ enum Config {
 pub(super) const NETBLT: &str = "netblt";
 /// The name of that between hosts of the ARPANET.
 pub(super) const NCP: &str = "ncp";
-/// The setting by which an end compresses.
-const COMPRESS: &str = "kermit.compress";
+/// The settings by which an end compresses.
+const COMPRESS: [&str; 2] = ["kermit.compress", "zmodem.compress"];
 /// The name of bare messages between them.
 pub(super) const MESSAGES: &str = "messages";
 
@@ -111,7 +111,7 @@ impl Ends {
             return Err(format!("unknown setting, expected host: {name} has no others"));
         }
         let name = format!("{}.{key}", self.prefix);
-        if name == COMPRESS {
+        if COMPRESS.contains(&&*name) {
             self.compresses(end);
         }
         let (done, rows) = match &mut self.configs[end.index()] {
@@ -132,7 +132,11 @@ impl Ends {
     /// An end can compress where a scenario says so. Else nothing is compressed here: published times are of the
     /// bytes that were sent, and a pattern in place of a file shrinks as no file does.
     fn compresses(&mut self, end: End) {
-        if let Some(config) = self.kermit_at(end) {
+        let Config::Engine(config) = &mut self.configs[end.index()] else { return };
+        let config = config.as_any_mut();
+        if let Some(config) = config.downcast_mut::<kermit::Config>() {
+            config.compressor = compressor::IS_BUILT;
+        } else if let Some(config) = config.downcast_mut::<zmodem::Config>() {
             config.compressor = compressor::IS_BUILT;
         }
     }

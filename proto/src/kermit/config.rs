@@ -13,23 +13,11 @@ use super::prefix::PrefixTable;
 use super::zone::Zone;
 use crate::file::{FileKind, Left};
 pub use crate::line::LineFacts;
+use crate::session::FAST;
+pub use crate::settings::Switch;
 use crate::settings::{AsText, Range};
 use crate::time::Span;
 use core::fmt;
-
-crate::choice! {
-    /// ON, OFF, or left to the program (Kermit streaming (1998): SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-    pub enum Switch {
-        /// Depends on what is known of the line.
-        #[default]
-        Auto = "auto",
-        /// Yes, whatever the line seems to be.
-        On = "on",
-        /// No.
-        Off = "off",
-    }
-}
 
 crate::choice! {
     /// The block check to ask for (CHKT).
@@ -359,9 +347,6 @@ pub(crate) const MAX_NAME: usize = 1024;
 
 /// Files of more bytes on average are long: what is between them takes little of their time.
 const SHORT_FILE: u64 = 65_536;
-
-/// A line of more bits per second gains nothing from compression.
-pub(crate) const FAST: u32 = 100_000_000;
 
 /// Room for the names of files that are under way.
 const NAMES: usize = 4 * MAX_NAME;

@@ -90,7 +90,7 @@ impl Registered for Config {
         numbers: Numbers::Modulo(64),
         stop_and_wait: false,
         length_setting: Some("kermit.send-length"),
-        compression: &["bundle", "compress"],
+        compression: &["compress", "bundle"],
     }];
     const STATES: &'static [(&'static str, Diagram)] = &[
         ("sender", Sending::DIAGRAM),

@@ -31,7 +31,6 @@ mod compression;
 mod congestion;
 mod differing;
 mod files;
-mod line_rate;
 mod packing;
 mod protection;
 mod retransmission;

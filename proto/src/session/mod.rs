@@ -16,6 +16,8 @@ mod answer_timeout;
 mod ending;
 mod error_rate;
 mod event_queue;
+#[cfg(any(feature = "kermit", feature = "zmodem"))]
+mod line_rate;
 mod outbox;
 mod pending_request;
 mod rtt;
@@ -30,6 +32,8 @@ pub(crate) use answer_timeout::AnswerTimeout;
 pub(crate) use ending::Ending;
 pub(crate) use error_rate::{ErrorRate, Prior, believed};
 pub(crate) use event_queue::{EventQueue, EventTexts, QueuedEvent};
+#[cfg(any(feature = "kermit", feature = "zmodem"))]
+pub(crate) use line_rate::{FAST, LineRate};
 pub(crate) use outbox::{Outbox, Port};
 pub(crate) use pending_request::PendingRequest;
 pub(crate) use rtt::Rtt;

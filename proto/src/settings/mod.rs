@@ -46,7 +46,7 @@ mod value;
 
 use core::fmt;
 
-pub use value::{AsText, Choice, Digits, number, of_word};
+pub use value::{AsText, Choice, Digits, Switch, number, of_word};
 
 /// The values of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -93,3 +93,17 @@ impl Digits {
         }
     }
 }
+
+crate::choice! {
+    /// ON, OFF, or left to the program (Kermit streaming (1998): SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Switch {
+        /// Depends on what is known of the line.
+        #[default]
+        Auto = "auto",
+        /// Yes, whatever the line seems to be.
+        On = "on",
+        /// No.
+        Off = "off",
+    }
+}

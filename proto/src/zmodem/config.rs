@@ -2,9 +2,10 @@
 
 use super::escape::{Dropping, Escaping};
 use super::info::{Conversion, MAX_NAME};
-use super::packet::{capability, subpacket_room};
+use super::packet::{PACKS, capability, subpacket_room};
 use crate::file::Wish;
 use crate::line::LineFacts;
+use crate::settings::Switch;
 use crate::time::Span;
 
 crate::choice! {
@@ -115,6 +116,9 @@ crate::settings! {
         "zmodem.rle" rle: bool[word] = "off",
             "Code runs of equal bytes if the peer offers it too",
             "Omen rz/sz 2002";
+        "zmodem.compress" compress: Switch[word] = "auto",
+            "Compress data when the peer is a Wetstring too; auto: unless the line is fast",
+            "Wetstring: header form E, by an unused bit of ZRINIT", no_flag;
         "zmodem.variable-headers" variable_headers: bool[word] = "off",
             "Use headers of variable length if the peer offers it too",
             "Omen rz/sz 2002";
@@ -174,6 +178,8 @@ crate::settings! {
     also {
         /// The line.
         line: LineFacts = LineFacts::default(),
+        /// The host of this engine can compress ([`Request::Pack`](crate::file::Request::Pack)).
+        compressor: bool = false,
         /// Sender: the attention string.
         attention: Attention = Attention::NONE,
     }
@@ -188,6 +194,14 @@ const fn is_send_length(len: u64) -> bool {
 pub(crate) const LONGEST: usize = 8192;
 /// Longest subpacket of the standard.
 pub(crate) const STANDARD: usize = 1024;
+/// Bytes of a file that are compressed at a time: they fit into the longest subpacket if they do not shrink.
+pub(crate) const LONGEST_CHUNK: usize = longest_chunk(LONGEST);
+
+/// The longest chunk that fits into a subpacket of this length if it does not shrink.
+pub(crate) const fn longest_chunk(subpacket: usize) -> usize {
+    subpacket - subpacket / 64 - 32
+}
+
 /// Bytes a receiver needs after the longest subpacket while it undoes escapes.
 const SCRATCH: usize = 128;
 
@@ -243,7 +257,9 @@ impl Config {
 
     /// Bytes of a sender's queue towards the port.
     pub(crate) fn sender_queue(&self) -> usize {
-        let one = subpacket_room(self.longest_sent().max(MAX_NAME + super::info::ROOM)) + 128;
+        // Headers, and the end of a frame where data of another kind follows.
+        let beside = if self.has_compression() { 192 } else { 128 };
+        let one = subpacket_room(self.longest_sent().max(MAX_NAME + super::info::ROOM)) + beside;
         self.buffer_len.clamp(one, one.max(128 * 1024))
     }
 
@@ -259,7 +275,7 @@ impl Config {
 
     /// Bytes of run-coded data that wait to be decoded.
     pub(crate) fn hold_len(&self) -> usize {
-        if self.rle { self.longest_taken() + SCRATCH } else { 0 }
+        if self.rle || self.has_compression() { self.longest_taken() + SCRATCH } else { 0 }
     }
 
     /// Bytes of memory that a sender of this configuration needs.
@@ -268,8 +284,16 @@ impl Config {
     }
 
     /// Lengths of the parts of it.
-    pub(crate) fn sender_lengths(&self) -> [usize; 4] {
-        [self.source_len(), self.sender_queue(), self.coded_len(), MAX_NAME]
+    pub(crate) fn sender_lengths(&self) -> [usize; 5] {
+        // If nothing shrinks there is a little more.
+        let packed = LONGEST_CHUNK + LONGEST_CHUNK / 128 + 128;
+        let packed = if self.has_compression() { packed } else { 0 };
+        [self.source_len(), self.sender_queue(), self.coded_len(), MAX_NAME, packed]
+    }
+
+    /// Whether this end can compress, or take what is compressed.
+    pub(crate) fn has_compression(&self) -> bool {
+        PACKS && self.compressor && self.crc32 && self.compress != Switch::Off
     }
 
     /// Bytes of one run-coded subpacket.
@@ -296,6 +320,7 @@ impl Config {
         set(capability::ESCCTL, self.escape == Escaping::Controls);
         let mut more = if self.longest_taken() == LONGEST { capability::OWN_LONG } else { 0 };
         more |= if self.variable_headers { capability::CANVHDR } else { 0 };
+        more |= if self.has_compression() { capability::OWN_PACKED } else { 0 };
         let [low, high] = self.receive_buffer.to_le_bytes();
         [low, high, more, can]
     }

@@ -302,7 +302,9 @@ impl FrameReader {
         if self.form.check_len() == 2 {
             crc16(body).to_be_bytes() == check
         } else {
-            crc32(body).to_le_bytes() == check
+            let good = self.form.header_crc32(self.variable, body).to_le_bytes() == check;
+            // Only data is compressed.
+            good && (self.form != Form::Packed || body[0] == kind::ZDATA)
         }
     }
 

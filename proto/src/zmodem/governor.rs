@@ -6,6 +6,9 @@
 //! and the bandwidth-delay product of the line follows from them (bytes per time, and the minimum
 //! RTT). A line that turns out to be fast is left alone: acknowledgements would cost it
 //! more than its errors do.
+//!
+//! Positions are those of the file. Where it is compressed on the way, what that saves is taken off: windows and rates are of
+//! bytes on the line.
 
 use crate::time::{Duration, Instant};
 
@@ -28,6 +31,9 @@ struct Probe {
     asked: Instant,
     /// The acknowledged position at that time.
     acked: u64,
+    /// Bytes saved before `position`, and before what was acknowledged at that time.
+    saved: u64,
+    acked_saved: u64,
 }
 
 /// Limits the bytes in flight by the acknowledged rate.
@@ -40,14 +46,30 @@ pub(crate) struct Governor {
     shortest: Option<Duration>,
     /// Something was lost before.
     was_hit: bool,
+    /// Bytes that compression has saved so far.
+    saved: u64,
+    /// Where the stream began, or the last requested acknowledgement that came; and what was saved before it.
+    acked: u64,
+    acked_saved: u64,
+    /// What was saved before the last request.
+    asked_saved: u64,
     probes: [Option<Probe>; PROBES],
 }
 
 impl Governor {
     /// Governs, or leaves the line alone permanently.
     pub(crate) fn new(governs: bool) -> Self {
-        let window = governs.then_some(FIRST);
-        Self { window, rate: 0, shortest: None, was_hit: false, probes: [None; PROBES] }
+        Self {
+            window: governs.then_some(FIRST),
+            rate: 0,
+            shortest: None,
+            was_hit: false,
+            saved: 0,
+            acked: 0,
+            acked_saved: 0,
+            asked_saved: 0,
+            probes: [None; PROBES],
+        }
     }
 
     /// Bytes that may be in flight; `None` is unlimited.
@@ -57,8 +79,10 @@ impl Governor {
 
     /// An acknowledgement of `position` is requested, with `acked` acknowledged.
     pub(crate) fn asked(&mut self, position: u64, acked: u64, now: Instant) {
+        let Self { saved, acked_saved, .. } = *self;
+        self.asked_saved = saved;
         if let Some(slot) = self.probes.iter_mut().find(|probe| probe.is_none()) {
-            *slot = Some(Probe { position, asked: now, acked });
+            *slot = Some(Probe { position, asked: now, acked, saved, acked_saved });
         }
     }
 
@@ -70,12 +94,15 @@ impl Governor {
                 found = if probe.position == position { Some(probe) } else { found };
             }
         }
-        let Some(Probe { asked, acked, .. }) = found else { return };
+        let Some(Probe { asked, acked, saved, acked_saved, .. }) = found else { return };
+        self.acked = position;
+        self.acked_saved = saved;
         let took = (now - asked).max(Duration::from_micros(1));
         let shortest = [self.shortest, answer].into_iter().flatten().fold(took, Duration::min);
         self.shortest = Some(shortest);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
-        let sample = position.saturating_sub(acked).saturating_mul(1_000_000) / micros;
+        let carried = position.saturating_sub(acked).saturating_sub(saved - acked_saved);
+        let sample = carried.saturating_mul(1_000_000) / micros;
         // A growing rate may grow further: it was limited by the window.
         let grows = !self.was_hit && sample > self.rate + self.rate / 4;
         self.rate = if sample > self.rate { sample } else { (self.rate * 7 + sample) / 8 };
@@ -106,9 +133,32 @@ impl Governor {
         (held.saturating_mul(quarters) / 4 + BESIDE).max(least)
     }
 
+    /// Compression has saved this many of the bytes that are sent now.
+    pub(crate) fn saves(&mut self, bytes: u64) {
+        self.saved += bytes;
+    }
+
+    /// Bytes on the line of what is sent up to `position` and not acknowledged: `acked` is.
+    pub(crate) fn in_flight(&self, position: u64, acked: u64) -> u64 {
+        match self.saved - self.acked_saved {
+            0 => position.saturating_sub(acked),
+            saved => position.saturating_sub(self.acked).saturating_sub(saved),
+        }
+    }
+
+    /// Bytes on the line from the last request, at `asked`, to `position`.
+    pub(crate) fn since_request(&self, position: u64, asked: u64) -> u64 {
+        position.saturating_sub(asked).saturating_sub(self.saved - self.asked_saved)
+    }
+
     /// How long this many bytes take to arrive; `None` while unknown.
     pub(crate) fn time_of(&self, bytes: u64) -> Option<Duration> {
         Some(Duration::from_micros(bytes.saturating_mul(1_000_000).checked_div(self.rate)?))
+    }
+
+    /// Whether the line has turned out to be slow.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.window.is_some() && self.rate > 0
     }
 
     /// What is in flight is considered lost.
@@ -116,10 +166,21 @@ impl Governor {
         self.probes = [None; PROBES];
     }
 
+    /// The stream begins at `position`, or goes on there.
+    pub(crate) fn begin(&mut self, position: u64) {
+        self.acked = position;
+        self.acked_saved = self.saved;
+        self.asked_saved = self.saved;
+        if self.saved > 0 {
+            // What was saved on the way to these positions will be saved again.
+            self.probes = [None; PROBES];
+        }
+    }
+
     /// A loss: the line is governed from now on, whatever was configured.
     pub(crate) fn hit(&mut self) {
         self.was_hit = true;
-        self.probes = [None; PROBES];
+        self.forget();
         let now = self.window.unwrap_or(FIRST);
         let fitting =
             if self.rate == 0 { (now / 2).max(LEAST) } else { self.fitting(self.quarters()) };

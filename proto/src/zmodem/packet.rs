@@ -5,13 +5,17 @@
 //! binary    ZPAD ZDLE A       type d0 d1 d2 d3 crc16        escaped
 //! binary    ZPAD ZDLE C       type d0 d1 d2 d3 crc32        escaped, also for the data that follows
 //! run-coded ZPAD ZDLE D       as C; the data that follows is run-length coded
-//! variable  a b c d for A B C D: a byte n before the type, then n data bytes instead of four
+//! packed    ZPAD ZDLE E       as C, but that crc32 begins with the letter; the data that follows is compressed, between two of ours
+//! variable  a b c d e for A B C D E: a byte n before the type, then n data bytes instead of four
 //! ```
 //!
 //! d0..d3 are a position, least significant first, or the flags ZF3 ZF2 ZF1 ZF0.
 
 use super::escape::{Escaper, SLACK, ZDLE};
 use crate::crc::{crc16, crc16_update, crc32, crc32_update};
+
+/// Whether compression is built.
+pub(super) const PACKS: bool = cfg!(feature = "packing");
 
 /// `*`, which begins every header.
 pub const ZPAD: u8 = b'*';
@@ -106,6 +110,8 @@ pub mod capability {
     pub const CANVHDR: u8 = 0x01;
     /// ZF1: takes data subpackets of 8192 bytes. Our own; this bit is otherwise unused.
     pub const OWN_LONG: u8 = 0x40;
+    /// ZF1: takes compressed data. Our own; this bit is otherwise unused.
+    pub const OWN_PACKED: u8 = 0x20;
 }
 
 /// ZSINIT, ZF0: the sender wants control characters escaped.
@@ -125,6 +131,8 @@ pub enum Form {
     Bin32,
     /// Binary with CRC-32, run-length coded data.
     Rle,
+    /// Binary with CRC-32, compressed data: between two of ours.
+    Packed,
 }
 
 impl Form {
@@ -135,6 +143,7 @@ impl Form {
             b'B' | b'b' => Some((Self::Hex, letter == b'b')),
             b'C' | b'c' => Some((Self::Bin32, letter == b'c')),
             b'D' | b'd' => Some((Self::Rle, letter == b'd')),
+            b'E' | b'e' if PACKS => Some((Self::Packed, letter == b'e')),
             _ => None,
         }
     }
@@ -146,15 +155,24 @@ impl Form {
             Self::Hex => b'B',
             Self::Bin32 => b'C',
             Self::Rle => b'D',
+            Self::Packed => b'E',
         };
         if variable { letter | 0x20 } else { letter }
+    }
+
+    /// The CRC-32 of a header, of its type and data. That of our own form covers the letter, too: noise makes none of another.
+    pub(super) fn header_crc32(self, variable: bool, covered: &[u8]) -> u32 {
+        match self {
+            Self::Packed => crc32_update(crc32(&[self.letter(variable)]), covered),
+            _ => crc32(covered),
+        }
     }
 
     /// Bytes of the check, of the header (4 only in binary) and of the data that follows.
     pub const fn check_len(self) -> usize {
         match self {
             Self::Hex | Self::Bin16 => 2,
-            Self::Bin32 | Self::Rle => 4,
+            Self::Bin32 | Self::Rle | Self::Packed => 4,
         }
     }
 }
@@ -209,9 +227,11 @@ impl Header {
         let from = usize::from(!self.variable);
         whole[..6].copy_from_slice(&body);
         let check = self.form.check_len();
-        match check {
-            2 => whole[6..8].copy_from_slice(&crc16(covered).to_be_bytes()),
-            _ => whole[6..10].copy_from_slice(&crc32(covered).to_le_bytes()),
+        if check == 2 {
+            whole[6..8].copy_from_slice(&crc16(covered).to_be_bytes());
+        } else {
+            let check = self.form.header_crc32(self.variable, covered);
+            whole[6..10].copy_from_slice(&check.to_le_bytes());
         }
         let mut wire = [0u8; 20 + SLACK];
         let len = escaper.put(&whole[from..6 + check], &mut wire);

@@ -18,6 +18,7 @@ mod empty;
 mod ending;
 mod files;
 mod headers;
+mod packed;
 mod receiver;
 
 pub use receiver::Receiver;
@@ -45,7 +46,7 @@ struct Mem<'a> {
     file: &'a mut [u8],
     /// The queue towards the port.
     out: &'a mut [u8],
-    /// Run-coded data.
+    /// Run-coded or compressed data.
     hold: &'a mut [u8],
     /// The name of the current file.
     name: &'a mut [u8],
@@ -60,6 +61,8 @@ enum Expecting {
     Data,
     /// Data, run-length coded.
     Runs,
+    /// Compressed data.
+    Packed,
     Command {
         immediate: bool,
     },
@@ -77,7 +80,7 @@ enum AfterClose {
     Left,
 }
 
-/// Run-coded data that waits for room.
+/// Run-coded or compressed data that waits for room.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     at: usize,
@@ -94,6 +97,7 @@ struct Core {
     file: Current,
     expecting: Expecting,
     held: Option<Held>,
+    undoing: packed::Undoing,
     /// Whether a ZEOF follows where data was announced.
     empty: empty::Empty,
     after: AfterClose,
@@ -148,6 +152,7 @@ impl Core {
             file: Current::default(),
             expecting: Expecting::Nothing,
             held: None,
+            undoing: packed::Undoing::default(),
             empty: empty::Empty::No,
             after: AfterClose::Ready { complete: true },
             attention: Attention::NONE,
@@ -339,7 +344,7 @@ impl Core {
         if !self.fault(cx, mem) {
             return;
         }
-        if matches!(expecting, Expecting::Data | Expecting::Runs) {
+        if matches!(expecting, Expecting::Data | Expecting::Runs | Expecting::Packed) {
             return self.ask_position(cx, mem);
         }
         self.say_garbled(cx, mem);
@@ -352,7 +357,7 @@ impl Core {
 
     fn on_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, len: usize) {
         let expecting = self.expecting;
-        let of_file = matches!(expecting, Expecting::Data | Expecting::Runs);
+        let of_file = matches!(expecting, Expecting::Data | Expecting::Runs | Expecting::Packed);
         let data = if of_file { len } else { 0 };
         self.link.heard(cx, char::from(end), self.position, len, data);
         if data > 0 {
@@ -368,12 +373,16 @@ impl Core {
             Expecting::Nothing => {}
             Expecting::Data => {
                 let made = self.sink.commit(mem.file, len);
-                self.stored(cx, len, made);
+                self.stored(cx, len, len, made);
                 self.data_done(cx, mem, end);
             }
             Expecting::Runs => {
                 self.held = Some(Held { at: 0, len, end });
                 self.decode_runs(cx, mem);
+            }
+            Expecting::Packed => {
+                self.held = Some(Held { at: 0, len, end });
+                self.undo_on(cx, mem);
             }
             Expecting::File(options) => self.file_info(cx, mem, &options, len),
             Expecting::Attention => {

@@ -65,7 +65,7 @@ impl Registered for Config {
         numbers: Numbers::Position,
         stop_and_wait: false,
         length_setting: None,
-        compression: &[],
+        compression: &["compress"],
     }];
     const STATES: &'static [(&'static str, Diagram)] =
         &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];
@@ -76,6 +76,7 @@ impl Registered for Config {
         trial!("zmodem.escape": "normal", "turbo"),
         trial!("zmodem.crc32": "on", "off"),
         trial!("zmodem.rle": "on", "off"),
+        trial!("zmodem.compress": "on"),
     ]);
 
     engines!();

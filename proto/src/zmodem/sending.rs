@@ -1,7 +1,7 @@
 //! The state machine of the sender (xyzmodem.md §5, §6). Files and their positions are in `files`, the
 //! stream of data in `stream`.
 
-use super::config::{Config, LONGEST, STANDARD};
+use super::config::{Config, LONGEST, STANDARD, longest_chunk};
 use super::escape::Escaping;
 use super::frame::BadFrame;
 use super::governor::Governor;
@@ -18,11 +18,12 @@ use crate::file::FileInfo;
 use crate::line::line_time;
 use crate::session::{self, Ending, PendingRequest, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Wait};
+use crate::trace::{Again, TraceEvent, Wait};
 use core::fmt::Write;
 
 mod command;
 mod files;
+mod packing;
 mod sender;
 mod stream;
 
@@ -61,6 +62,9 @@ struct Peer {
     one_at_a_time: bool,
     /// Longest subpacket for it.
     longest: usize,
+    /// It takes compressed data, of chunks up to this length.
+    packs: bool,
+    longest_chunk: usize,
 }
 
 #[derive(Debug)]
@@ -75,6 +79,7 @@ struct Core {
     flow: stream::Flow,
     governor: Governor,
     answers: stream::Answers,
+    packing: packing::Packing,
     /// A command to send instead of files.
     order: Option<command::Order>,
     /// The user has refused the offered file.
@@ -119,11 +124,14 @@ impl Core {
                 buffer: 0,
                 one_at_a_time: false,
                 longest: STANDARD,
+                packs: false,
+                longest_chunk: 0,
             },
             file: Current::default(),
             flow: stream::Flow::default(),
             governor: Governor::new(false),
             answers: stream::Answers::default(),
+            packing: packing::Packing::new(),
             order: None,
             unwanted: false,
             last: false,
@@ -345,10 +353,21 @@ impl Core {
             buffer,
             one_at_a_time: !(has(can, capability::CANFDX) && has(can, capability::CANOVIO)),
             longest: if buffer > 0 { longest.min(buffer.max(32) as usize) } else { longest },
+            packs: config.has_compression() && has(more, capability::OWN_PACKED),
+            longest_chunk: longest_chunk(if has(more, capability::OWN_LONG) {
+                config.longest_sent()
+            } else {
+                config.longest_sent().min(STANDARD)
+            }),
         };
         // A known rate limits what is in flight, and so does a receiver's buffer.
         self.governor = Governor::new(self.governs());
         self.describe_agreement();
+        // Of a stranger there is nothing to say.
+        if more & (capability::OWN_LONG | capability::OWN_PACKED) != 0 && cx.trace.enabled() {
+            let value = u64::from(self.peer.packs);
+            cx.trace.record(cx.now, &TraceEvent::Value { name: "compress", value });
+        }
         let attention = !self.link.config.attention.as_bytes().is_empty();
         if attention || (wants_controls && !has(can, capability::ESCCTL)) {
             self.say_attention(cx, mem, false);
@@ -358,7 +377,7 @@ impl Core {
     }
 
     fn describe_agreement(&mut self) {
-        let Peer { form, variable, rle, buffer, one_at_a_time, longest } = self.peer;
+        let Peer { form, variable, rle, buffer, one_at_a_time, longest, packs, .. } = self.peer;
         let check = if form == Form::Bin16 { 16 } else { 32 };
         let text = &mut self.link.agreement;
         let _ = write!(text, "CRC-{check}, subpackets to {longest} bytes");
@@ -369,9 +388,12 @@ impl Core {
             _ => write!(text, ", streaming"),
         };
         let controls = self.link.escaper.escaping == Escaping::Controls;
-        for (on, word) in
-            [(controls, "controls escaped"), (rle, "run-length coding"), (variable, "long headers")]
-        {
+        for (on, word) in [
+            (controls, "controls escaped"),
+            (rle, "run-length coding"),
+            (variable, "long headers"),
+            (packs, "compression"),
+        ] {
             if on {
                 let _ = write!(text, ", {word}");
             }

@@ -1,6 +1,5 @@
 //! The sender's files: agreement, names, decisions and the end, between packets and store.
 
-use super::line_rate::LineRate;
 use super::{Cancel, Core, Current, Mem};
 use crate::charset::Encoding;
 use crate::engine::{Blame, Cx, FailureKind};
@@ -14,7 +13,7 @@ use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
 use crate::kermit::probe::{self, ProbeState};
 use crate::kermit::states::SenderInput;
-use crate::session::{PendingRequest, QueuedEvent, Text};
+use crate::session::{LineRate, PendingRequest, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 
 /// The error text at the end, if all files are sent and one has changed since it was opened.

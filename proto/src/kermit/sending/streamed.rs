@@ -5,15 +5,14 @@
 //! chunk has shrunk: at the beginning of a file, and after every [`AGAIN`] bytes that went as they are.
 
 use super::compression::{AGAIN, SHORTEST, WORTH_IT};
-use super::line_rate::LineRate;
 use super::{Core, Mem, Open};
 use crate::engine::{Cx, FailureKind};
 use crate::file::{FileKind, Request};
 use crate::kermit::bundle::{IS_BUILT, PRESSED};
-use crate::kermit::config::{FAST, Switch};
+use crate::kermit::config::Switch;
 use crate::kermit::packet::kind;
 use crate::kermit::states::Sending;
-use crate::session::PendingRequest;
+use crate::session::{FAST, LineRate, PendingRequest};
 use crate::trace::TraceEvent;
 
 /// What is on its way through the host.

@@ -84,7 +84,7 @@ impl Core {
         let Empty::Unless(_, header) = core::mem::replace(&mut self.empty, Empty::No) else {
             return false;
         };
-        if self.expecting != Expecting::Data && self.expecting != Expecting::Runs {
+        if !matches!(self.expecting, Expecting::Data | Expecting::Runs | Expecting::Packed) {
             return false;
         }
         self.link.reader.hunt();

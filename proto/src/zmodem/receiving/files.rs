@@ -10,7 +10,7 @@ use crate::session::{PendingRequest, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, FileOptions, Transport};
-use crate::zmodem::packet::{Header, kind};
+use crate::zmodem::packet::{Header, PACKS, kind};
 use crate::zmodem::rle;
 use crate::zmodem::states::{ReceiverInput, Receiving};
 
@@ -200,13 +200,13 @@ impl Core {
         }
     }
 
-    /// Good bytes of the sender's file, and how many of them were received.
-    pub(super) fn stored(&mut self, _: &Cx<'_>, len: usize, made: usize) {
+    /// Good bytes of the sender's file, in how many they were coded, and how many of them were received.
+    pub(super) fn stored(&mut self, _: &Cx<'_>, len: usize, coded: usize, made: usize) {
         self.position += len as u64;
         let stats = &mut self.link.stats;
         stats.file_bytes += made as u64;
         stats.current_file_bytes += made as u64;
-        stats.encoded_bytes += len as u64;
+        stats.encoded_bytes += coded as u64;
         if self.pending.is_idle() && self.sink.pending() >= self.write_at {
             self.pending = PendingRequest::Write;
         }
@@ -215,6 +215,9 @@ impl Core {
     /// Decodes held data, as far as there is room.
     pub(super) fn decode_runs(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let Some(Held { at, len, end }) = self.held else { return };
+        if self.expecting == Expecting::Packed {
+            return self.undo_on(cx, mem);
+        }
         // Make room for the longest run if possible.
         self.sink.room(mem.file, 128);
         let coded = &mem.hold[at..len];
@@ -224,7 +227,7 @@ impl Core {
         };
         let stored = self.sink.commit(mem.file, made);
         // Positions count the bytes of the file.
-        self.stored(cx, made, stored);
+        self.stored(cx, made, made, stored);
         if at + used < len {
             self.held = Some(Held { at: at + used, len, end });
             if self.pending.is_idle() {
@@ -312,6 +315,14 @@ impl Core {
             }
             (PendingRequest::Run { .. }, Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
             (PendingRequest::Write, Reply::Done) => self.written(cx, mem),
+            (PendingRequest::Unpack { .. }, Reply::Unpacked { used, made, over }) if PACKS => {
+                self.undone(cx, mem, used, made, over);
+                self.undo_on(cx, mem);
+            }
+            (PendingRequest::Unpack { .. }, Reply::Failed(_)) if PACKS => {
+                // Its check was right, so the sender really sent no frame.
+                self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+            }
             (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
                 let [a, b, c, d, ..] = digest;
                 self.check = Some(u32::from_be_bytes([a, b, c, d]));
@@ -344,7 +355,7 @@ impl Core {
     /// The store has accepted bytes: continue where it was too slow.
     fn written(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let growing = match self.expecting {
-            Expecting::Nothing | Expecting::Runs => 0,
+            Expecting::Nothing | Expecting::Runs | Expecting::Packed => 0,
             _ => self.link.reader.partial(),
         };
         self.sink.taken(mem.file, growing);

@@ -112,6 +112,10 @@ impl Core {
         if runs && !self.link.config.rle {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
         }
+        let packed = header.form == Form::Packed;
+        if packed && !self.begin_packed() {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        }
         if u64::from(header.number()) != self.position {
             // What was in flight when we requested a position is no reason to request again.
             if !self.link.too_soon(cx.now) && self.fault(cx, mem) {
@@ -120,7 +124,11 @@ impl Core {
             return;
         }
         self.link.answered(cx.now);
-        self.expect(if runs { Expecting::Runs } else { Expecting::Data });
+        self.expect(match header.form {
+            Form::Rle => Expecting::Runs,
+            Form::Packed => Expecting::Packed,
+            _ => Expecting::Data,
+        });
         self.doubt_data();
     }
 

@@ -11,6 +11,7 @@ use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
 use crate::zmodem::config::Config;
+use crate::zmodem::packet::PACKS;
 use crate::zmodem::states::Receiving;
 
 /// Time in which a failed transfer's last frames drain.
@@ -103,7 +104,7 @@ impl Machine for Core {
                 continue;
             }
             let room = match self.expecting {
-                Expecting::Runs => &mut mem.hold[..longest],
+                Expecting::Runs | Expecting::Packed => &mut mem.hold[..longest],
                 Expecting::Nothing => &mut [],
                 _ => &mut self.sink.space(mem.file)[..longest],
             };
@@ -181,6 +182,9 @@ impl Machine for Core {
             PendingRequest::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
+            }
+            PendingRequest::Unpack { begin } if PACKS => {
+                Some(self.undo_request(mem.file, mem.hold, begin))
             }
             PendingRequest::Run { len } => {
                 Some(Request::Remote(Remote::Run { command: &mem.name[..len] }))

@@ -7,7 +7,7 @@ use crate::session::{PendingRequest, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
-use crate::zmodem::packet::{Header, kind};
+use crate::zmodem::packet::{Header, PACKS, kind};
 use crate::zmodem::states::{SenderInput, Sending};
 
 impl Core {
@@ -61,6 +61,12 @@ impl Core {
             (PendingRequest::Read, Reply::Read(len)) => {
                 self.source.filled(len, mem.source.len());
                 self.seek_now();
+            }
+            (PendingRequest::Pack { begin, .. }, Reply::Packed(made)) if PACKS => {
+                self.was_packed(cx, mem, begin, Some(made));
+            }
+            (PendingRequest::Pack { begin, .. }, Reply::Failed(_)) if PACKS => {
+                self.was_packed(cx, mem, begin, None);
             }
             (PendingRequest::Digest { .. }, Reply::Digest(digest)) => {
                 let [a, b, c, d, ..] = digest;

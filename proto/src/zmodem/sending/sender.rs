@@ -13,6 +13,7 @@ use crate::trace::TraceEvent;
 use crate::zmodem::config::Config;
 use crate::zmodem::frame::Found;
 use crate::zmodem::info::MAX_NAME;
+use crate::zmodem::packet::PACKS;
 use crate::zmodem::states::Sending;
 use core::fmt;
 
@@ -73,15 +74,17 @@ pub(super) struct Mem<'a> {
     pub(super) coded: &'a mut [u8],
     /// The name of the current file, and at the end that of the file before.
     pub(super) name: &'a mut [u8],
+    /// A compressed chunk of the file.
+    pub(super) packed: &'a mut [u8],
 }
 
 impl Machine for Core {
-    type Lengths = [usize; 4];
+    type Lengths = [usize; 5];
     type Mem<'a> = Mem<'a>;
 
-    fn divide(lengths: [usize; 4], memory: &mut [u8]) -> Mem<'_> {
-        split!(memory, lengths => source, out, coded, name);
-        Mem { source, out, coded, name }
+    fn divide(lengths: [usize; 5], memory: &mut [u8]) -> Mem<'_> {
+        split!(memory, lengths => source, out, coded, name, packed);
+        Mem { source, out, coded, name, packed }
     }
 
     /// Queues as much as the port and the peer accept.
@@ -146,6 +149,9 @@ impl Machine for Core {
         self.link.sent(cx, len);
         let taken = self.link.output.taken();
         self.flow.left(taken, self.link.arrival(cx.now));
+        if PACKS && self.state == Sending::Data {
+            self.packing.took(cx, taken, self.link.output.pending());
+        }
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -192,6 +198,9 @@ impl Machine for Core {
             PendingRequest::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
+            }
+            PendingRequest::Pack { begin, .. } if PACKS => {
+                Some(self.pack_request(mem.source, mem.packed, begin))
             }
             pending => pending.plain(),
         }

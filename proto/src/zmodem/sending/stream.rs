@@ -2,17 +2,15 @@
 
 use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::StoreError;
 use crate::line::line_time;
 use crate::session::{PendingRequest, QueuedEvent};
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent};
-use crate::zmodem::escape::ZDLE;
-use crate::zmodem::link::trace_sent;
-use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
-use crate::zmodem::rle;
+use crate::trace::{Again, TraceEvent};
+use crate::zmodem::packet::{Header, end, kind};
 use crate::zmodem::states::{SenderInput, Sending};
 use crate::zmodem::timing::SLOWEST_BPS;
+
+mod subpackets;
 
 /// The state of the stream.
 #[derive(Clone, Copy, Debug, Default)]
@@ -253,7 +251,9 @@ impl Core {
         };
         self.faults = 0;
         self.source.begin(position);
+        self.packing.begin(cx, self.link.output.taken());
         self.governor.forget();
+        self.governor.begin(position);
         self.answers.queries = 0;
         self.link.stats.current_file_bytes = position;
         self.link.stats.current_acked_bytes = None;
@@ -274,11 +274,13 @@ impl Core {
         self.flow.acked = position;
         self.flow.segment = position;
         self.flow.asked = position;
+        self.governor.begin(position);
         self.flow.nudge = WindowProbe::NotYet;
         self.answers.queries = 0;
         self.flow.restart = Some((u64::MAX, None));
         self.flow.seek = Some(position);
-        if self.pending != PendingRequest::Read {
+        self.packing.drop();
+        if !matches!(self.pending, PendingRequest::Read | PendingRequest::Pack { .. }) {
             self.seek_now();
         }
     }
@@ -381,7 +383,7 @@ impl Core {
         if self.flow.nudge == WindowProbe::Now {
             len = len.min(SHORTEST);
         } else if window > 0 {
-            if position.saturating_sub(self.flow.acked) >= window {
+            if self.governor.in_flight(position, self.flow.acked) >= window {
                 if self.link.question.is_none() {
                     self.link.expect_answer(cx.now, false);
                 }
@@ -402,8 +404,9 @@ impl Core {
         let full = self.peer.buffer > 0 && position - self.flow.segment >= self.peer.buffer;
         let must_wait = self.peer.one_at_a_time || full;
         let cautious = self.flow.cautious && !self.answers.none;
-        let due = window > 0 && position.saturating_sub(self.flow.asked) >= window / self.parts();
-        let fills = window > 0 && position.saturating_sub(self.flow.acked) >= window;
+        let since = self.governor.since_request(position, self.flow.asked);
+        let due = window > 0 && since >= window / self.parts();
+        let fills = window > 0 && self.governor.in_flight(position, self.flow.acked) >= window;
         if last {
             end::ZCRCE
         } else if must_wait || cautious || self.flow.nudge == WindowProbe::Now {
@@ -421,171 +424,4 @@ impl Core {
     fn fell_short(&self) -> bool {
         self.source.ended && self.file.info.size.is_some_and(|size| self.source.offset < size)
     }
-
-    /// Makes one more subpacket. False if there is nothing to do now.
-    pub(super) fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
-        if self.flow.waiting.is_some() || self.flow.seek.is_some() {
-            return false;
-        }
-        let Some(allowed) = self.allowed(cx) else { return false };
-        // One additional byte tells whether it is the last.
-        if self.source.ready() <= allowed && !self.source.ended {
-            if self.pending.is_idle() {
-                self.pending = PendingRequest::Read;
-            }
-            return false;
-        }
-        if self.fell_short() {
-            // The announced length cannot be met, and the receiver must not take it for complete.
-            let kind = FailureKind::Store(StoreError::Changed);
-            self.fail(cx, mem, Blame::Store, kind);
-            return false;
-        }
-        let want = 1 + 2 * MAX_HEADER + subpacket_room(allowed);
-        if self.link.output.room(mem.out, want).is_none() {
-            return false;
-        }
-        let position = self.source.position();
-        let ready = self.source.bytes(mem.source);
-        let (used, data) = if self.peer.rle {
-            let room = mem.coded.len().min(allowed.max(3));
-            let (used, made) = rle::encode(ready, &mut mem.coded[..room]);
-            (used, &mem.coded[..made])
-        } else {
-            let used = ready.len().min(allowed);
-            (used, &ready[..used])
-        };
-        let last = self.source.ended && used == ready.len();
-        let after = position + used as u64;
-        if after > u64::from(u32::MAX) {
-            self.fail(cx, mem, Blame::Local, FailureKind::Unsupported);
-            return false;
-        }
-        if !self.flow.open {
-            self.say_data(cx, mem.out, position);
-        }
-        let end = self.end_at(after, last);
-        let form = if self.peer.rle { Form::Rle } else { self.peer.form };
-        let Some(room) = self.link.output.room(mem.out, subpacket_room(data.len())) else {
-            return false;
-        };
-        let (coded, len) = put_subpacket(&mut self.link.escaper, form, data, end, room);
-        self.link.queued(cx, len);
-        let old = used - after.saturating_sub(self.flow.high.max(position)) as usize;
-        let why = self.flow.why.take().filter(|_| old > 0);
-        if why.is_some() {
-            // Only the first was damaged or missing; what follows it has to come again with it.
-            self.flow.why = Some(Again::GoBack);
-        }
-        let at = self.link.output.position() - len as u64;
-        let load = Load { at, data: coded, file: used, old, why, ..Load::default() };
-        trace_sent(cx, char::from(end), after, len, load);
-        self.count(position, used, coded, len);
-        self.source.advance(used);
-        self.flow.high = self.flow.high.max(after);
-        self.ended(cx, mem, end, after);
-        true
-    }
-
-    /// A subpacket with this end, at this position, is queued.
-    fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, after: u64) {
-        self.flow.open = matches!(end, end::ZCRCG | end::ZCRCQ);
-        if self.flow.nudge == WindowProbe::Now {
-            self.flow.nudge = WindowProbe::Done;
-        }
-        match end {
-            end::ZCRCW => {
-                self.flow.waiting = Some(after);
-                self.flow.asked = after;
-                self.governor.asked(after, self.flow.acked, cx.now);
-                let again = self.link.question.is_some();
-                self.link.expect_answer(cx.now, again);
-            }
-            end::ZCRCQ => {
-                self.answers.queries += u32::from(!self.answers.query);
-                self.flow.asked = after;
-                self.governor.asked(after, self.flow.acked, cx.now);
-            }
-            end::ZCRCE => self.say_eof(cx, mem, false),
-            _ => {}
-        }
-    }
-
-    pub(super) fn frame_is_open(&self) -> bool {
-        self.flow.open
-    }
-
-    pub(super) fn frame_is_closed(&mut self) {
-        self.flow.open = false;
-    }
-
-    /// Whether the stream was cut and the receiver must be helped to the next header.
-    pub(super) fn take_cut(&mut self) -> bool {
-        core::mem::take(&mut self.flow.cut)
-    }
-
-    /// The file is cancelled: positions no longer matter.
-    pub(super) fn flow_seek_is_void(&mut self) {
-        self.flow.seek = None;
-        self.flow.waiting = None;
-    }
-
-    /// Opens a frame of data.
-    fn say_data(&mut self, cx: &mut Cx<'_>, out: &mut [u8], position: u64) {
-        if core::mem::take(&mut self.flow.cut) {
-            self.link.say_bytes(cx, out, AFTER_CUT);
-        }
-        let header = Header {
-            kind: kind::ZDATA,
-            data: (position as u32).to_le_bytes(),
-            form: if self.peer.rle { Form::Rle } else { self.peer.form },
-            variable: self.peer.variable,
-        };
-        self.link.say(cx, out, &header);
-        if let Some((ends_at @ u64::MAX, _)) = &mut self.flow.restart {
-            *ends_at = self.link.output.position();
-        }
-    }
-
-    fn count(&mut self, position: u64, used: usize, coded: usize, len: usize) {
-        let stats = &mut self.link.stats;
-        let after = position + used as u64;
-        let fresh = after.saturating_sub(self.flow.high.max(position));
-        stats.packets_out += 1;
-        stats.longest_packet_bytes = stats.longest_packet_bytes.max(len as u64);
-        stats.file_bytes += fresh;
-        stats.current_file_bytes = stats.current_file_bytes.max(after);
-        // A partly new subpacket counts for that part.
-        let fresh_coded = (coded as u64 * fresh).checked_div(used as u64).unwrap_or(0);
-        stats.encoded_bytes += fresh_coded;
-        if fresh < used as u64 {
-            stats.repeated_bytes += len as u64 - fresh_coded;
-        }
-    }
-
-    pub(super) fn say_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
-        if !again {
-            self.enter(cx, SenderInput::EndOfFile);
-        }
-        self.flow.ended = true;
-        if again {
-            self.link.say_bytes(cx, mem.out, OUT_OF_DATA);
-        }
-        let header = Header {
-            kind: kind::ZEOF,
-            data: (self.source.position() as u32).to_le_bytes(),
-            form: self.peer.form,
-            variable: self.peer.variable,
-        };
-        self.link.say(cx, mem.out, &header);
-        self.link.expect_answer(cx.now, again);
-    }
 }
-
-/// The prefix of an unanswered ZEOF. Noise may have hit the end of the last
-/// subpacket: then the receiver takes every ZEOF for data and is silent until its own timeout
-/// (lrzsz 0.12.21: 39 s, of a transfer of 36 s). This ends the subpacket with an invalid check,
-/// since its bytes are undefined escapes: such a receiver sends its position at once, and one
-/// that waits for a header ignores them.
-const OUT_OF_DATA: &[u8] =
-    &[ZDLE, end::ZCRCE, ZDLE, b'!', ZDLE, b'!', ZDLE, b'!', ZDLE, b'!', b'!'];

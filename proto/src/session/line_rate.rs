@@ -1,11 +1,13 @@
 //! Whether a line of unknown rate is slow: slower than a compressor.
 
-use crate::kermit::config::FAST;
 use crate::time::{Duration, Instant};
 
+/// A line of more bits per second gains nothing from compression.
+pub(crate) const FAST: u32 = 100_000_000;
+
 /// How fast what was queued goes. If it goes as soon as it is queued the line waits for us: for the store, or for the compressor.
-#[derive(Debug)]
-pub(super) struct LineRate {
+#[derive(Clone, Debug)]
+pub(crate) struct LineRate {
     /// How long to look before judging, and the bits per second below which the line is slow.
     span: Duration,
     limit: u32,
@@ -24,11 +26,11 @@ pub(super) struct LineRate {
 impl LineRate {
     /// By what the port takes. The span is longer than the pauses of a busy machine, and short beside a transfer that is worth the
     /// trouble.
-    pub(super) const PORT: Self = Self::new(Duration::from_millis(50), FAST);
+    pub(crate) const PORT: Self = Self::new(Duration::from_millis(50), FAST);
 
     /// By what is acknowledged: the buffers of a connection take a whole window at once. A slow store at the receiver looks the
     /// same, so that the limit is one at which a compressor takes a few hundredths of a processor.
-    pub(super) const ANSWERS: Self = Self::new(Duration::from_millis(250), FAST / 4);
+    pub(crate) const ANSWERS: Self = Self::new(Duration::from_millis(250), FAST / 4);
 
     const fn new(span: Duration, limit: u32) -> Self {
         let (since, full) = (Instant::ZERO, Duration::ZERO);
@@ -36,7 +38,7 @@ impl LineRate {
     }
 
     /// A span begins. What was seen before remains true.
-    pub(super) fn begin(&mut self, now: Instant, gone: u64) {
+    pub(crate) fn begin(&mut self, now: Instant, gone: u64) {
         self.since = now;
         self.gone = gone;
         self.full = Duration::ZERO;
@@ -45,7 +47,7 @@ impl LineRate {
     }
 
     /// Something went, `gone` bytes since the start; whether there is more than can go now.
-    pub(super) fn went(&mut self, now: Instant, gone: u64, is_full: bool) {
+    pub(crate) fn went(&mut self, now: Instant, gone: u64, is_full: bool) {
         if self.is_full {
             self.full += now - self.last;
         }
@@ -60,7 +62,7 @@ impl LineRate {
         self.is_full = is_full;
     }
 
-    pub(super) const fn is_slow(&self) -> bool {
+    pub(crate) const fn is_slow(&self) -> bool {
         self.is_slow
     }
 }
