@@ -73,7 +73,7 @@ fn signatures(from: u64, block: u64, count: u64) -> Vec<u8> {
 }
 
 /// A frame of these records, perhaps without its end.
-fn frame(records: &[u8], end: bool) -> Vec<u8> {
+pub(crate) fn frame(records: &[u8], end: bool) -> Vec<u8> {
     let mut into = vec![0; 2 * records.len() + 200];
     let request = Request::Pack { bytes: records, into: &mut into, begin: true, end, rate_bps: 0 };
     match Compressor::new().answer(request) {

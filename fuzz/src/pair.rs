@@ -10,8 +10,8 @@ use wetstring_lab::compressor::{Compressor, IS_BUILT};
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_proto::crc::crc16;
 use wetstring_proto::file::{Reply, Request, Store, StoreError};
-use wetstring_proto::kermit::Switch;
 use wetstring_proto::kermit::check::Check;
+use wetstring_proto::settings::Switch;
 use wetstring_proto::xymodem::BlockLength;
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, Header, MAX_HEADER, put_subpacket, subpacket_room};
@@ -134,14 +134,17 @@ pub fn zmodem(bytes: &[u8]) -> PairResult {
     let configs = [(), ()].map(|()| zmodem::Config {
         send_length: script.pick(&[0, 32, 1024]),
         window: script.pick(&[0, 500]),
-        receive_buffer: script.pick(&[0, 600]),
+        receive_buffer: script.pick(&[0, 0, 0, 600]),
         resume: script.one_in(2),
+        compress: script.pick(&[Switch::On, Switch::Auto]),
+        compressor: IS_BUILT && !script.one_in(4),
         patience: Span::from_secs(20),
         buffer_len: 4096,
         ..zmodem::Config::default()
     });
     let [ours, theirs] = configs;
-    play(script, Ends::new(&ours, &theirs, forge_zmodem, false))
+    let ends = Ends::new(&ours, &theirs, forge_zmodem, false);
+    play(script, Ends { has_mechanisms: true, ..ends })
 }
 
 /// UUCP's `g`.
@@ -202,10 +205,11 @@ fn forge_xymodem(script: &mut Script<'_>, out: &mut Vec<u8>) {
 }
 
 fn forge_zmodem(script: &mut Script<'_>, out: &mut Vec<u8>) {
-    let form = script.pick(&[Form::Hex, Form::Bin16, Form::Bin32]);
+    let form = script.pick(&[Form::Hex, Form::Bin16, Form::Bin32, Form::Packed]);
     let kind = script.byte() % 21;
-    let number = match script.byte() % 4 {
-        0 => script.word(),
+    let number = match script.byte() % 8 {
+        0 | 1 => script.word(),
+        2 | 3 => 0,
         _ => u32::from(script.short()),
     };
     let header = Header { form, ..Header::hex(kind, number) };
@@ -215,9 +219,15 @@ fn forge_zmodem(script: &mut Script<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&room[..len]);
     if script.one_in(2) {
         let data = script.bytes();
-        let mut room = vec![0; subpacket_room(data.len())];
+        let frame = if form == Form::Packed && script.one_in(2) {
+            let expands = script.one_in(4);
+            bundle::frame(&if expands { vec![0; 100_000] } else { data.to_vec() }, script.one_in(2))
+        } else {
+            data.to_vec()
+        };
+        let mut room = vec![0; subpacket_room(frame.len())];
         let end = script.pick(b"hijk");
-        let (_, len) = put_subpacket(&mut escaper, form, data, end, &mut room);
+        let (_, len) = put_subpacket(&mut escaper, form, &frame, end, &mut room);
         out.extend_from_slice(&room[..len]);
     }
 }
