@@ -203,6 +203,25 @@ fn headers_are_found_in_dirt() {
 }
 
 #[test]
+fn no_noise_makes_compressed_data_of_other_data() {
+    let read_one = |wire: &[u8]| FrameReader::new(Dropping::FlowControl).next(&mut [], wire).1;
+    for variable in [false, true] {
+        let of = |form, kind| put_header(Header { form, variable, ..Header::hex(kind, 7) });
+        let packed = of(Form::Packed, kind::ZDATA);
+        assert!(matches!(read_one(&packed), Some(Found::Header(header)) if header.number() == 7));
+        // Another letter on it, and its letter on another.
+        let plain = of(Form::Bin32, kind::ZDATA);
+        for (wire, letter) in [(packed.clone(), plain[2]), (plain, packed[2])] {
+            let mut wire = wire;
+            wire[2] = letter;
+            assert!(matches!(read_one(&wire), Some(Found::BadHeader { .. })), "{wire:02x?}");
+        }
+        let eof = of(Form::Packed, kind::ZEOF);
+        assert!(matches!(read_one(&eof), Some(Found::BadHeader { .. })));
+    }
+}
+
+#[test]
 fn five_can_cancel_anywhere() {
     for prefix in [&b""[..], b"text", b"*", b"*\x18", b"*\x18C\x0a", b"**\x18B01"] {
         let wire = [prefix, &[0x18; 5]].concat();
