@@ -4,7 +4,7 @@
 //! says which bytes are data: [`FrameReader::expect_data`].
 
 use super::escape::{Dropping, Stop, Unescaper, ZDLE};
-use super::packet::{Form, Header, MAX_DATA, ZPAD, end, kind};
+use super::packet::{Form, Header, MAX_DATA, PACKS, ZPAD, end, kind};
 use crate::crc::{crc16, crc16_update, crc32, crc32_update};
 use crate::reason::reasons;
 
@@ -304,7 +304,7 @@ impl FrameReader {
         } else {
             let good = self.form.header_crc32(self.variable, body).to_le_bytes() == check;
             // Only data is compressed.
-            good && (self.form != Form::Packed || body[0] == kind::ZDATA)
+            good && (!PACKS || self.form != Form::Packed || body[0] == kind::ZDATA)
         }
     }
 

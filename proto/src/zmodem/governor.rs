@@ -10,6 +10,7 @@
 //! Positions are those of the file. Where it is compressed on the way, what that saves is taken off: windows and rates are of
 //! bytes on the line.
 
+use super::packet::PACKS;
 use crate::time::{Duration, Instant};
 
 /// Bytes that may be in flight before anything is known, and on a line without errors.
@@ -95,13 +96,16 @@ impl Governor {
             }
         }
         let Some(Probe { asked, acked, saved, acked_saved, .. }) = found else { return };
-        self.acked = position;
-        self.acked_saved = saved;
+        if PACKS {
+            self.acked = position;
+            self.acked_saved = saved;
+        }
         let took = (now - asked).max(Duration::from_micros(1));
         let shortest = [self.shortest, answer].into_iter().flatten().fold(took, Duration::min);
         self.shortest = Some(shortest);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
-        let carried = position.saturating_sub(acked).saturating_sub(saved - acked_saved);
+        let saved = if PACKS { saved - acked_saved } else { 0 };
+        let carried = position.saturating_sub(acked).saturating_sub(saved);
         let sample = carried.saturating_mul(1_000_000) / micros;
         // A growing rate may grow further: it was limited by the window.
         let grows = !self.was_hit && sample > self.rate + self.rate / 4;
@@ -135,12 +139,15 @@ impl Governor {
 
     /// Compression has saved this many of the bytes that are sent now.
     pub(crate) fn saves(&mut self, bytes: u64) {
-        self.saved += bytes;
+        if PACKS {
+            self.saved += bytes;
+        }
     }
 
     /// Bytes on the line of what is sent up to `position` and not acknowledged: `acked` is.
     pub(crate) fn in_flight(&self, position: u64, acked: u64) -> u64 {
         match self.saved - self.acked_saved {
+            _ if !PACKS => position.saturating_sub(acked),
             0 => position.saturating_sub(acked),
             saved => position.saturating_sub(self.acked).saturating_sub(saved),
         }
@@ -148,7 +155,8 @@ impl Governor {
 
     /// Bytes on the line from the last request, at `asked`, to `position`.
     pub(crate) fn since_request(&self, position: u64, asked: u64) -> u64 {
-        position.saturating_sub(asked).saturating_sub(self.saved - self.asked_saved)
+        let saved = if PACKS { self.saved - self.asked_saved } else { 0 };
+        position.saturating_sub(asked).saturating_sub(saved)
     }
 
     /// How long this many bytes take to arrive; `None` while unknown.
@@ -168,6 +176,9 @@ impl Governor {
 
     /// The stream begins at `position`, or goes on there.
     pub(crate) fn begin(&mut self, position: u64) {
+        if !PACKS {
+            return;
+        }
         self.acked = position;
         self.acked_saved = self.saved;
         self.asked_saved = self.saved;

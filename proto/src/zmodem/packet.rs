@@ -163,7 +163,7 @@ impl Form {
     /// The CRC-32 of a header, of its type and data. That of our own form covers the letter, too: noise makes none of another.
     pub(super) fn header_crc32(self, variable: bool, covered: &[u8]) -> u32 {
         match self {
-            Self::Packed => crc32_update(crc32(&[self.letter(variable)]), covered),
+            Self::Packed if PACKS => crc32_update(crc32(&[self.letter(variable)]), covered),
             _ => crc32(covered),
         }
     }

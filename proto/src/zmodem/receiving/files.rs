@@ -215,7 +215,7 @@ impl Core {
     /// Decodes held data, as far as there is room.
     pub(super) fn decode_runs(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let Some(Held { at, len, end }) = self.held else { return };
-        if self.expecting == Expecting::Packed {
+        if PACKS && self.expecting == Expecting::Packed {
             return self.undo_on(cx, mem);
         }
         // Make room for the longest run if possible.

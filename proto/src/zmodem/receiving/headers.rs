@@ -4,7 +4,7 @@ use super::{AfterClose, Core, Expecting, Mem, command};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::zmodem::escape::Dropping;
 use crate::zmodem::info::FileOptions;
-use crate::zmodem::packet::{Form, Header, TESC8, TESCCTL, kind, letter};
+use crate::zmodem::packet::{Form, Header, PACKS, TESC8, TESCCTL, kind, letter};
 use crate::zmodem::states::{ReceiverInput, ReceiverStep, Receiving, at_receiver};
 
 /// Most headers without file data or a new file.
@@ -112,7 +112,7 @@ impl Core {
         if runs && !self.link.config.rle {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
         }
-        let packed = header.form == Form::Packed;
+        let packed = PACKS && header.form == Form::Packed;
         if packed && !self.begin_packed() {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
         }
@@ -126,7 +126,7 @@ impl Core {
         self.link.answered(cx.now);
         self.expect(match header.form {
             Form::Rle => Expecting::Runs,
-            Form::Packed => Expecting::Packed,
+            Form::Packed if PACKS => Expecting::Packed,
             _ => Expecting::Data,
         });
         self.doubt_data();
