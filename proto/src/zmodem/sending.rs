@@ -8,7 +8,7 @@ use super::governor::Governor;
 use super::length::SubpacketLengths;
 use super::link::Link;
 use super::packet::{
-    self, Form, Header, TESCCTL, ZPAD, capability, end, kind, letter, subpacket_room,
+    self, Form, Header, PACKS, TESCCTL, ZPAD, capability, end, kind, letter, subpacket_room,
 };
 use super::source::Source;
 use super::states::{SenderInput, SenderStep, Sending, at_sender};
@@ -354,17 +354,20 @@ impl Core {
             one_at_a_time: !(has(can, capability::CANFDX) && has(can, capability::CANOVIO)),
             longest: if buffer > 0 { longest.min(buffer.max(32) as usize) } else { longest },
             packs: config.has_compression() && has(more, capability::OWN_PACKED),
-            longest_chunk: longest_chunk(if has(more, capability::OWN_LONG) {
-                config.longest_sent()
-            } else {
-                config.longest_sent().min(STANDARD)
-            }),
+            longest_chunk: match PACKS {
+                true if has(more, capability::OWN_LONG) => longest_chunk(config.longest_sent()),
+                true => longest_chunk(config.longest_sent().min(STANDARD)),
+                false => 0,
+            },
         };
         // A known rate limits what is in flight, and so does a receiver's buffer.
         self.governor = Governor::new(self.governs());
         self.describe_agreement();
         // Of a stranger there is nothing to say.
-        if more & (capability::OWN_LONG | capability::OWN_PACKED) != 0 && cx.trace.enabled() {
+        if PACKS
+            && more & (capability::OWN_LONG | capability::OWN_PACKED) != 0
+            && cx.trace.enabled()
+        {
             let value = u64::from(self.peer.packs);
             cx.trace.record(cx.now, &TraceEvent::Value { name: "compress", value });
         }
@@ -392,7 +395,7 @@ impl Core {
             (controls, "controls escaped"),
             (rle, "run-length coding"),
             (variable, "long headers"),
-            (packs, "compression"),
+            (PACKS && packs, "compression"),
         ] {
             if on {
                 let _ = write!(text, ", {word}");

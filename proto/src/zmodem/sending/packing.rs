@@ -70,8 +70,10 @@ impl Packing {
 
     /// Another position: what waits is of no use.
     pub(super) fn drop(&mut self) {
-        self.asked = 0;
-        self.of = 0;
+        if PACKS {
+            self.asked = 0;
+            self.of = 0;
+        }
     }
 
     /// The chunk that waits: of how many bytes of the file, and how long it is.
@@ -81,7 +83,7 @@ impl Packing {
 
     /// A frame of data is opened, with compressed data or not.
     pub(super) fn opens(&mut self, is_packed: bool) {
-        self.is_open = is_packed;
+        self.is_open = PACKS && is_packed;
     }
 
     /// Whether the frame that is open has the other kind of data.

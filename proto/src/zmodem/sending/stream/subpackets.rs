@@ -7,7 +7,9 @@ use crate::session::PendingRequest;
 use crate::trace::{Again, Load};
 use crate::zmodem::escape::ZDLE;
 use crate::zmodem::link::trace_sent;
-use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
+use crate::zmodem::packet::{
+    Form, Header, MAX_HEADER, PACKS, end, kind, put_subpacket, subpacket_room,
+};
 use crate::zmodem::rle;
 use crate::zmodem::sending::{AFTER_CUT, Core, Mem};
 use crate::zmodem::states::SenderInput;
@@ -19,7 +21,7 @@ impl Core {
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
     ) -> Option<(usize, Option<(usize, usize)>)> {
-        let is_asked = matches!(self.pending, PendingRequest::Pack { .. });
+        let is_asked = PACKS && matches!(self.pending, PendingRequest::Pack { .. });
         if is_asked || self.flow.waiting.is_some() || self.flow.seek.is_some() {
             return None;
         }
@@ -45,7 +47,7 @@ impl Core {
             return None;
         }
         let longest = packed.map_or(allowed, |(_, made)| made);
-        let closing = if self.peer.packs { MAX_HEADER + subpacket_room(0) } else { 0 };
+        let closing = if PACKS && self.peer.packs { MAX_HEADER + subpacket_room(0) } else { 0 };
         let room = 1 + 2 * MAX_HEADER + closing + subpacket_room(longest);
         self.link.output.room(mem.out, room)?;
         Some((allowed, packed))
