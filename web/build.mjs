@@ -9,7 +9,7 @@ const run = (command, args, cwd = here, env = {}) =>
   execFileSync(command, args, { cwd, stdio: "inherit", env: { ...process.env, ...env } });
 
 /** The limits of the modules, in bytes after gzip -9. */
-const MOST_BYTES = { "wetstring.wasm": 150_000, "kermit.wasm": 295_000, "device.wasm": 265_000, "lab.wasm": 960_000 };
+const MOST_BYTES = { "wetstring.wasm": 151_000, "kermit.wasm": 295_000, "device.wasm": 265_000, "lab.wasm": 960_000 };
 
 /** What compiles C for WebAssembly: zstd. Without any Kermit does not compress. */
 function compiler() {
